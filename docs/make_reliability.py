@@ -17,10 +17,10 @@ from roadworthy.reliability import (
     SignalWithin,
     transformation_named,
 )
-from roadworthy.report.plots import save
-from roadworthy.report.reliability import (
+from roadworthy.report.plots import (
     Held,
     held_figure,
+    save,
     tolerated_sheet,
 )
 from roadworthy.runs import read_rows, run_several

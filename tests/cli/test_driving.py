@@ -16,7 +16,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import read_drive, write_drive
 from roadworthy.driving.simulators import Controls, Situation, WorldSimulator
 from roadworthy.images import read_image
-from roadworthy.report.films import Film
+from roadworthy.report.driving import Film
 
 FAILS = """
 from roadworthy.frames import Signals

@@ -15,7 +15,7 @@ from roadworthy.cli.driving import app
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import read_drive, write_drive
 from roadworthy.errors import InputError
-from roadworthy.report.films import Film, film_of
+from roadworthy.report.driving import Film, film_of
 
 MODELS = """
 import math

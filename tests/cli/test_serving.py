@@ -48,7 +48,7 @@ def test_it_says_where_it_is_answers_and_ends_cleanly(tmp_path: Path) -> None:
         assert told["token"] is None
         assert told["address"].startswith("http://127.0.0.1:")
         with urlopen(Request(f"{told['address']}runs", headers={"accept": "text/html"})) as page:
-            assert "Nothing has run yet" in page.read().decode()
+            assert "No runs yet" in page.read().decode()
             assert "uvicorn" not in page.headers.get("server", "")
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)

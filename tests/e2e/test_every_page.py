@@ -104,7 +104,7 @@ def mistyped(page: Page) -> None:
 def noted(page: Page) -> None:
     page.fill("#rule-text", "If a red light appears, the car must stop.")
     page.wait_for_selector("#rule-reading .state.warn")
-    page.get_by_text("Thresholds and chance").click()
+    page.get_by_text("Thresholds and seed").click()
 
 
 def specified(page: Page) -> None:
@@ -120,7 +120,7 @@ def opened(page: Page) -> None:
 
 def filtered(page: Page) -> None:
     page.wait_for_selector(".tile .case-head")
-    more = page.get_by_text("More to choose by")
+    more = page.get_by_text("More filters")
     if more.is_visible():
         more.click()
 

@@ -66,7 +66,7 @@ def test_a_failure_is_opened_compared_and_marked(
     wait_until(page, lambda: page.inner_text("#case-title") != title)
     page.keyboard.press("Escape")
     if not large:
-        page.get_by_text("More to choose by").click()
+        page.get_by_text("More filters").click()
     page.select_option("#mark", "false alarm")
     wait_until(page, lambda: page.inner_text("#count") == "1 failure")
     page.reload()
@@ -336,4 +336,4 @@ def test_failures_are_filtered(page: Page, run: Path) -> None:
     page.reload()
     assert page.input_value("[name=least]") == "0.04"
     page.select_option("#status", "error")
-    page.wait_for_selector("text=No case is like this")
+    page.wait_for_selector("text=No case matches these filters")

@@ -18,7 +18,7 @@ from tests.web.test_thresholds import counts
 from roadworthy.driving.drives.readers import write_drive
 from roadworthy.driving.simulators import DriveLimits, Situation, WorldSimulator, drive
 from roadworthy.models import Truth, load_model
-from roadworthy.report.films import Film
+from roadworthy.report.driving import Film
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

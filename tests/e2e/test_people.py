@@ -16,7 +16,7 @@ from tests.studies.planned import clip_study, glance_experiment, rule_run
 from roadworthy.cases import Case, RecordDrive, Verdict
 from roadworthy.datasets import load
 from roadworthy.frames import Frame
-from roadworthy.report.films import Film
+from roadworthy.report.driving import Film
 from roadworthy.runs.store import RunStore
 from roadworthy.web.pages import Pages
 
@@ -108,7 +108,7 @@ def test_a_comparison_that_takes_long_is_cancelled_and_begun_again(page: Page) -
     def compare(route: Any) -> None:
         asked.append(route.request.url)
         answer = route.fetch()
-        body = answer.text().replace("</h1>", f"</h1>{waiting('The runs are being compared', 'abc')}", 1)
+        body = answer.text().replace("</h1>", f"</h1>{waiting('Comparing the runs', 'abc')}", 1)
         route.fulfill(response=answer, body=body.replace("</head>", script, 1))
 
     def cancel(route: Any) -> None:
@@ -125,12 +125,12 @@ def test_a_comparison_that_takes_long_is_cancelled_and_begun_again(page: Page) -
     page.goto("/compare?first=before&second=before")
     page.wait_for_selector("#working :text('Counting.')")
     page.get_by_role("button", name="Cancel").click()
-    page.wait_for_selector("#working :text('It was cancelled.')")
+    page.wait_for_selector("#working :text('Cancelled.')")
     assert len(cancels) == len(asked) == 1
     assert cancels[0]
     assert page.locator("#working progress").count() == 0
     cancels.clear()
-    page.get_by_role("button", name="Begin again").click()
+    page.get_by_role("button", name="Start again").click()
     page.wait_for_selector("#working :text('Counting.')")
     assert len(asked) == 2
 

@@ -55,7 +55,7 @@ def test_two_browsers_watch_one_run_and_either_stops_it(window: Window, server: 
     second.wait_for_selector("#job[data-stage=cancelled]")
     stopped = rows(server.out, url)
     assert 0 < len(stopped) < 1500
-    first.get_by_role("button", name="Go on").click()
+    first.get_by_role("button", name="Resume").click()
     first.wait_for_selector("#job[data-stage=running]")
     wait_for_progress(first, len(stopped))
     first.get_by_role("button", name="Stop").click()

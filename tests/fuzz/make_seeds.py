@@ -169,7 +169,7 @@ def _world_drive_about() -> Seeds:
 
 def _film() -> Seeds:
     from roadworthy.frames import Frame
-    from roadworthy.report.films import Film
+    from roadworthy.report.driving import Film
 
     with TemporaryDirectory() as name:
         film = Film()

@@ -38,7 +38,7 @@ def test_html_tells_what_broke_with_its_images_and_stays_text(
     assert "1 regression and no improvement in 1 comparison; 9 cases broken, 0 fixed." in html
     assert "it passed and is violated now; 20 cases of 20 frames in both runs; passed → violated" in html
     assert html.count("data:image/webp") == 6  # source and follow-up of the three worst
-    assert "+45" in html  # points of percent
+    assert "+45" in html  # percentage points
 
 
 def test_markdown_has_a_line_for_each_requirement(runs: tuple[StoredRun, StoredRun], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from roadworthy.coverage.search.findings import CoverageGrowth
 from roadworthy.frames import Frame, Signals
-from roadworthy.report.coverage import ShownFinding, draw_growth, finding_sheet
+from roadworthy.report.plots import ShownFinding, draw_growth, finding_sheet
 
 
 def test_growth_has_a_line_for_each_search_in_percent_and_in_failures() -> None:

@@ -8,8 +8,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
 from roadworthy.report import draw_difference, draw_frame, parse_overlays
-from roadworthy.report._canvas import draw_text, fitted, text_width
-from roadworthy.report.drawing import draw_legend
+from roadworthy.report.drawing import draw_legend, draw_text, fitted, text_width
 
 GREY = np.full((40, 80, 3), 120, np.uint8)
 

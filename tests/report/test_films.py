@@ -12,7 +12,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
-from roadworthy.report.films import Film, film_of
+from roadworthy.report.driving import Film, film_of
 
 
 def a_drive() -> Drive:

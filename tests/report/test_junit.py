@@ -58,6 +58,26 @@ def test_a_suite_for_each_system_and_a_test_for_each_requirement(run: StoredRun,
     assert names == ["R1: R1 must hold", "R2: R2 must hold", "R3: R3 must hold", "R1: R1 must hold"]
 
 
+def test_each_number_counts_its_own_kind(tmp_path: Path) -> None:
+    kinds = {
+        "failures": (4, -1.0, 0.0, True),
+        "errors": (3, 1.0, 0.0, False),
+        "skipped": (2, 1.0, 0.1, True),
+        "passed": (1, 1.0, 0.0, True),
+    }
+    for system, fewer in (("dave2", 0), ("epoch", 1)):
+        for kind, (many, margin, accepted, concluded) in kinds.items():
+            for number in range(many - fewer):
+                requirement = requirement_of(f"{kind}{number}", acceptance=Acceptance(accepted))
+                rows: list[tuple[Any, ...]] = [("a", margin, {}, {})]
+                add(tmp_path, rows, requirement=requirement, system=system, concluded=concluded)
+    root = parsed(write_junit(StoredRun.open(tmp_path), tmp_path / "junit.xml"))
+    numbers = [
+        [one.get(name) for name in ("tests", "failures", "errors", "skipped")] for one in (root, *root)
+    ]
+    assert numbers == [["16", "7", "5", "3"], ["10", "4", "3", "2"], ["6", "3", "2", "1"]]
+
+
 def test_a_failure_says_how_much_and_where_to_look(run: StoredRun, tmp_path: Path) -> None:
     (failure,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("failure")
     text = str(failure.text)

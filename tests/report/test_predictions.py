@@ -6,7 +6,7 @@ import pytest
 from roadworthy.cases import ClassScores
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.report import Image, prediction_sheet
+from roadworthy.report import Image, Tile, prediction_sheet, sheets
 
 
 def frame(**known: object) -> Frame:
@@ -18,6 +18,24 @@ def test_signals_are_drawn_above_the_recorded_ones() -> None:
     beside = prediction_sheet([frame(signals=Signals(steering=5.0))], [Signals(steering=5.0, speed=9.0)])
     assert beside.shape[0] == alone.shape[0] + 34
     assert beside.shape[1] == alone.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Signals(speed=20.0, steering=3.0), "36 km/h faster"),
+        (Signals(speed=9.0, steering=3.0), "4 km/h slower"),
+        (Signals(speed=10.0, steering=5.5), "2.5° more right"),
+        (Signals(speed=10.1, steering=3.0), "as recorded"),
+    ],
+)
+def test_how_far_an_answer_is_off_is_told_in_the_units_of_drivers(
+    monkeypatch: pytest.MonkeyPatch, answer: Signals, words: str
+) -> None:
+    tiles: list[Tile] = []
+    monkeypatch.setattr(sheets, "contact_sheet", lambda shown, *_, **__: tiles.extend(shown))
+    prediction_sheet([frame(signals=Signals(speed=10.0, steering=3.0))], [answer])
+    assert [tile.note for tile in tiles] == [words]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import numpy as np
 from roadworthy.images import read_image
 from roadworthy.papers.reliability import LevelStudy
 from roadworthy.papers.reliability_figures import distribution_figure, range_figure
-from roadworthy.report.plots import save
-from roadworthy.report.reliability import Held, held_figure
+from roadworthy.report.plots import Held, held_figure, save
 
 
 def test_a_measure_over_the_visual_change_is_the_mean_of_each_part_of_the_range(tmp_path: Path) -> None:

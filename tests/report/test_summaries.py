@@ -57,6 +57,17 @@ def test_csv_is_inert_in_a_spreadsheet_and_keeps_commas(tmp_path: Path) -> None:
     assert line["text"] == f"'{text}"
 
 
+def test_the_name_of_a_model_is_text_in_every_table(tmp_path: Path) -> None:
+    run = add(tmp_path, ROWS, requirement=requirement_of("R1"), system="=cmd|[x](y)")
+    with write_results(run, tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
+        (line,) = csv.DictReader(file)
+    assert line["system"] == "'=cmd|[x](y)"
+    text = write_summary(run, tmp_path / "summary.md").read_text("utf-8")
+    (row,) = re.findall(r"^\| ❌ .*$", text, re.MULTILINE)
+    assert re.split(r"(?<!\\)\|", row)[3] == r" =cmd\|\[x\](y) "
+    assert r"- R1, =cmd\|\[x\](y): worse" in text
+
+
 def test_markdown_is_short_and_names_the_worst(run: StoredRun, tmp_path: Path) -> None:
     text = write_summary(run, tmp_path / "summary.md").read_text("utf-8")
     assert text.startswith("### ❌ Roadworthy: violated\n\n1 of 2 requirements is violated.\n")
@@ -65,14 +76,14 @@ def test_markdown_is_short_and_names_the_worst(run: StoredRun, tmp_path: Path) -
     assert worst.startswith("R1, dave2: worse, margin −3.5, visual change 0.40, [image](images/")
     (image,) = re.findall(r"\((images/.*?)\)", worst)
     assert (tmp_path / image).is_file()
-    assert text.endswith("[The whole report](report.html)\n")
+    assert text.endswith("[Full report](report.html)\n")
 
 
 def test_markdown_of_many_requirements_stays_short(tmp_path: Path) -> None:
     for place in range(34):
         add(tmp_path, [("a", -1.0, {}, {})], requirement=requirement_of(f"R{place}"), images=False)
     text = write_summary(StoredRun.open(tmp_path), tmp_path / "summary.md").read_text("utf-8")
-    assert "4 more, which stand no worse, are left out." in text
+    assert "4 more, none of them worse, are not shown." in text
     assert text.count("\n- ") == 3
 
 
@@ -90,10 +101,10 @@ def test_nothing_in_a_cell_is_markdown(text: str) -> None:
 @pytest.mark.parametrize(
     ("margins", "accepted", "standing", "sentence"),
     [
-        ([1.0] * 5, 0.0, Standing.PASSED, "The only requirement was met in every case tried."),
-        ([-1.0] + [1.0] * 99, 0.1, Standing.PASSED, "The only requirement was met within what is accepted."),
+        ([1.0] * 5, 0.0, Standing.PASSED, "The requirement held in every case tried."),
+        ([-1.0] + [1.0] * 99, 0.1, Standing.PASSED, "The requirement held as often as required."),
         ([-1.0], 0.0, Standing.VIOLATED, "The requirement is violated."),
-        ([1.0] * 2, 0.1, Standing.INCONCLUSIVE, "The requirement cannot be decided with the cases tried."),
+        ([1.0] * 2, 0.1, Standing.INCONCLUSIVE, "The requirement needs more cases to decide."),
     ],
 )
 def test_the_whole_in_one_sentence(
@@ -103,6 +114,17 @@ def test_the_whole_in_one_sentence(
     run = add(tmp_path, rows, requirement=requirement_of(acceptance=Acceptance(accepted)), images=False)
     whole = whole_of(results_of(run))
     assert (whole.standing, whole.sentence) == (standing, sentence)
+
+
+@pytest.mark.parametrize("failing", ["dave2", "epoch"])
+def test_one_model_that_violates_decides_the_headline(tmp_path: Path, failing: str) -> None:
+    for system in ("dave2", "epoch"):
+        margin = -1.0 if system == failing else 1.0
+        add(tmp_path, [("a", margin, {}, {})], requirement=requirement_of("R1"), system=system, images=False)
+    add(tmp_path, [("a", 1.0, {}, {})], requirement=requirement_of("R2"), images=False)
+    whole = whole_of(results_of(StoredRun.open(tmp_path)))
+    assert (whole.standing, whole.sentence) == (Standing.VIOLATED, "1 of 2 requirements is violated.")
+    assert whole.requirements[Standing.PASSED] == 1
 
 
 def test_the_worst_standing_comes_first(tmp_path: Path) -> None:

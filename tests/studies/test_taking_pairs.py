@@ -15,8 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.studies import PairStudy
 from roadworthy.studies.pairs import PairPlan, draw_pairs, evaluate_pairs, read_ratings
 from roadworthy.web.app import create_app
-from roadworthy.web.folders import file_below
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import Settings, file_below
 
 
 @pytest.fixture

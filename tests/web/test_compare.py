@@ -11,11 +11,10 @@ from tests.report.runs_for_reports import EVIL, add, requirement_of
 from tests.web.client import Browser, Client
 
 from roadworthy.report.comparison import as_document
-from roadworthy.report.html.formats import percent
+from roadworthy.report.results import percent
 from roadworthy.runs.comparison import compare
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
-from roadworthy.web.compare import shown
 from roadworthy.web.settings import Settings
 
 
@@ -62,18 +61,18 @@ def test_what_broke_leads_to_look(runs: tuple[Path, Path]) -> None:
 
 
 def test_what_was_fixed_shows_the_run_before(runs: tuple[Path, Path]) -> None:
-    before, after = runs
-    found = compare(StoredRun.open(after), StoredRun.open(before))
-    (line,) = shown(found, "after", "before").lines
-    assert (line.broken, line.fixed) == (0, 9)
-    assert {one.run for one in line.moved_fixed} == {"after"}
-    assert all(one.url.startswith("/look/after?") for one in line.moved_fixed)
-    assert "1 fail in both" in line.remark
+    page = browser(*runs).settled("/compare?first=after&second=before").text
+    cells = dict(re.findall(r'<td class="number" data-label="([^"]*)">([^<]*)', page))
+    assert (cells["Broken"], cells["Fixed"]) == ("0", "9")
+    # Fixed cases fail in the first run, which has their pictures.
+    assert page.count('<img src="/runs/after/files/images/') == page.count("<img src=")
+    assert page.count('<a href="/look/after?requirement=R1') == 5
+    assert "1 fail in both" in page
 
 
 def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
     page = Browser(Client(create_app(Settings(tmp_path)))).page("/compare").text
-    assert "There is no run yet" in page
+    assert "No runs yet" in page
     assert "--run" in page
 
 
@@ -84,10 +83,10 @@ def test_runs_of_other_models_can_be_matched(tmp_path: Path) -> None:
         add(two, rows(3), system=system)
     opened = browser(one, two)
     refused = opened.settled("/compare?first=one&second=two").text
-    assert "These cannot be compared" in refused
+    assert "These runs cannot be compared" in refused
     assert '<option value="dave2-retrained">' in refused
     half = opened.settled("/compare?first=one&second=two&old=dave2").text
-    assert "Choose a model of both runs" in half
+    assert "Choose a model for both runs" in half
     page = opened.settled("/compare?first=one&second=two&old=dave2&new=dave2-retrained").text
     assert "dave2 → dave2-retrained" in page
 
@@ -141,7 +140,9 @@ def test_a_run_that_has_gone_on_is_compared_anew(runs: tuple[Path, Path]) -> Non
 def test_lines_that_are_left_out_are_counted(
     runs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = compare(*map(StoredRun.open, runs))
-    assert shown(found, "before", "after").left_out == 0
+    opened = browser(*runs)
+    assert "are not shown" not in opened.settled("/compare?first=before&second=after").text
     monkeypatch.setattr("roadworthy.web.compare._MOST", 0)
-    assert (shown(found, "before", "after").lines, shown(found, "before", "after").left_out) == ((), 1)
+    page = opened.settled("/compare?first=before&second=after").text
+    assert "1 more lines, the best ones, are not shown." in page
+    assert 'data-label="Broken"' not in page

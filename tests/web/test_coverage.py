@@ -12,7 +12,7 @@ from tests.web.client import Browser, Client
 from roadworthy.coverage import FunctionalCoverage
 from roadworthy.runs.evidence.requirement_coverage import functional_document
 from roadworthy.web.app import create_app
-from roadworthy.web.coverage import functional_of, measured_of, searches_of
+from roadworthy.web.coverage import coverage_chart, functional_of, measured_chart, measured_of, searches_of
 from roadworthy.web.settings import Settings
 
 MEASURED = {
@@ -70,10 +70,10 @@ def browser(*folders: Path) -> Browser:
 
 
 def test_growth_is_that_of_the_rows(searched: Path) -> None:
-    (found,) = searches_of(searched)
-    assert (found.tries, found.failures) == (20, 5)
-    assert found.before == pytest.approx(0.49)
-    assert found.after == pytest.approx(0.69)
+    ((_, growth),) = searches_of(searched)
+    assert (len(growth.coverage) - 1, growth.failures[-1]) == (20, 5)
+    assert growth.coverage[0] == pytest.approx(0.49)
+    assert growth.coverage[-1] == pytest.approx(0.69)
     page = browser(searched).page("/coverage/searched").text
     assert "Coverage: 49.0% → 69.0%" in page
     assert "Failures: 5 of 20 tries" in page
@@ -86,9 +86,9 @@ def test_long_searches_make_short_lines(tmp_path: Path) -> None:
         for number in range(3000)
     ]
     add(tmp_path, rows, requirement=requirement_of("C1", "coverage"))
-    (found,) = searches_of(tmp_path)
-    assert found.tries == 3000
-    assert str(found.coverage).count(",") < 600
+    ((_, growth),) = searches_of(tmp_path)
+    assert len(growth.coverage) == 3001
+    assert str(coverage_chart(growth)).count(",") < 600
 
 
 def test_what_was_measured(tmp_path: Path) -> None:
@@ -97,8 +97,9 @@ def test_what_was_measured(tmp_path: Path) -> None:
     (folder / "coverage.json").write_text(json.dumps(MEASURED))
     found = measured_of(folder)
     assert found is not None
-    assert found.criteria[0][:3] == ("neuron", 3, 4)
-    assert found.growth is not None
+    (one,) = found.criteria
+    assert (one.criterion, one.covered, one.total) == ("neuron", 3, 4)
+    assert str(measured_chart(found)).count("<polyline") == 1
     page = browser(folder).page("/coverage/measured").text
     assert "neuron: 3 of 4 (75.0%)" in page
     assert "1 of 3 bins tried (33.3%)" in page
@@ -114,7 +115,7 @@ def test_holes_of_evidence_are_those_of_the_domain(tmp_path: Path) -> None:
     (found,) = functional_of(tmp_path)
     assert (found.covered, found.total) == (coverage.covered, coverage.total)
     assert sum(map(len, found.holes.values())) == len(coverage.holes())
-    assert [name for name, _, _ in found.rows] == [row.name for row in coverage.rows()]
+    assert [row.name for row in found.rows] == [row.name for row in coverage.rows()]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"criteria": 3}', '{"functional": {"holes": 1}}'])
@@ -131,8 +132,8 @@ def test_a_run_without_coverage_says_so(tmp_path: Path) -> None:
     folder = tmp_path / "rules"
     add(folder, [("a", 1.0, {}, {})])
     opened = browser(folder)
-    assert "There is nothing about coverage here" in opened.page("/coverage/rules").text
-    assert "Nothing here says anything about coverage" in opened.page("/coverage").text
+    assert "No coverage data here" in opened.page("/coverage/rules").text
+    assert "No coverage data yet" in opened.page("/coverage").text
     assert opened.page("/coverage/none").status == 404
 
 

@@ -13,8 +13,8 @@ from roadworthy.runs import RunStore
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.marks import FILE, read_marks
 from roadworthy.web.settings import Settings
+from roadworthy.web.wall import FILE, read_marks
 
 EVIL = "<script>alert(1)</script>"
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_asked_for(looking: Browser, query: str) -> None:
 def test_runs_that_are_none(browser: Browser) -> None:
     for path in ("/look/nowhere", "/look/nowhere/cases", "/look/../cases"):
         assert browser.get(path).status == 404
-    assert "nothing to look at yet" in browser.page("/look/given").text
+    assert "Nothing to look at yet" in browser.page("/look/given").text
 
 
 def test_runs_are_offered(looking: Browser, browser: Browser) -> None:

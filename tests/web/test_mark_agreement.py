@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roadworthy.web.marks import FILE, MARKS, Mark, add_mark, mark_agreement
+from roadworthy.web.wall import FILE, MARKS, Mark, add_mark, mark_agreement
 
 
 def say(folder: Path, case: str, rater: str, mark: str) -> None:

@@ -15,7 +15,7 @@ from tests.web.client import Browser, Client, finished
 from roadworthy.models.zoo import weights_folder
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
-from roadworthy.web.jobs.states import JobState, Stage, write_state
+from roadworthy.web.jobs.queue import JobState, Stage, write_state
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.settings import Settings
 
@@ -83,6 +83,17 @@ def test_the_list_of_runs_says_what_they_found(settings: Settings, text: str, sa
         assert judged == sum(row["status"] in ("violated", "passed") for row in rows)
 
 
+def test_errors_are_among_the_cases_judged(settings: Settings) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps(ASK))
+    counts = ({"passed": 5, "violated": 2, "error": 4, "not applicable": 9}, {"passed": 1, "violated": 1})
+    outcomes = tuple({"status": "violated", "counts": one} for one in counts)
+    write_state(folder, JobState(Stage.FINISHED, done=20, total=20, outcomes=outcomes))
+    page = Browser(Client(create_app(settings))).page("/runs").text
+    assert "<small>3 of 13</small>" in page
+
+
 def test_a_run_that_was_stopped_is_unfinished(settings: Settings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
@@ -125,7 +136,7 @@ def test_where_less_is_tested_than_the_words_say_it_is_told(settings: Settings) 
 
 def test_an_empty_page_of_runs_says_what_to_do(tmp_path: Path) -> None:
     page = Browser(Client(create_app(Settings(tmp_path)))).page("/runs").text
-    assert "Nothing has run yet" in page
+    assert "No runs yet" in page
     assert 'href="/write"' in page
 
 

@@ -15,7 +15,7 @@ from roadworthy.studies.study import AnswerFiles
 from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
-from roadworthy.web.tolerated import find_thresholds, has_answers, threshold_chart
+from roadworthy.web.thresholds import find_thresholds, has_answers, threshold_chart
 
 
 def browser(*folders: Path) -> Browser:
@@ -64,7 +64,7 @@ def test_an_experiment_without_answers_says_what_to_do(tmp_path: Path) -> None:
     opened = browser(folder)
     assert 'href="/thresholds/experiment"' in opened.page("/thresholds").text
     page = opened.settled("/thresholds/experiment").text
-    assert "There is no threshold yet" in page
+    assert "No threshold yet" in page
     assert "no answers yet" in page
     assert 'href="/studies/experiment/itself"' in page
 
@@ -92,17 +92,19 @@ def test_answers_of_the_page_become_thresholds(tmp_path: Path) -> None:
     answered(folder, 12)
     found = find_thresholds(folder, rule="careful", samples=20, width=0.1)
     assert found.people == "1200 answers of 12 people; 0 missing or late"
-    assert [(one.transformation, one.symbol) for one in found.thresholds] == [
-        ("frost", "t_c"),
-        ("frost", "t_p"),
+    assert [(one.bins.transformation, one.bins.requirement) for one in found.thresholds] == [
+        ("frost", "correctness"),
+        ("frost", "prediction"),
     ]
     # Everybody is right about everything: there is no drop, and the end of what was shown is no threshold.
-    assert all("no drop found" in one.remarks for one in found.thresholds)
+    assert not any(one.found for one in found.thresholds)
     opened = browser(folder)
     page = opened.settled("/thresholds/experiment?width=0.1&samples=0").text
     wider = opened.settled("/thresholds/experiment?width=0.2&samples=0").text
     assert 0 < wider.count("<circle") < page.count("<circle")
     assert "1200 answers of 12 people" in page
+    assert page.count("no drop found") == 2
+    assert "<td>t_c</td>" in page
     assert "<option selected>careful</option>" in page
     assert page.count('<svg class="chart"') == 2
 
@@ -129,7 +131,7 @@ def test_wishes_that_cannot_be(tmp_path: Path, query: str) -> None:
     folder = glance_experiment(tmp_path / "experiment")
     answered(folder, 2)
     answer = browser(folder).settled(f"/thresholds/experiment?{query}")
-    assert answer.status == 422 or "There is no threshold yet" in answer.text
+    assert answer.status == 422 or "No threshold yet" in answer.text
 
 
 def test_folders_that_are_none(tmp_path: Path) -> None:

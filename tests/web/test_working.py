@@ -15,8 +15,7 @@ from tests.web.client import Browser, Client
 from roadworthy.errors import InputError
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import Settings
-from roadworthy.web.turns import Turns
-from roadworthy.web.working import Progress, Workbench, stamp_of
+from roadworthy.web.working import Progress, Turns, Workbench, stamp_of
 
 LONG = 60.0  # seconds; more than any of this takes
 
@@ -136,9 +135,9 @@ def test_something_that_says_nothing_is_interrupted_again_and_again_until_it_end
 def test_there_is_a_limit_to_what_is_asked_for_and_to_what_is_kept() -> None:
     bench, go = Workbench(at_a_time=1, kept=2, waiting=2), Event()
     ids = [bench.ask((number,), lambda progress: go.wait(LONG)) for number in range(2)]
-    with pytest.raises(InputError, match="too much"):
+    with pytest.raises(InputError, match="busy"):
         bench.ask((2,), lambda progress: True)
-    assert bench.get(ids[1]).as_dict()["said"] == "It waits for its turn."
+    assert bench.get(ids[1]).as_dict()["said"] == "Waiting for its turn."
     go.set()
     assert all(bench.get(id).result(LONG) for id in ids)
     bench.ask((3,), lambda progress: True)
@@ -164,7 +163,7 @@ def test_a_stamp_changes_with_rows_and_not_with_pictures(tmp_path: Path) -> None
 
 
 def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roadworthy.web.compare._PATIENCE", 0.0)
+    monkeypatch.setattr("roadworthy.web.services._PATIENCE", 0.0)
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     browser = Browser(
@@ -172,7 +171,7 @@ def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest
     )
     address = "/compare?first=before&second=after"
     page = browser.page(address).text
-    assert "The runs are being compared" in page
+    assert "Comparing the runs" in page
     assert "/static/working.js" in page
     id = page.split('data-work="')[1].split('"')[0]
     while not (told := browser.get(f"/working/{id}").json())["over"]:
@@ -187,7 +186,7 @@ def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest
 def test_a_comparison_is_cancelled_by_whoever_looks_at_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roadworthy.web.compare._PATIENCE", 0.0)
+    monkeypatch.setattr("roadworthy.web.services._PATIENCE", 0.0)
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     begun = Event()

@@ -101,7 +101,7 @@ def _check_finished(run: StoredRun) -> None:
 
 def _print(found: Comparison) -> None:
     from roadworthy.report.comparison import sentence
-    from roadworthy.report.html.formats import signed
+    from roadworthy.report.results import signed
 
     out = console()
     table = plain_table(
@@ -130,7 +130,7 @@ def _print(found: Comparison) -> None:
 def _cells(one: Difference) -> list[Text]:
     from rich.text import Text
 
-    from roadworthy.report.html.formats import percent, signed
+    from roadworthy.report.results import percent, signed
 
     system = one.after or one.before or ""
     name = system if one.before in (None, system) else f"{one.before} → {system}"

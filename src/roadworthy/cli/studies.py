@@ -21,7 +21,7 @@ from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
-    from roadworthy.report.films import Film
+    from roadworthy.report.driving import Film
     from roadworthy.studies.clips import Clip, Kind
 
 _RATE = "Let people rate clips of drives on a 5-point scale, and hold metrics against what they think."
@@ -254,7 +254,7 @@ def plan_ratings(
     """
     from roadworthy.cli.driving._places import drives_in
     from roadworthy.driving.metrics import MetricSettings
-    from roadworthy.report.films import FILM_ENDINGS, film_of
+    from roadworthy.report.driving import FILM_ENDINGS, film_of
     from roadworthy.studies.clips import ClipDesign, Lengths, clips_of, plan_clips, write_clips
 
     if f".{clip_format}" not in FILM_ENDINGS:

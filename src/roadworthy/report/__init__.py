@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from roadworthy.report._canvas import Image
 from roadworthy.report.drawing import (
     OVERLAYS,
+    Image,
     draw_difference,
     draw_frame,
     draw_legend,

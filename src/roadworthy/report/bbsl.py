@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roadworthy.bbsl.checking import CheckFinding, Witness
-from roadworthy.bbsl.checking.models import Value
+from roadworthy.bbsl.checking.models import FunctionValue, Value
 from roadworthy.bbsl.checking.results import written
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.specification import Spec
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from roadworthy.report._canvas import Image
+    from roadworthy.report.drawing import Image
 
 
 _MOST_PANELS = 12
@@ -95,9 +95,7 @@ def _draw(axes: Axes, witness: Witness, axes_of: dict[str, str], title: str) -> 
     labels = _Labels(axes)
     for number, call in enumerate(witness.calls):
         color = PALETTE[number % len(PALETTE)]
-        name = (
-            f"{call.function}({', '.join(map(written, call.arguments))})" if call.arguments else call.function
-        )
+        name = named(call)
         boxes = _boxes_of(call.value)
         if isinstance(call.value, Interval) and axes_of.get(call.function) in ("x", "y"):
             _draw_interval(axes, call.value, axes_of[call.function], name, color, labels)
@@ -110,6 +108,11 @@ def _draw(axes: Axes, witness: Witness, axes_of: dict[str, str], title: str) -> 
     axes.set_xlabel("x" + (f"        {', '.join(notes)}" if notes else ""))
     axes.set_ylabel("y, up")
     _fit(axes, witness)
+
+
+def named(call: FunctionValue) -> str:
+    """Return a call of a function as drawings name its value."""
+    return f"{call.function}({', '.join(map(written, call.arguments))})" if call.arguments else call.function
 
 
 def _boxes_of(value: Value) -> tuple[Box, ...]:
@@ -252,15 +255,24 @@ def _tell_colors(figure: Figure, zones: Zones) -> None:
 
 def _draw_none(axes: Axes, size: tuple[float, float]) -> None:
     """Draw an empty cell, as large as the others."""
-    wide, high = size
-    axes.set_xlim(0, wide)
-    axes.set_ylim(high, 0)
-    axes.set_aspect("equal")
-    axes.grid(False)
+    wide, high = _show_image(axes, None, size)
     axes.set_facecolor("0.95")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(wide / 2, high / 2, "no test case", ha="center", va="center", color="0.45", fontsize=9)
+
+
+def _show_image(axes: Axes, image: Image | None, size: tuple[float, float]) -> tuple[float, float]:
+    """Show an image, or a blank one of a size, in its own pixels, y down; return width and height."""
+    wide, high = size
+    if image is not None:
+        high, wide = image.shape[:2]
+        axes.imshow(image, extent=(0, wide, high, 0), interpolation="bilinear")
+    axes.set_xlim(0, wide)
+    axes.set_ylim(high, 0)
+    axes.set_aspect("equal")
+    axes.grid(False)
+    return wide, high
 
 
 def _sign(verdict: bool) -> str:
@@ -269,15 +281,9 @@ def _sign(verdict: bool) -> str:
 
 def draw_row(axes: Axes, row: TestRow, image: Image | None, size: tuple[float, float], zones: Zones) -> None:
     """Draw a test case: the object orange, its detection green and broken, zones blue."""
-    wide, high = size
-    if image is not None:
-        high, wide = image.shape[:2]
-        axes.imshow(image, extent=(0, wide, high, 0), interpolation="bilinear")
-    left, top, right, bottom = _around(row, wide, high)
+    left, top, right, bottom = _around(row, *_show_image(axes, image, size))
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
-    axes.set_aspect("equal")
-    axes.grid(False)
     axes.tick_params(labelsize=7)
     shade_zones(axes, zones)
     # The detection is thin and broken, so that the object shows where both have one edge.
@@ -402,10 +408,7 @@ def draw_labelled(
 
     figure, axes = new_figure(size=(11.0, 4.0))
     place = axes[0, 0]
-    wide, high = size
-    if image is not None:
-        high, wide = image.shape[:2]
-        place.imshow(image, extent=(0, wide, high, 0), interpolation="bilinear")
+    wide, high = _show_image(place, image, size)
     shade_zones(place, zones or {})
     for name, (axis, ends) in (zones or {}).items():
         where = (wide * 0.99, ends[0]) if axis == "y" else (ends[0], high * 0.02)
@@ -415,10 +418,6 @@ def draw_labelled(
     colors = {label: PALETTE[(number + 1) % len(PALETTE)] for number, label in enumerate(labels)}
     for box, label in objects:
         outline(place, box, colors.get(label, "#777777"))
-    place.set_xlim(0, wide)
-    place.set_ylim(high, 0)
-    place.set_aspect("equal")
-    place.grid(False)
     place.set_title(title, loc="left")
     seen = [label for label in (*labels, "(none)") if any(label == one for _, one in objects)]
     keys = [Rectangle((0, 0), 1, 1, fill=False, edgecolor=colors.get(one, "#777777")) for one in seen]

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from roadworthy._files import write_text
 from roadworthy.errors import InputError
-from roadworthy.report.html.formats import count, percent, signed
+from roadworthy.report.html.cards import Thumbnail, Thumbnails
 from roadworthy.report.html.page import environment
-from roadworthy.report.html.thumbnails import Thumbnail, Thumbnails
 from roadworthy.report.result_files import escaped
-from roadworthy.report.results import clipped
+from roadworthy.report.results import clipped, count, percent, signed
 from roadworthy.runs.comparison import Changed, Comparison, ComparisonVerdict, Difference
 
 if TYPE_CHECKING:
@@ -65,6 +64,32 @@ def sentence(comparison: Comparison) -> str:
         f"{first} and {second} in {count(len(found))} comparison{'s' if len(found) > 1 else ''}; "
         f"{count(broken)} cases broken, {count(fixed)} fixed."
     )
+
+
+def models_of(one: Difference) -> str:
+    """Return the model that a comparison is of, or both where they have different names."""
+    system = one.after or one.before or ""
+    return system if one.before in (None, system) else f"{one.before} → {system}"
+
+
+def explained(one: Difference) -> str:
+    """Return why a comparison comes to its verdict, how many cases that rests on, and what was not paired."""
+    parts = [one.why] if one.why else []
+    if one.paired:
+        parts.append(f"{count(one.paired)} cases of {count(one.frames)} frames in both runs")
+    if one.before and one.after and one.outcome_before != one.outcome_after:
+        parts.append(f"{one.outcome_before or 'unfinished'} → {one.outcome_after or 'unfinished'}")
+    for number, words in (
+        (one.still_failing, "fail in both"),
+        (one.new, "are new"),
+        (one.gone, "are gone"),
+        (one.no_longer_judged, "no longer apply"),
+        (one.newly_judged, "did not apply before"),
+        (one.different, "were made differently and are left out"),
+    ):
+        if number:
+            parts.append(f"{count(number)} {words}")
+    return "; ".join(parts)
 
 
 def as_document(comparison: Comparison) -> dict[str, Any]:
@@ -143,6 +168,8 @@ def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
             first=first.folder.resolve().name,
             second=second.folder.resolve().name,
             ComparisonVerdict=ComparisonVerdict,
+            models_of=models_of,
+            explained=explained,
         )
     )
 
@@ -160,14 +187,12 @@ def _markdown(comparison: Comparison) -> str:
         "",
     ]
     if len(comparison.differences) > 30:
-        lines += [f"{count(len(comparison.differences) - 30)} more, which stand no worse, are left out.", ""]
+        lines += [f"{count(len(comparison.differences) - 30)} more, none of them worse, are not shown.", ""]
     lines += [f"- {escaped(one, 300)}" for one in comparison.warnings[:10]]
     return "\n".join([*lines, ""])
 
 
 def _line(one: Difference) -> str:
-    system = one.after or one.before or ""
-    name = system if one.before in (None, system) else f"{one.before} → {system}"
     around = ""
     if one.difference is not None and one.interval is not None:
         low, high = one.interval
@@ -175,7 +200,7 @@ def _line(one: Difference) -> str:
     cells = (
         _SIGNS[one.verdict],
         f"**{escaped(one.requirement.id, 60)}** {escaped(clipped(one.why), 90)}",
-        escaped(name, 60),
+        escaped(models_of(one), 60),
         percent(one.rate_before),
         percent(one.rate_after),
         around,

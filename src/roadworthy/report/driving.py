@@ -1,16 +1,32 @@
-"""Drives drawn: the way on a map with its alarms, and a metric along the way."""
+"""Drives drawn: the way on a map, a metric along the way, and films of what the camera saw."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+import json
+import math
+import os
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.driving.drives import Drive
+from roadworthy._files import BROKEN_ZIP, naming, parse_json, read_record, replacing
+from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric, per_step, primitives
+from roadworthy.driving.simulators import DriveLimits, DrivingSimulator, open_simulator
+from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError
+from roadworthy.frames import Frame, Signals
+from roadworthy.images import decode_image, encode_image
+from roadworthy.models import callable_model
+from roadworthy.report.drawing import draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
 
 if TYPE_CHECKING:
@@ -21,7 +37,7 @@ if TYPE_CHECKING:
 _ALARM = PALETTE[1]
 _MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}
 _FAILURES = ("crash", "collision", "line crossing")
-_LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
+LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
 
 
 def failing_sectors(drive: Drive) -> tuple[str, ...]:
@@ -67,7 +83,7 @@ def drive_figure(
             raise InputError(f"drive {drive.name} has no sector {name!r}: it has {known}")
     values = values_along(drive, metric, settings)
     label = metric_label(metric)
-    alarmed = np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
+    alarmed = alarmed_steps(drive, alarms)
     mapped = all(name in drive.signals for name in ("x", "y"))
     figure, axes = new_figure(2 if mapped else 1, 1, size=(7.2, 7.4 if mapped else 3.0))
     if mapped:
@@ -142,7 +158,7 @@ def _draw_map(
         )
     _mark_events(axis, drive, way)
     middle = (np.nanmin(way, axis=0) + np.nanmax(way, axis=0)) / 2
-    reach = max(_LEAST_EXTENT, float((np.nanmax(way, axis=0) - np.nanmin(way, axis=0)).max())) / 2 * 1.12
+    reach = max(LEAST_EXTENT, float((np.nanmax(way, axis=0) - np.nanmin(way, axis=0)).max())) / 2 * 1.12
     axis.set_xlim(middle[0] - reach, middle[0] + reach)
     axis.set_ylim(middle[1] - reach, middle[1] + reach)
     axis.set_aspect("equal")
@@ -167,7 +183,7 @@ def _draw_along(
 ) -> None:
     driven = drive.signals.get("distance")
     across, unit = (driven, "m driven") if driven is not None else (drive.time, "s")
-    for start, end in _stretches(alarmed):
+    for start, end in stretches(alarmed):
         axis.axvspan(across[start], across[end - 1], color=_ALARM, alpha=0.25, linewidth=0)
     shown = values.copy()
     shown[:-1][drive.gaps] = np.nan
@@ -183,6 +199,332 @@ def _draw_along(
     axis.set_ylabel(label)
 
 
-def _stretches(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def alarmed_steps(drive: Drive, alarms: Collection[str]) -> NDArray[np.bool_]:
+    """Return which steps of a drive lie in some sectors."""
+    return np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
+
+
+def stretches(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield where each stretch of true flags begins and ends."""
     edges = np.diff(np.concatenate([[0], flags.astype(np.int8), [0]]))
     yield from zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True)
+
+
+FILM_ENDINGS = (".mp4", ".webm", ".gif")
+"""What a film may end in. Players open all of them; of the first two, browsers show only WebM."""
+FRAMES_FILE = "frames.zip"
+"""What the frames of a drive are called in its folder, where they were kept."""
+
+_CAPTIONED = ("collision", *FATAL_EVENTS)
+_GIF_RATE, _GIF_WIDTH = 8.0, 360
+_CODES = {".mp4": "mp4v", ".webm": "VP80"}
+_TIMES, _FRAME = "times.json", "{:06d}.jpg"
+_ABOUT = "drive.json"
+_ANSWERED = ("answered_steering", "answered_speed")
+_WAY = ("x", "y", "speed")
+
+
+class Film:
+    """Keeps the frames of a drive, small, and writes some of them as a film.
+
+    Example:
+        >>> film = Film()
+        >>> film.add(Frame("a", np.zeros((16, 32, 3), np.uint8)), time=0.0)
+        >>> len(film)
+        1
+    """
+
+    def __init__(self) -> None:
+        self._frames: list[bytes] = []
+        self._times: list[float] = []
+        self._where = ""  # the file that they come from, for messages
+
+    def __len__(self) -> int:
+        """Return how many frames are kept."""
+        return len(self._frames)
+
+    def add(self, frame: Frame, time: float) -> None:
+        """Keep a frame; one that is not later than the last is left out, as in the recorded drive."""
+        if self._times and not time > self._times[-1]:
+            return
+        self._frames.append(encode_image(frame.image, ".jpg"))
+        self._times.append(time)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the frames as they are, a JPEG for each, into a ZIP file that `read` opens.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        with replacing(Path(path)) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+            archive.writestr(_entry(_TIMES), json.dumps(self._times))
+            for number, data in enumerate(self._frames):
+                archive.writestr(_entry(_FRAME.format(number)), data)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Film:
+        """Return the frames that `save` wrote.
+
+        Raises:
+            InputError: The file is missing, or is no such file.
+        """
+        film = cls()
+        try:
+            with zipfile.ZipFile(path) as archive:
+                film._times = [float(one) for one in parse_json(archive.read(_TIMES))]
+                film._frames = [archive.read(_FRAME.format(number)) for number in range(len(film._times))]
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        except (KeyError, TypeError, OverflowError, *BROKEN_ZIP) as error:
+            raise InputError(
+                f"{path}: expected the frames of a drive, as --frames keeps them: {error}"
+            ) from error
+        if not all(map(math.isfinite, film._times)) or any(
+            not before < after for before, after in pairwise(film._times)
+        ):
+            raise InputError(
+                f"{path}: {_TIMES} must have the time of each frame, each later than the one before: record "
+                "the drive again with --frames"
+            )
+        film._where = f"{path}: "
+        return film
+
+    def write(
+        self,
+        path: str | PathLike[str],
+        drive: Drive,
+        *,
+        sector: str | None = None,
+        lead: float = 3.0,
+        width: int = 480,
+    ) -> int:
+        """Write a film of a drive or of one of its sectors, with speed, steering and events below each frame.
+
+        Args:
+            path: The file, .mp4, .webm or .gif.
+            drive: The drive that the frames are of.
+            sector: Its name; all of the drive if left out.
+            lead: Seconds before the sector that are shown as well.
+            width: Of the film in pixels.
+
+        Returns:
+            The number of frames written.
+
+        Raises:
+            InputError: There is no such sector, no frame of it was kept, or the file cannot be written.
+        """
+        target = _film_path(path)
+        if sector is not None and sector not in drive.sector_names:
+            known = ", ".join(drive.sector_names)
+            raise InputError(f"drive {drive.name} has no sector {sector!r}: it has {known}")
+        rows = self._rows(drive, sector, lead)
+        if not rows:
+            raise InputError(f"no frame of drive {drive.name} was kept, so there is nothing to show")
+        return self._written(target, rows, width, lambda image, row: _captioned(image, drive, row))
+
+    def write_plain(self, path: str | PathLike[str], first: float, last: float, *, width: int = 480) -> int:
+        """Write what the camera saw from one moment to another, without a word about it.
+
+        Args:
+            path: The file, .mp4, .webm or .gif.
+            first: When it begins, in seconds of the drive.
+            last: When it ends.
+            width: Of the film in pixels.
+
+        Returns:
+            The number of frames written.
+
+        Raises:
+            InputError: No frame was kept of that time, or the file cannot be written.
+        """
+        target = _film_path(path)
+        rows = [row for row, time in enumerate(self._times) if first <= time <= last]
+        if not rows:
+            raise InputError(
+                f"{self._where}no frame was kept between {first:g} and {last:g} s: there is nothing to show"
+            )
+        return self._written(target, rows, width, lambda image, _: image)
+
+    def _written(
+        self,
+        target: Path,
+        rows: list[int],
+        width: int,
+        finish: Callable[[NDArray[np.uint8], int], NDArray[np.uint8]],
+    ) -> int:
+        lasting = self._times[rows[-1]] - self._times[rows[0]] if len(rows) > 1 else 1.0
+        # Encoders take no rate that is much lower or higher.
+        rate = min(max((max(len(rows), 2) - 1) / lasting, 1e-3), 1e3)
+        ending = target.suffix.lower()
+        if ending == ".gif":
+            # Every frame of a GIF is a whole picture.
+            every = math.ceil(rate / _GIF_RATE)
+            rows, rate, width = rows[::every], rate / every, min(width, _GIF_WIDTH)
+        pictures = [_even(finish(_scaled(self._image(row), width), row)) for row in rows]
+        if len(sizes := {picture.shape for picture in pictures}) > 1:
+            raise InputError(f"{self._where}all frames of a film must have one shape, got {len(sizes)}")
+        with replacing(target) as unfinished:
+            if ending == ".gif":
+                done = _write_gif(unfinished, pictures, rate)
+            else:
+                done = _write_video(unfinished, pictures, rate, _CODES[ending])
+            if not done:
+                raise InputError(f"{target}: the film cannot be written: OpenCV has no encoder for it here")
+        return len(rows)
+
+    def _image(self, row: int) -> NDArray[np.uint8]:
+        return decode_image(self._frames[row], f"{self._where}{_FRAME.format(row)}")
+
+    def _rows(self, drive: Drive, sector: str | None, lead: float) -> list[int]:
+        shown = np.ones(len(drive), np.bool_)
+        if sector is not None:
+            inside = np.flatnonzero(drive.sectors == drive.sector_names.index(sector))
+            first, last = drive.time[inside[0]] - lead, drive.time[inside[-1]]
+            shown = (drive.time >= first) & (drive.time <= last)
+        return [row for row in np.flatnonzero(shown).tolist() if row < len(self)]
+
+
+@dataclass(frozen=True)
+class _About:
+    """What says where a drive was driven."""
+
+    simulator: str = ""
+    options: dict[str, Any] | None = None
+
+
+def film_of(drive: Drive, folder: Path) -> Film:
+    """Return what the camera saw in a drive that was recorded, from its folder.
+
+    Where no frames were kept, a drive in the built-in world is driven once more by what the model answered,
+    which gives the same frames; other simulators would not.
+
+    Args:
+        drive: The drive.
+        folder: Where it lies, as ``driving drive`` writes it.
+
+    Raises:
+        InputError: No frames were kept and the drive cannot be driven again as it was.
+    """
+    if (folder / FRAMES_FILE).is_file():
+        film = Film.read(folder / FRAMES_FILE)
+        if len(film) != len(drive):
+            raise InputError(
+                f"{folder / FRAMES_FILE}: expected a frame for each of {len(drive)} rows, got {len(film)}"
+            )
+        return film
+    again = f"record the drive again with `driving drive --frames --out {folder}`"
+    if not (folder / _ABOUT).is_file():
+        raise InputError(f"{folder}: no frames were kept, and no {_ABOUT} says where it was driven: {again}")
+    about = read_record(_About, folder / _ABOUT)
+    place = about.simulator
+    if place.partition(":")[0] != "world" or not drive.signals.keys() >= {*_ANSWERED, *_WAY}:
+        raise InputError(
+            f"{folder}: no frames were kept, and {place or 'it'} cannot be driven again: {again}"
+        )
+    film = Film()
+    with naming(folder / _ABOUT):
+        simulator = open_simulator(place, **(about.options or {}))
+    with naming(folder):
+        driven = _driven_again(drive, simulator, film)
+    same = len(driven) == len(drive) and all(
+        np.allclose(driven.signals[name], drive.signals[name], atol=1e-6) for name in _WAY
+    )
+    if not same:
+        raise InputError(
+            f"{folder}: driven again by what the model answered, it takes another way (another version of "
+            f"the package may have recorded it): {again}"
+        )
+    return film
+
+
+def _driven_again(drive: Drive, simulator: DrivingSimulator, film: Film) -> Drive:
+    rows = zip(*(drive.signals[name].tolist() for name in _ANSWERED), strict=True)
+
+    def answer(frames: Sequence[Frame]) -> list[Signals]:
+        answers = (next(rows) for _ in frames)
+        return [Signals(steering=steering, speed=speed) for steering, speed in answers]
+
+    limits = DriveLimits(laps=None, seconds=max(float(drive.time[-1]), 1e-9), standing=math.inf, events=())
+    try:
+        return closed_loop(
+            callable_model(answer, name=drive.name),
+            simulator,
+            limits=limits,
+            watch=lambda situation: film.add(situation.frame, situation.time),
+        )
+    finally:
+        simulator.close()
+
+
+def _film_path(path: str | PathLike[str]) -> Path:
+    target = Path(path)
+    if target.suffix.lower() not in FILM_ENDINGS:
+        raise InputError(f"{target}: expected a film that ends in {' or '.join(FILM_ENDINGS)}")
+    return target
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Return an entry of a ZIP file that says nothing about when it was written."""
+    return zipfile.ZipInfo(name)
+
+
+def _scaled(image: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
+    import cv2
+
+    height = max(2, round(image.shape[0] * width / image.shape[1]))
+    return np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
+
+
+def _even(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a picture of even sizes, as encoders want them."""
+    return picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]
+
+
+def _captioned(image: NDArray[np.uint8], drive: Drive, row: int) -> NDArray[np.uint8]:
+    """Return an image with what the vehicle does below it."""
+    told = {
+        name: float(drive.signals[name][row])
+        for name in ("speed", "steering")
+        if name in drive.signals and np.isfinite(drive.signals[name][row])
+    }
+    events = [name for name, happening in drive.events.items() if happening[row] and name in _CAPTIONED]
+    label = ", ".join([drive.sector_names[int(drive.sectors[row])], f"{drive.time[row]:.1f} s", *events])
+    strip = draw_signals(Signals(**told), image.shape[1], label)  # type: ignore[arg-type]
+    return np.vstack([image, strip])
+
+
+def _write_video(path: Path, pictures: Sequence[NDArray[np.uint8]], rate: float, code: str) -> bool:
+    import cv2
+
+    height, width = pictures[0].shape[:2]
+    with _quietly():
+        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*code), rate, (width, height))
+    if not writer.isOpened():
+        return False
+    for picture in pictures:
+        writer.write(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
+    writer.release()
+    return path.is_file() and path.stat().st_size > 0
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep OpenCV from writing to the terminal, past Python, that it knows WebM by another tag."""
+    kept = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+
+
+def _write_gif(path: Path, pictures: Sequence[NDArray[np.uint8]], rate: float) -> bool:
+    import cv2
+
+    film: Any = cv2.Animation()
+    film.frames = [cv2.cvtColor(picture, cv2.COLOR_RGB2BGR) for picture in pictures]
+    film.durations = [round(1000 / rate)] * len(pictures)
+    return bool(cv2.imwriteanimation(str(path), film)) and path.is_file()

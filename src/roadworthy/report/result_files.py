@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -11,8 +11,17 @@ from xml.etree import ElementTree
 from roadworthy._files import replacing, write_text
 from roadworthy._tables import csv_text
 from roadworthy.cases import Scalar, Status
-from roadworthy.report.html.formats import count, percent, signed
-from roadworthy.report.results import Result, Standing, clipped, results_of, whole_of
+from roadworthy.report.results import (
+    Result,
+    Standing,
+    clipped,
+    count,
+    percent,
+    ranked,
+    results_of,
+    signed,
+    whole_of,
+)
 from roadworthy.runs.store import notes_of
 
 if TYPE_CHECKING:
@@ -39,14 +48,14 @@ def write_junit(run: StoredRun, path: str | Path) -> Path:
     Raises:
         InputError: The file cannot be written.
     """
-    by_system: dict[str, list[Result]] = {}
-    for one in results_of(run):
-        by_system.setdefault(one.system, []).append(one)
-    root = ElementTree.Element("testsuites", {"name": "roadworthy"})
-    _count(root, [one for found in by_system.values() for one in found])
+    results = results_of(run)
+    root = _element("testsuites", name="roadworthy")
+    _count(root, results)
     left = _DETAILED
-    for system, found in sorted(by_system.items()):
-        suite = ElementTree.SubElement(root, "testsuite", {"name": _clean(system), "time": "0"})
+    for system in sorted({one.system for one in results}):
+        found = [one for one in results if one.system == system]
+        suite = _element("testsuite", name=system, time="0")
+        root.append(suite)
         _count(suite, found)
         for result in found:
             detailed = result.standing is Standing.VIOLATED and left > 0
@@ -71,28 +80,21 @@ def _count(element: ElementTree.Element, results: Sequence[Result]) -> None:
 def _test(run: StoredRun, result: Result, *, detailed: bool) -> ElementTree.Element:
     requirement = result.requirement
     name = f"{requirement.id}: {clipped(requirement.text, 160)}"
-    test = ElementTree.Element(
-        "testcase",
-        {
-            "classname": _clean(f"{result.system}.{requirement.method}"),
-            "name": _clean(name),
-            "time": "0",
-        },
-    )
+    test = _element("testcase", classname=f"{result.system}.{requirement.method}", name=name, time="0")
+    message = clipped(result.summary)
     if result.standing is Standing.VIOLATED:
-        failure = ElementTree.SubElement(
-            test, "failure", {"message": _clean(clipped(result.summary)), "type": str(requirement.severity)}
-        )
+        failure = _element("failure", message=message, type=str(requirement.severity))
         failure.text = _clean(_details(run, result, detailed=detailed))
+        test.append(failure)
     elif result.standing is Standing.UNFINISHED:
-        ElementTree.SubElement(
-            test, "error", {"message": _clean(clipped(result.summary)), "type": "unfinished"}
-        )
+        test.append(_element("error", message=message, type="unfinished"))
     elif result.standing is Standing.INCONCLUSIVE:
-        ElementTree.SubElement(
-            test, "skipped", {"message": _clean(f"inconclusive: {clipped(result.summary)}")}
-        )
+        test.append(_element("skipped", message=f"inconclusive: {message}"))
     return test
+
+
+def _element(tag: str, **attributes: str) -> ElementTree.Element:
+    return ElementTree.Element(tag, {name: _clean(value) for name, value in attributes.items()})
 
 
 def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
@@ -169,7 +171,7 @@ def write_summary(run: StoredRun, path: str | Path, *, report: str = "report.htm
 
 
 def _summary(run: StoredRun, report: str) -> str:
-    results = sorted(results_of(run), key=lambda one: (one.order, one.requirement.id, one.system))
+    results = ranked(run)
     whole = whole_of(results)
     lines = [
         f"### {_SIGNS[whole.standing]} Roadworthy: {whole.standing}",
@@ -183,11 +185,11 @@ def _summary(run: StoredRun, report: str) -> str:
         "",
     ]
     if len(results) > _LINES:
-        lines += [f"{count(len(results) - _LINES)} more, which stand no worse, are left out.", ""]
+        lines += [f"{count(len(results) - _LINES)} more, none of them worse, are not shown.", ""]
     worst = _worst(run, results)
     if worst:
         lines += ["**The worst failures**", "", *worst, ""]
-    return "\n".join([*lines, f"[The whole report]({report})", ""])
+    return "\n".join([*lines, f"[Full report]({report})", ""])
 
 
 def _notes(run: StoredRun) -> list[str]:
@@ -249,11 +251,29 @@ def escaped(text: str, most: int) -> str:
     return re.sub(r"([\\`*_{}\[\]|~!])", r"\\\1", line)
 
 
-COLUMNS = (
-    "requirement", "system", "method", "severity", "status", "rate", "upper_bound", "confidence", "max_rate",
-    "failures", "judged", "passed", "violated", "not_applicable", "errors", "worst_margin", "tags", "text",
-    "summary", "folder",
-)  # fmt: skip
+_COLUMNS: Mapping[str, Callable[[Result], object]] = {
+    "requirement": lambda one: one.requirement.id,
+    "system": lambda one: one.system,
+    "method": lambda one: one.requirement.method,
+    "severity": lambda one: one.requirement.severity,
+    "status": lambda one: one.standing,
+    "rate": lambda one: one.rate,
+    "upper_bound": lambda one: one.bound,
+    "confidence": lambda one: one.confidence,
+    "max_rate": lambda one: one.accepted,
+    "failures": lambda one: one.failures,
+    "judged": lambda one: one.judged,
+    "passed": lambda one: one.counts[Status.PASSED],
+    "violated": lambda one: one.counts[Status.VIOLATED],
+    "not_applicable": lambda one: one.counts[Status.NOT_APPLICABLE],
+    "errors": lambda one: one.counts[Status.ERROR],
+    "worst_margin": lambda one: one.measures.get("worst_margin"),
+    "tags": lambda one: " | ".join(one.requirement.tags),
+    "text": lambda one: one.requirement.text,
+    "summary": lambda one: one.summary,
+    "folder": lambda one: one.folder,
+}
+COLUMNS = tuple(_COLUMNS)
 """What a line says; numbers are not rounded, and empty where the method does not give them."""
 
 
@@ -268,42 +288,17 @@ def write_results(run: StoredRun, path: str | Path) -> Path:
         InputError: The file cannot be written.
     """
     path = Path(path)
-    write_text(path, csv_text(COLUMNS, map(_results_csv_line, results_of(run))))
+    lines = ([_inert(value(one)) for value in _COLUMNS.values()] for one in results_of(run))
+    write_text(path, csv_text(COLUMNS, lines))
     return path
 
 
-def _results_csv_line(result: Result) -> list[object]:
-    requirement, counts = result.requirement, result.counts
-    worst = result.measures.get("worst_margin")
-    return [
-        _inert(requirement.id),
-        _inert(result.system),
-        requirement.method,
-        requirement.severity,
-        result.standing,
-        result.rate,
-        result.bound,
-        result.confidence,
-        result.accepted,
-        result.failures,
-        result.judged,
-        counts[Status.PASSED],
-        counts[Status.VIOLATED],
-        counts[Status.NOT_APPLICABLE],
-        counts[Status.ERROR],
-        worst,
-        _inert(" | ".join(requirement.tags)),
-        _inert(requirement.text),
-        _inert(result.summary),
-        result.folder,
-    ]
-
-
-def _inert(text: str) -> str:
-    """Return text that a spreadsheet does not take for a formula.
+def _inert(value: object) -> object:
+    """Return a value; text so that a spreadsheet does not take it for a formula.
 
     Example:
-        >>> _inert("=1+1"), _inert("R1")
-        ("'=1+1", 'R1')
+        >>> _inert("=1+1"), _inert("R1"), _inert(-1.5)
+        ("'=1+1", 'R1', -1.5)
     """
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    begins = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if begins else value

@@ -1,9 +1,10 @@
-"""What a run found, as reports of every kind tell it: one result for each requirement and system."""
+"""What a run found, as reports of every kind tell it, and numbers as people read them."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -116,6 +117,19 @@ def results_of(run: StoredRun) -> list[Result]:
     return [_result(run, pair) for pair in run.pairs]
 
 
+def ranked(run: StoredRun) -> list[Result]:
+    """Return what a run found, the worst first."""
+    return sorted(results_of(run), key=lambda one: (one.order, one.requirement.id, one.system))
+
+
+def by_requirement(results: Iterable[Result]) -> dict[str, list[Result]]:
+    """Return results by the id of their requirement, in their order."""
+    grouped: dict[str, list[Result]] = {}
+    for one in results:
+        grouped.setdefault(one.requirement.id, []).append(one)
+    return grouped
+
+
 def _result(run: StoredRun, pair: StoredPair) -> Result:
     outcome = pair.outcome
     place = pair.folder.relative_to(run.folder).as_posix()
@@ -124,7 +138,7 @@ def _result(run: StoredRun, pair: StoredPair) -> Result:
         pair.system,
         Standing.UNFINISHED if outcome is None else Standing(outcome.status.value),
         pair.counts,
-        "the run has not come to an end" if outcome is None else outcome.summary,
+        "the run did not finish" if outcome is None else outcome.summary,
         {} if outcome is None else outcome.measures,
         place,
         () if outcome is None else outcome.notes,
@@ -138,7 +152,7 @@ def whole_of(results: Sequence[Result]) -> Whole:
         >>> requirement = Requirement("R1", "The lane is kept", "lanes")
         >>> counts = dict.fromkeys(Status, 0) | {Status.PASSED: 9}
         >>> whole_of([Result(requirement, "dave2", Standing.PASSED, counts, "", {}, ".")]).sentence
-        'The only requirement was met in every case tried.'
+        'The requirement held in every case tried.'
     """
     worst: dict[str, Standing] = {}
     cases = dict.fromkeys(Status, 0)
@@ -159,8 +173,8 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
     parts = []
     words = {
         Standing.VIOLATED: ("is violated", "are violated"),
-        Standing.UNFINISHED: ("was not tested to the end", "were not tested to the end"),
-        Standing.INCONCLUSIVE: ("cannot be decided with the cases tried",) * 2,
+        Standing.UNFINISHED: ("was not fully tested", "were not fully tested"),
+        Standing.INCONCLUSIVE: ("needs more cases to decide", "need more cases to decide"),
     }
     for standing, (one, several) in words.items():
         number = counted[standing]
@@ -168,9 +182,9 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
             parts.append(f"{number:,} of {all_of:,} requirements {one if number == 1 else several}")
     if not parts:
         failed = cases[Status.VIOLATED] + cases[Status.ERROR]
-        how = "within what is accepted" if failed else "in every case tried"
-        what = "The only requirement was" if all_of == 1 else f"All {all_of:,} requirements were"
-        return f"{what} met {how}."
+        how = "as often as required" if failed else "in every case tried"
+        what = "The requirement" if all_of == 1 else f"All {all_of:,} requirements"
+        return f"{what} held {how}."
     if all_of == 1:
         return f"The requirement {parts[0].partition('requirements ')[2]}."
     first, *others = parts
@@ -191,3 +205,64 @@ def clipped(text: str, most: int = 300) -> str:
     """
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
+
+
+MINUS = "−"  # as wide as a plus, unlike a hyphen
+
+
+def count(value: int) -> str:
+    """Return a whole number with its thousands apart.
+
+    Example:
+        >>> count(1234567)
+        '1,234,567'
+    """
+    return f"{value:,}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent, with two digits that say something; never 0% or 100% for what is not.
+
+    Example:
+        >>> [percent(one) for one in (0.675, 0.0312, 0.00012, 0.0, 1.0, 0.99999, None)]
+        ['67.5%', '3.1%', '0.012%', '0%', '100%', '>99.9%', '–']
+    """
+    if share is None:
+        return "–"
+    if share in (0.0, 1.0):
+        return f"{share:.0%}"
+    if share > 0.9995:
+        return ">99.9%"
+    digits = 1 if share >= 0.01 else 1 - math.floor(math.log10(100 * share))
+    return f"{100 * share:.{min(digits, 6)}f}%"
+
+
+def number(value: float) -> str:
+    """Return a number in three digits, or four where it has four before the point.
+
+    Example:
+        >>> [number(one) for one in (3.47934, -0.00123, 411.4967, 12345.6, 1e-9, float("-inf"), 2.0)]
+        ['3.48', '−0.00123', '411', '12,346', '1e−09', '−∞', '2']
+    """
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    if math.isnan(value):
+        return "no number"
+    size = abs(value)
+    if 1000 <= size < 1e7:
+        text = f"{value:,.0f}"
+    elif size >= 100:
+        text = f"{value:.4g}" if size >= 1e7 else f"{value:.0f}"
+    else:
+        text = f"{value:.3g}"
+    return text.replace("-", MINUS)
+
+
+def signed(value: float) -> str:
+    """Return a number with its sign, plus too.
+
+    Example:
+        >>> signed(0.4), signed(-3.0), signed(0.0)
+        ('+0.4', '−3', '0')
+    """
+    return f"+{number(value)}" if value > 0 else number(value)

@@ -12,8 +12,7 @@ from roadworthy._files import file_name
 from roadworthy.cases import Scalar, Status
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image, write_image
-from roadworthy.report._canvas import Image
-from roadworthy.report.drawing import draw_difference, draw_frame
+from roadworthy.report.drawing import Image, draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.generation import RulePlan

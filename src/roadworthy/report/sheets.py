@@ -12,14 +12,21 @@ from roadworthy.cases import ClassScores, Prediction
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import CONDITIONS
-from roadworthy.report._canvas import BACKGROUND, BRIGHT, DIM, PANEL, Image, draw_text, fitted, text_width
 from roadworthy.report.drawing import (
+    BACKGROUND,
+    BRIGHT,
+    DIM,
+    PANEL,
+    Image,
     draw_depth_legend,
     draw_difference,
     draw_frame,
     draw_legend,
     draw_signals,
+    draw_text,
+    fitted,
     parse_overlays,
+    text_width,
 )
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform
@@ -113,12 +120,10 @@ def frame_sheet(
     chosen = parse_overlays(overlays)
     drawn = [(frame, draw_frame(frame, chosen, scale, legend=False)) for frame in frames]
     tiles = [Tile(image, *_titles(frame)) for frame, image in drawn]
-    beside = min(columns, len(tiles))
-    width = beside * max((tile.image.shape[1] for tile in tiles), default=0) + (beside - 1) * _GAP
+    width = _width(tiles, columns)
     strips = []
     if "labels" in chosen and (maps := [frame.labels for frame, _ in drawn if frame.labels is not None]):
-        classes = {name for labels in maps for name in labels.present()}
-        strips.append(draw_legend(classes, width))
+        strips.append(draw_legend({name for labels in maps for name in labels.present()}, width))
     if "depth" in chosen and any(frame.depth is not None for frame, _ in drawn):
         strips.append(draw_depth_legend(width))
     footer = np.vstack(strips) if strips else None
@@ -142,6 +147,12 @@ def pair_sheet(pairs: Sequence[Pair], *, scale: float = 2.0, title: str = "", no
             Tile(draw_difference(pair.before, pair.after, scale), "difference", _changed(pair)),
         ]
     return contact_sheet(tiles, 3, title=title, note=note)
+
+
+def _width(tiles: Sequence[Tile], columns: int) -> int:
+    """Return how wide the tiles of a sheet are together."""
+    beside = min(columns, len(tiles))
+    return beside * max((tile.image.shape[1] for tile in tiles), default=0) + (beside - 1) * _GAP
 
 
 def _check_columns(columns: int) -> None:
@@ -298,9 +309,7 @@ def prediction_sheet(
         tiles += _tiles(frame, prediction, min(4.0, tile_width / frame.width))
     pairs = len(tiles) == 2 * len(frames)
     columns = 4 if pairs and len(frames) > 2 else 2 if pairs else 3
-    beside = min(columns, len(tiles))
-    width = beside * max(tile.image.shape[1] for tile in tiles) + (beside - 1) * _GAP
-    footer = _legend(frames, predictions, width)
+    footer = _legend(frames, predictions, _width(tiles, columns))
     return contact_sheet(tiles, columns, title=title, note=note, footer=footer)
 
 

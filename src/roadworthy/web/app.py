@@ -20,12 +20,11 @@ import roadworthy.report.html as report_pages
 from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web import compare, coverage, drives, look, runs, studies, thresholds, write
-from roadworthy.web import progress as working
-from roadworthy.web.jobs import routes as jobs
 from roadworthy.web.pages import Destination
 from roadworthy.web.security import HEADERS, Gate, Sessions
-from roadworthy.web.services import Services
+from roadworthy.web.services import Here, Services
 from roadworthy.web.settings import Settings
+from roadworthy.web.working import Work
 
 _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
@@ -86,8 +85,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_api_route("/", lambda: RedirectResponse("/write", 303), include_in_schema=False)
     app.add_api_route("/static/tokens.css", lambda: FileResponse(_TOKENS), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=_STATIC))
-    for module in (write, jobs, runs, look, compare, studies, drives, coverage, thresholds, working):
+    for module in (write, runs, look, compare, studies, drives, coverage, thresholds):
         app.include_router(module.router)
+    app.add_api_route("/working/{id}", _working)
+    app.add_api_route("/working/{id}/cancel", _cancel, methods=["POST"])
     app.add_exception_handler(RoadworthyError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _missing)
@@ -95,6 +96,25 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(Exception, _broken)
     app.add_middleware(Gate, settings=settings, sessions=Sessions())
     return app
+
+
+def _working(services: Here, id: str) -> dict[str, Any]:
+    """Return how far a computation has come that a page waits for."""
+    return _work(services, id).as_dict()
+
+
+def _cancel(services: Here, id: str) -> dict[str, Any]:
+    """Let a computation end; one that is over stays as it is."""
+    work = _work(services, id)
+    work.cancel()
+    return work.as_dict()
+
+
+def _work(services: Services, id: str) -> Work[Any]:
+    try:
+        return services.bench.get(id)
+    except InputError as error:
+        raise HTTPException(404, str(error)) from error
 
 
 async def _turn(services: Services) -> None:
@@ -107,7 +127,7 @@ async def _turn(services: Services) -> None:
         except Exception as error:  # a full disk must not be the end of the queue
             if str(error) != told:
                 told = str(error)
-                _LOG.warning("no run can begin just now: %s", told)
+                _LOG.warning("no run can start at the moment: %s", told)
         await asyncio.sleep(_PAUSE)
 
 
@@ -121,30 +141,30 @@ def _told(request: Request, status: int, heading: str, reason: str) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = 422 if isinstance(error, InputError) else 500
-    return _told(request, status, "This cannot be done", str(error))
+    return _told(request, status, "That did not work", str(error))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return _told(request, 422, "This cannot be used", _in_words(error.errors()))
+    return _told(request, 422, "This input is not valid", _in_words(error.errors()))
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        reason = error.detail if error.detail != "Not Found" else "There is no such page here."
-        return _told(request, 404, "Nothing here", reason)
-    return _told(request, error.status_code, "This cannot be done", str(error.detail))
+        reason = error.detail if error.detail != "Not Found" else "There is no such page."
+        return _told(request, 404, "Not found", reason)
+    return _told(request, error.status_code, "That did not work", str(error.detail))
 
 
 async def _unwritable(request: Request, error: Exception) -> Response:
     del error
-    reason = "A text has a sign that is none, such as half of one that takes two. Type it again."
-    return _told(request, 422, "This cannot be used", reason)
+    reason = "The text has an invalid character, such as half an emoji. Type it again."
+    return _told(request, 422, "This input is not valid", reason)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    told = f"{type(error).__name__}: {error}. This should not happen; the terminal of the server says more."
+    told = f"{type(error).__name__}: {error}. This is a bug; the server's terminal has the details."
     answer = _told(request, 500, "Something went wrong", told)
     # The gate does not see this one any more.
     for name, value in HEADERS:

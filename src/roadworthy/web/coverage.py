@@ -10,20 +10,30 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from roadworthy._files import read_json
+from roadworthy._files import as_record, read_json
 from roadworthy.coverage.search.findings import CoverageGrowth, growth_of
 from roadworthy.errors import InputError
 from roadworthy.report.html.charts import Chart
-from roadworthy.runs.store import StoredRun
-from roadworthy.web.runs import folder_of
-from roadworthy.web.services import services_of
+from roadworthy.runs.store import StoredPair, StoredRun
+from roadworthy.web.services import Here, RunFolder
 
 _FILES = (
     ("evidence/functional_coverage.json", None, "covered", "total", "never_touched", "rows"),
     ("search.json", "functional", "tried", "bins", "never_tried", None),
     ("coverage.json", "functional", "covered", "total", "holes", "dimensions"),
 )
-"""Files, where in them it stands, and what its parts are called there."""
+"""Files, where in them functional coverage stands, and what its parts are called there."""
+_POINTS = 400
+_SERIES = 6
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A dimension or cross of the operating domain: how many bins were tried, and how many there are."""
+
+    name: str
+    covered: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -34,17 +44,72 @@ class Functional:
         file: Where it stands.
         covered: How many bins were tried.
         total: How many there are.
-        rows: For each dimension or cross: its name, how many bins were tried, and how many there are.
-        holes: For each dimension or cross, what was never tried.
+        rows: For each dimension or cross, how many bins were tried.
+        never: What was never tried, after the name of its dimension or cross.
         note: What its frames are, if the file says so.
     """
 
     file: str
     covered: int
     total: int
-    rows: tuple[tuple[str, int, int], ...]
-    holes: Mapping[str, tuple[str, ...]]
+    rows: tuple[Dimension, ...]
+    never: tuple[str, ...]
     note: str = ""
+
+    @property
+    def holes(self) -> Mapping[str, list[str]]:
+        """For each dimension or cross, what was never tried."""
+        groups: dict[str, list[str]] = {}
+        for hole in self.never:
+            name, _, words = hole.partition(": ")
+            groups.setdefault(name, []).append(words or name)
+        return groups
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a criterion says of one layer."""
+
+    layer: str
+    covered: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """How much of a network a criterion says is covered."""
+
+    criterion: str
+    covered: int
+    total: int
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Coverage of a network, as `coverage measure` wrote it.
+
+    Attributes:
+        images: How many images were shown.
+        criteria: What each criterion says.
+        growth: The share that each criterion had covered after so many images.
+        model: The network.
+    """
+
+    images: int
+    criteria: tuple[Criterion, ...]
+    growth: tuple[dict[str, float], ...]
+    model: str | None = None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The criteria whose growth is drawn."""
+        return tuple(one.criterion for one in self.criteria)[:_SERIES]
+
+
+def has_coverage(folder: Path) -> bool:
+    """Return whether a folder has a file about coverage."""
+    return any((folder / file).is_file() for file, *_ in _FILES)
 
 
 def functional_of(folder: Path) -> list[Functional]:
@@ -59,131 +124,22 @@ def functional_of(folder: Path) -> list[Functional]:
         ...     told = {"functional": {"tried": 1, "bins": 2, "never_tried": ["weather: fog is never tried"]}}
         ...     _ = Path(folder, "search.json").write_text(json.dumps(told))
         ...     functional_of(Path(folder))[0].holes
-        {'weather': ('fog is never tried',)}
+        {'weather': ['fog is never tried']}
     """
     found = []
-    for file, part, covered, total, holes, rows in _FILES:
+    for file, part, covered, total, never, rows in _FILES:
         if not (folder / file).is_file():
             continue
         document: Any = read_json(folder / file)
         try:
-            told = document if part is None else document.get(part)
-            if told is None:
+            given = document if part is None else document.get(part)
+            if given is None:
                 continue
-            found.append(
-                Functional(
-                    file,
-                    int(told[covered]),
-                    int(told[total]),
-                    tuple(
-                        (str(row["name"]), int(row["covered"]), int(row["total"]))
-                        for row in (told[rows] if rows else ())
-                    ),
-                    _grouped([str(one) for one in told[holes]]),
-                    str(told.get("note", "")),
-                )
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            named = {"file": file, "covered": given[covered], "total": given[total], "never": given[never]}
+            rest = {"rows": given[rows] if rows else (), "note": given.get("note", "")}
+            found.append(as_record(Functional, named | rest))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{folder / file} must be what a command of ours writes: {error!r}") from error
-    return found
-
-
-def _grouped(holes: list[str]) -> dict[str, tuple[str, ...]]:
-    groups: dict[str, list[str]] = {}
-    for hole in holes:
-        name, _, words = hole.partition(": ")
-        groups.setdefault(name, []).append(words or name)
-    return {name: tuple(some) for name, some in groups.items()}
-
-
-_POINTS = 400
-_SERIES = 6
-
-
-@dataclass(frozen=True)
-class Search:
-    """A search that was run.
-
-    Attributes:
-        requirement: The id of its requirement.
-        text: What that says.
-        system: The network.
-        summary: What came out of it.
-        tries: How many images it tried.
-        before: The coverage of the originals.
-        after: The coverage at the end.
-        failures: How many tries failed.
-        coverage: How coverage grew.
-        failing: How failures grew.
-    """
-
-    requirement: str
-    text: str
-    system: str
-    summary: str
-    tries: int
-    before: float
-    after: float
-    failures: int
-    coverage: Markup
-    failing: Markup
-
-
-@dataclass(frozen=True)
-class Layer:
-    """What a criterion says of one layer."""
-
-    name: str
-    covered: int
-    total: int
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Coverage of a network that was measured.
-
-    Attributes:
-        model: The network.
-        images: How many images it saw.
-        criteria: For each criterion its name, how much is covered of how much, and its layers.
-        growth: How coverage grew with the images; None where it was not followed.
-        lines: The names of the lines.
-    """
-
-    model: str
-    images: int
-    criteria: tuple[tuple[str, int, int, tuple[Layer, ...]], ...]
-    growth: Markup | None
-    lines: tuple[str, ...]
-
-
-def searches_of(folder: Path) -> list[Search]:
-    """Return the searches of a run.
-
-    Raises:
-        InputError: The run cannot be read.
-    """
-    run = StoredRun.open(folder)
-    found = []
-    for pair in run.pairs:
-        if pair.requirement.method != "coverage":
-            continue
-        rows = run.rows(requirement=pair.requirement.id, system=pair.system)
-        growth = growth_of(rows, _reached(pair.outcome.measures if pair.outcome else {}))
-        found.append(
-            Search(
-                pair.requirement.id,
-                pair.requirement.text,
-                pair.system,
-                pair.outcome.summary if pair.outcome else "The search has not concluded.",
-                len(growth.coverage) - 1,
-                growth.coverage[0],
-                growth.coverage[-1],
-                growth.failures[-1],
-                _coverage_chart(growth),
-                _failures_chart(growth),
-            )
-        )
     return found
 
 
@@ -196,41 +152,30 @@ def measured_of(folder: Path) -> Measured | None:
     path = folder / "coverage.json"
     if not path.is_file():
         return None
-    document: Any = read_json(path)
     try:
-        criteria = tuple(
-            (
-                str(one["criterion"]),
-                int(one["covered"]),
-                int(one["total"]),
-                tuple(
-                    Layer(str(row["layer"]), int(row["covered"]), int(row["total"])) for row in one["layers"]
-                ),
-            )
-            for one in document["criteria"]
-        )
-        names = tuple(name for name, *_ in criteria)[:_SERIES]
-        growth = [
-            (float(one["images"]), {name: float(one[name]) for name in names if name in one})
-            for one in document["growth"]
-        ]
-        return Measured(
-            str(document["model"] or ""),
-            int(document["images"]),
-            criteria,
-            _measured_chart(growth, names) if len(growth) > 1 else None,
-            names,
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InputError(f"{path} must be what `coverage measure` writes: {error!r}") from error
+        return as_record(Measured, read_json(path))
+    except ValueError as error:
+        raise InputError(f"{path} must be what `coverage measure` writes: {error}") from error
 
 
-def _reached(measures: Mapping[str, Any]) -> float:
-    value = measures.get("coverage", 0.0)
-    return float(value) if isinstance(value, int | float) else 0.0
+def searches_of(folder: Path) -> list[tuple[StoredPair, CoverageGrowth]]:
+    """Return the searches of a run, and how each of them went.
+
+    Raises:
+        InputError: The run cannot be read.
+    """
+    run = StoredRun.open(folder)
+    found = []
+    for pair in run.pairs:
+        if pair.requirement.method == "coverage":
+            reached = pair.outcome.measures.get("coverage") if pair.outcome else None
+            rows = run.rows(requirement=pair.requirement.id, system=pair.system)
+            found.append((pair, growth_of(rows, reached if isinstance(reached, int | float) else 0.0)))
+    return found
 
 
-def _coverage_chart(growth: CoverageGrowth) -> Markup:
+def coverage_chart(growth: CoverageGrowth) -> Markup:
+    """Return how coverage grew with the tries of a search."""
     low, high = min(growth.coverage), max(growth.coverage)
     room = (high - low) * 0.08 or 0.01
     chart = Chart(
@@ -245,7 +190,8 @@ def _coverage_chart(growth: CoverageGrowth) -> Markup:
     return chart.svg()
 
 
-def _failures_chart(growth: CoverageGrowth) -> Markup:
+def failures_chart(growth: CoverageGrowth) -> Markup:
+    """Return how failures grew with the tries of a search."""
     chart = Chart(
         (0, max(len(growth.failures) - 1, 1)),
         (0, max(growth.failures[-1], 1)),
@@ -258,12 +204,18 @@ def _failures_chart(growth: CoverageGrowth) -> Markup:
     return chart.svg()
 
 
-def _measured_chart(growth: Sequence[tuple[float, Mapping[str, float]]], names: Sequence[str]) -> Markup:
+def measured_chart(measured: Measured) -> Markup:
+    """Return how the share that each criterion covers grew with the images."""
+    grown = measured.growth
     chart = Chart(
-        (0, growth[-1][0]), (0, 1), title="Coverage after so many images", x_label="images", y_percent=True
+        (0, grown[-1]["images"]),
+        (0, 1),
+        title="Coverage by number of images",
+        x_label="images",
+        y_percent=True,
     )
-    for place, name in enumerate(names, 1):
-        chart.line([(images, values[name]) for images, values in growth if name in values], f"line-{place}")
+    for place, name in enumerate(measured.lines, 1):
+        chart.line([(one["images"], one[name]) for one in grown if name in one], f"line-{place}")
     return chart.svg()
 
 
@@ -275,27 +227,18 @@ def _thinned(values: Sequence[float]) -> list[tuple[float, float]]:
 
 router = APIRouter(prefix="/coverage")
 
-_COVERAGE_FILES = ("coverage.json", "search.json", "evidence/functional_coverage.json")
-
 
 @router.get("")
-def page(request: Request) -> Response:
+def page(request: Request, services: Here) -> Response:
     """Return the list of folders that say something about coverage."""
-    services = services_of(request)
-    names = [
-        name
-        for name in services.folders.names
-        if any((services.folders.folder(name) / file).is_file() for file in _COVERAGE_FILES)
-        or _searches(services.folders.folder(name))
-    ]
+    folders = {name: services.folders.folder(name) for name in services.folders.names}
+    names = [name for name, folder in folders.items() if has_coverage(folder) or _searches(folder)]
     return services.pages.page(request, "coverage_runs.html", names=names)
 
 
 @router.get("/{name}")
-def coverage(request: Request, name: str) -> Response:
+def coverage(request: Request, services: Here, folder: RunFolder, name: str) -> Response:
     """Return what one folder says."""
-    services = services_of(request)
-    folder = folder_of(services, name)
     problems: list[str] = []
     found: dict[str, Any] = {"searches": [], "measured": None, "functional": []}
     for part, reader in (("measured", measured_of), ("functional", functional_of), ("searches", searches_of)):
@@ -305,7 +248,8 @@ def coverage(request: Request, name: str) -> Response:
             # A folder of `coverage measure` is no run, and says so only where there is nothing else.
             if part != "searches" or not (found["measured"] or found["functional"]):
                 problems.append(str(error))
-    return services.pages.page(request, "coverage.html", name=name, problems=problems, **found)
+    charts = {"coverage": coverage_chart, "failures": failures_chart, "measured": measured_chart}
+    return services.pages.page(request, "coverage.html", name=name, problems=problems, charts=charts, **found)
 
 
 def _searches(folder: Path) -> bool:

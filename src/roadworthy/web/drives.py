@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,12 +21,19 @@ from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.metrics import compute, meaning_of, unit_of
 from roadworthy.driving.requirements import Thresholds, read_thresholds
 from roadworthy.errors import InputError
-from roadworthy.report.driving import failing_sectors, metric_label, values_along
-from roadworthy.report.html.charts import Chart
-from roadworthy.report.html.formats import number
-from roadworthy.web.folders import FILMS, file_below
+from roadworthy.report.driving import (
+    LEAST_EXTENT,
+    alarmed_steps,
+    failing_sectors,
+    metric_label,
+    stretches,
+    values_along,
+)
+from roadworthy.report.html.charts import Chart, drawing, element, polyline
+from roadworthy.report.results import number
 from roadworthy.web.pages import shown_file
-from roadworthy.web.services import services_of
+from roadworthy.web.services import Here, RunFolder
+from roadworthy.web.settings import FILMS, file_below
 
 _DEPTH = 4
 _MOST = 500
@@ -71,11 +78,11 @@ COLOURS = (
 )  # fmt: skip
 """Viridis in ten steps, from low to high: told apart also by people who do not see all colours."""
 
+_UNKNOWN = "#8a8a8a"
 _WIDTH = 640
 _EDGE = 28
 _POINTS = 1500
 _EVENTS = {"crash": "crash", "collision": "crash", "line crossing": "crossing"}
-_LEAST = 30.0  # metres; a map of less would show a step as a journey
 
 
 def drive_map(
@@ -102,34 +109,21 @@ def drive_map(
     places, high = _on_paper(way)
     low, top = _range(values)
     kept = _thinned(len(drive))
-    alarmed = np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
     parts = [
-        Markup('<polyline class="alarm" points="{}"/>').format(_points(places[start : end + 1]))
-        for start, end in _stretches(alarmed)
+        _path("alarm", places[start : end + 1]) for start, end in stretches(alarmed_steps(drive, alarms))
     ]
     # A border, without which dark colours would be lost on a dark page.
-    parts.append(Markup('<polyline class="casing" points="{}"/>').format(_points(places[kept])))
+    parts.append(_path("casing", places[kept]))
     steps = _steps(values, low, top)
     for first, last in _runs(steps[kept]):
         step = int(steps[kept[first]])
-        colour = COLOURS[step] if step >= 0 else "#8a8a8a"
         # To the next point, so that neighbours touch.
         joined = kept[first : last + 1]
         if len(joined) > 1:
-            parts.append(
-                Markup('<polyline class="way" stroke="{}" points="{}"/>').format(
-                    colour, _points(places[joined])
-                )
-            )
-    parts += _names(drive, places, alarms)
-    parts += _marks(drive, places)
-    return Markup('<svg class="map" viewBox="0 0 {} {}" role="img"><title>{}</title>{}</svg>{}').format(
-        _WIDTH,
-        high,
-        f"The way of {drive.name}, coloured by {label}: {number(low)} to {number(top)}",
-        Markup("").join(parts),
-        _legend(low, top, label),
-    )
+            parts.append(_path("way", places[joined], stroke=COLOURS[step] if step >= 0 else _UNKNOWN))
+    parts += [*_names(drive, places, alarms), *_marks(drive, places)]
+    title = f"Route of {drive.name}, coloured by {label}: {number(low)} to {number(top)}"
+    return drawing("map", _WIDTH, high, title, parts) + _legend(low, top, label)
 
 
 def along(drive: Drive, values: NDArray[np.float64], alarms: Collection[str], label: str) -> Markup:
@@ -142,27 +136,24 @@ def along(drive: Drive, values: NDArray[np.float64], alarms: Collection[str], la
     chart = Chart(
         (float(across[0]), float(across[-1])),
         (low - room, top + room),
-        title=f"{label} along the way",
+        title=f"{label} along the route",
         x_label="m driven" if known else "s",
         y_label=label,
     )
-    alarmed = np.isin(np.array(drive.sector_names)[drive.sectors], list(alarms))
-    for start, end in _stretches(alarmed):
+    for start, end in stretches(alarmed_steps(drive, alarms)):
         chart.band(float(across[start]), float(across[end - 1]), "alarmed")
     for border in np.flatnonzero(np.diff(drive.sectors)) + 1:
         chart.upright(float(across[border]), "sector")
     kept = _thinned(len(drive))
-    finite = np.isfinite(values[kept])
-    for first, last in _runs(finite.astype(np.int64)):
-        if finite[first]:
-            chart.line([(float(across[one]), float(values[one])) for one in kept[first:last]], "line-1")
+    for first, last in stretches(np.isfinite(values[kept])):
+        chart.line(((float(across[one]), float(values[one])) for one in kept[first:last]), "line-1")
     return chart.svg()
 
 
 def _on_paper(way: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     """Return places on paper, north up, and how high the paper is."""
     low, high = np.nanmin(way, axis=0), np.nanmax(way, axis=0)
-    spread = np.maximum(high - low, _LEAST)
+    spread = np.maximum(high - low, LEAST_EXTENT)
     middle = (low + high) / 2
     scale = (_WIDTH - 2 * _EDGE) / float(spread[0])
     tall = min(float(spread[1]) * scale, 1.1 * _WIDTH)
@@ -194,14 +185,8 @@ def _runs(steps: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     yield from zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
 
-def _stretches(flags: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    for first, last in _runs(flags.astype(np.int64)):
-        if len(flags) and flags[first]:
-            yield first, last
-
-
-def _points(places: NDArray[np.float64]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places if np.isfinite(x) and np.isfinite(y))
+def _path(kind: str, places: NDArray[np.float64], **attributes: object) -> Markup:
+    return polyline(kind, places[np.isfinite(places).all(axis=1)].tolist(), **attributes)
 
 
 def _names(drive: Drive, places: NDArray[np.float64], alarms: Collection[str]) -> Iterator[Markup]:
@@ -209,14 +194,12 @@ def _names(drive: Drive, places: NDArray[np.float64], alarms: Collection[str]) -
     for name, first in zip(drive.sector_names, firsts, strict=True):
         if first >= len(places) or not np.isfinite(places[first]).all():
             continue
-        x, y = places[first]
-        yield Markup('<circle class="begin" cx="{:.1f}" cy="{:.1f}" r="2.5"/>').format(x, y)
+        x, y = places[first].tolist()
+        yield element("circle", "begin", cx=x, cy=y, r=2.5)
         kind = "name alarmed" if name in alarms else "name"
         # At the right edge to the left of its place, or it would be cut off.
         anchor, beside = ("end", -6) if x > 0.8 * _WIDTH else ("start", 6)
-        yield Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
-            kind, x + beside, y - 6, anchor, name
-        )
+        yield element("text", kind, name, x=x + beside, y=y - 6, text_anchor=anchor)
 
 
 def _marks(drive: Drive, places: NDArray[np.float64]) -> Iterator[Markup]:
@@ -225,24 +208,20 @@ def _marks(drive: Drive, places: NDArray[np.float64]) -> Iterator[Markup]:
         if happening is None:
             continue
         begins = happening & ~np.concatenate([[False], happening[:-1]])
-        for row in np.flatnonzero(begins):
+        for row in np.flatnonzero(begins & np.isfinite(places).all(axis=1)):
             x, y = places[row]
-            if np.isfinite(x) and np.isfinite(y):
-                yield Markup(
-                    '<path class="event {}" d="M{:.1f} {:.1f}m-6 -6l12 12m0 -12l-12 12">'
-                    "<title>{}</title></path>"
-                ).format(kind, x, y, f"{name} at {drive.time[row]:.1f} s")
+            title = element("title", "", f"{name} at {drive.time[row]:.1f} s")
+            yield element("path", f"event {kind}", title, d=f"M{x:.1f} {y:.1f}m-6 -6l12 12m0 -12l-12 12")
 
 
 def _legend(low: float, top: float, label: str) -> Markup:
-    cells = Markup("").join(
-        Markup('<rect x="{}" y="0" width="16" height="10" fill="{}"/>').format(16 * place, colour)
+    cells = (
+        element("rect", x=16 * place, y=0, width=16, height=10, fill=colour)
         for place, colour in enumerate(COLOURS)
     )
-    return Markup(
-        '<p class="map-legend small"><span>{}</span><svg viewBox="0 0 160 10" width="160" height="10" '
-        'aria-hidden="true">{}</svg><span>{}</span><span>{}</span></p>'
-    ).format(number(low), cells, number(top), label)
+    scale = element("svg", "", *cells, viewBox="0 0 160 10", width=160, height=10, aria_hidden="true")
+    words = [element("span", "", text) for text in (number(low), number(top), label)]
+    return element("p", "map-legend small", words[0], scale, *words[1:])
 
 
 METRICS = ("LP", "SP", "SA", "ACC", "SAS", "TPP", "BPP", "HP", "SD(LP)", "SD(SP)", "SD(SA)", "Max(LP)")
@@ -252,51 +231,37 @@ ORACLE = "oracle.json"
 
 
 @dataclass(frozen=True)
-class SectorLine:
-    """A sector of a drive.
-
-    Attributes:
-        name: What it is called.
-        partial: Whether the drive ended in its middle.
-        values: The shown metrics, in words.
-        alarms: Why it is marked; empty where it is not.
-    """
-
-    name: str
-    partial: bool
-    values: tuple[str, ...]
-    alarms: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ShownDrive:
     """A drive as the page shows it.
 
     Attributes:
-        name: What it is called.
-        ended: Why it ended.
-        facts: How far and how long, in words.
-        notes: What was wrong with the record.
+        drive: The drive.
         meaning: What the metric means.
         map: The way; None where it is not known where it was.
         along: The metric along the way.
-        columns: The metrics of the table, with units.
-        sectors: The sectors.
-        oracle: The thresholds that were used; empty where there are none.
+        columns: The metrics of the table, with units and meanings.
+        sectors: Of each sector its name, whether the drive ended in its middle, and the metrics in words.
+        alarms: Why sectors are marked.
+        oracle: The thresholds that were used.
         films: Names of films beside the drive.
     """
 
-    name: str
-    ended: str
-    facts: str
-    notes: tuple[str, ...]
+    drive: Drive
     meaning: str
     map: Markup | None
     along: Markup
     columns: tuple[tuple[str, str, str], ...]
-    sectors: tuple[SectorLine, ...]
-    oracle: str
+    sectors: tuple[tuple[str, bool, tuple[str, ...]], ...]
+    alarms: Mapping[str, list[str]]
+    oracle: Thresholds | None
     films: tuple[str, ...]
+
+    @property
+    def facts(self) -> str:
+        """How far and how long, in words."""
+        driven = self.drive.signals.get("distance")
+        metres = "" if driven is None or not len(driven) else f"{number(float(driven[-1] - driven[0]))} m in "
+        return f"{metres}{number(self.drive.duration)} s"
 
 
 def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDrive:
@@ -312,37 +277,23 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
     """
     drive = read_drive(str(folder))
     values = values_along(drive, metric)
-    label = metric_label(metric)
+    label, meaning, unit = metric_label(metric), meaning_of(metric), unit_of(metric)
     thresholds = _thresholds(folder, root)
-    failing = failing_sectors(drive)
     alarms = _alarms(drive, thresholds)
-    for name in failing:
+    for name in failing_sectors(drive):
         alarms.setdefault(name, []).insert(0, "crash, collision or line crossing")
-    driven = drive.signals.get("distance")
-    metres = "" if driven is None or not len(driven) else f"{number(float(driven[-1] - driven[0]))} m in "
     table = compute(drive)
     shown = [name for name in _SHOWN if name in table.values]
-    lines = tuple(
-        SectorLine(
-            name,
-            partial,
-            tuple(_told(float(table.values[column][place])) for column in shown),
-            tuple(alarms.get(name, ())),
-        )
-        for place, (name, partial) in enumerate(zip(table.sectors, partial_sectors(drive), strict=True))
-    )
-    meaning = meaning_of(metric)
+    rows = zip(*(map(_told, table.values[name].tolist()) for name in shown), strict=True)
     return ShownDrive(
-        drive.name,
-        drive.ended,
-        f"{metres}{number(drive.duration)} s",
-        drive.notes,
-        f"{meaning}, {unit_of(metric)}" if unit_of(metric) else meaning,
-        drive_map(drive, values, list(alarms), label),
-        along(drive, values, list(alarms), label),
+        drive,
+        f"{meaning}, {unit}" if unit else meaning,
+        drive_map(drive, values, alarms, label),
+        along(drive, values, alarms, label),
         tuple((name, unit_of(name), meaning_of(name)) for name in shown),
-        lines,
-        str(thresholds) if thresholds else "",
+        tuple(zip(table.sectors, partial_sectors(drive), rows, strict=True)),
+        alarms,
+        thresholds,
         tuple(sorted(one.name for one in folder.iterdir() if one.suffix.lower() in FILMS)),
     )
 
@@ -378,9 +329,8 @@ Short = Annotated[str, Query(max_length=500)]
 
 
 @router.get("")
-def page(request: Request) -> Response:
+def page(request: Request, services: Here) -> Response:
     """Return the list of drives."""
-    services = services_of(request)
     drives = [
         (name, drive)
         for name in services.folders.names
@@ -390,15 +340,13 @@ def page(request: Request) -> Response:
 
 
 @router.get("/{name}")
-def drive(request: Request, name: str, drive: Short = ".", metric: Short = "LP") -> Response:
+def drive(
+    request: Request, services: Here, root: RunFolder, name: str, drive: Short = ".", metric: Short = "LP"
+) -> Response:
     """Return one drive."""
-    services = services_of(request)
-    if name not in services.folders.names:
-        raise HTTPException(404, "There are no such drives: all of them are on the page Drives.")
-    root = services.folders.folder(name)
     place = find_drives(root).get(drive)
     if place is None:
-        raise HTTPException(404, "There is no such drive: all of them are on the page Drives.")
+        raise HTTPException(404, "There is no such drive. The page Drives lists all of them.")
     found: ShownDrive | None = None
     problem = ""
     try:
@@ -418,9 +366,8 @@ def drive(request: Request, name: str, drive: Short = ".", metric: Short = "LP")
 
 
 @router.get("/{name}/film")
-def film(request: Request, name: str, file: Short, drive: Short = ".") -> Response:
+def film(root: RunFolder, file: Short, drive: Short = ".") -> Response:
     """Return a film that lies beside a drive."""
-    services = services_of(request)
-    place = find_drives(services.folders.folder(name)).get(drive) if name in services.folders.names else None
+    place = find_drives(root).get(drive)
     found = None if place is None else file_below(place, file)
     return shown_file(found, films=True, otherwise="This drive has no such film.")

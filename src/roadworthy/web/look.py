@@ -10,12 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
 from roadworthy.web.compare import known_runs
-from roadworthy.web.folders import REPORT, file_below
-from roadworthy.web.jobs.states import ID
-from roadworthy.web.marks import MARKS, Mark, Said, add_mark
-from roadworthy.web.runs import folder_of, found_in
-from roadworthy.web.services import services_of
-from roadworthy.web.wall import Selection, Word
+from roadworthy.web.jobs.queue import ID
+from roadworthy.web.runs import found_in
+from roadworthy.web.services import Here, RunFolder
+from roadworthy.web.settings import REPORT, file_below
+from roadworthy.web.wall import MARKS, Mark, Said, Selection, Word, add_mark
 
 router = APIRouter(prefix="/look")
 
@@ -41,9 +40,8 @@ class _Said(_Case):
 
 
 @router.get("")
-def choose(request: Request) -> Response:
+def choose(request: Request, services: Here) -> Response:
     """Return the list of runs to look at."""
-    services = services_of(request)
     runs = [(one, _sentence(one.folder)) for one in known_runs(services)]
     return services.pages.page(request, "look_runs.html", runs=runs)
 
@@ -57,16 +55,12 @@ def _sentence(folder: Path) -> str:
 
 
 @router.get("/{name}")
-def page(request: Request, name: str) -> Response:
+def page(request: Request, services: Here, folder: RunFolder, name: str) -> Response:
     """Return the wall of a run."""
-    services = services_of(request)
-    folder = folder_of(services, name)
     try:
         wall = services.walls.fresh(folder)
     except InputError as error:
-        return services.pages.page(
-            request, "error.html", heading="There is nothing to look at yet", reason=str(error)
-        )
+        return services.pages.page(request, "error.html", heading="Nothing to look at yet", reason=str(error))
     return services.pages.page(
         request,
         "look.html",
@@ -89,10 +83,9 @@ class _Window(Selection):
 
 
 @router.get("/{name}/cases")
-def cases(request: Request, name: str, asked: Annotated[_Window, Query()]) -> dict[str, Any]:
+def cases(services: Here, folder: RunFolder, asked: Annotated[_Window, Query()]) -> dict[str, Any]:
     """Return some of the selected cases."""
-    services = services_of(request)
-    return services.walls.kept(folder_of(services, name)).window(asked, asked.offset, asked.limit)
+    return services.walls.kept(folder).window(asked, asked.offset, asked.limit)
 
 
 class _Place(Selection):
@@ -104,25 +97,21 @@ class _Place(Selection):
 
 
 @router.get("/{name}/place")
-def place(request: Request, name: str, asked: Annotated[_Place, Query()]) -> dict[str, int | None]:
+def place(services: Here, folder: RunFolder, asked: Annotated[_Place, Query()]) -> dict[str, int | None]:
     """Return the place of a case among the selected ones, so that one can go on from there."""
-    services = services_of(request)
-    wall = services.walls.kept(folder_of(services, name))
+    wall = services.walls.kept(folder)
     return {"place": wall.place(asked, asked.of, asked.on, asked.case)}
 
 
 @router.get("/{name}/case")
-def case(request: Request, name: str, asked: Annotated[_Case, Query()]) -> dict[str, Any]:
+def case(services: Here, folder: RunFolder, asked: Annotated[_Case, Query()]) -> dict[str, Any]:
     """Return one case, which an address may name."""
-    services = services_of(request)
-    return services.walls.kept(folder_of(services, name)).case(asked.requirement, asked.system, asked.case)
+    return services.walls.kept(folder).case(asked.requirement, asked.system, asked.case)
 
 
 @router.get("/{name}/test")
-def test(request: Request, name: str, asked: Annotated[_Case, Query()]) -> dict[str, str]:
+def test(services: Here, folder: RunFolder, name: str, asked: Annotated[_Case, Query()]) -> dict[str, str]:
     """Return one case as a suite of its own, or why there is none."""
-    services = services_of(request)
-    folder = folder_of(services, name)
     found = services.walls.kept(folder).case(asked.requirement, asked.system, asked.case)
     ask = services.queue.job(name).ask if ID.fullmatch(name) else None
     try:
@@ -133,10 +122,8 @@ def test(request: Request, name: str, asked: Annotated[_Case, Query()]) -> dict[
 
 
 @router.post("/{name}/least")
-def least(request: Request, name: str, asked: _Case) -> dict[str, Any]:
+def least(services: Here, folder: RunFolder, name: str, asked: _Case) -> dict[str, Any]:
     """Return the least change with which a case still fails, of a run that was started here."""
-    services = services_of(request)
-    folder = folder_of(services, name)
     if not ID.fullmatch(name):
         raise InputError(
             "only cases of runs that were started here can be shrunk; `roadworthy rules run --shrink` does "
@@ -147,10 +134,8 @@ def least(request: Request, name: str, asked: _Case) -> dict[str, Any]:
 
 
 @router.post("/{name}/marks", status_code=201)
-def mark(request: Request, name: str, said: _Said) -> dict[str, Any]:
+def mark(services: Here, folder: RunFolder, said: _Said) -> dict[str, Any]:
     """Store what somebody says of a case."""
-    services = services_of(request)
-    folder = folder_of(services, name)
     services.walls.kept(folder).case(said.requirement, said.system, said.case)
     stored = add_mark(folder, Mark(**said.model_dump()))
     return {"mark": stored.mark, "note": stored.note, "time": stored.time}

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from roadworthy._version import __version__
 from roadworthy.images import encode_image
-from roadworthy.web.folders import RunFolders
+from roadworthy.report.results import count, number, percent, signed
+from roadworthy.web.settings import RunFolders
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -49,7 +50,8 @@ class Pages:
             lstrip_blocks=True,
         )
 
-        self._templates.filters["sentence"] = _sentence
+        filters: dict[str, Any] = {"count": count, "number": number, "percent": percent, "signed": signed}
+        self._templates.filters |= filters | {"sentence": _sentence}
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page."""

@@ -99,7 +99,7 @@ ROLES = {
     "condition": "what happens",
     "object": "to what",
     "place": "where",
-    "outcome": "what should come of it",
+    "outcome": "the expected reaction",
     "quantity": "how much",
 }
 """The roles with what the page says of each."""
@@ -232,7 +232,7 @@ def _blocks(rule: Rule) -> list[dict[str, Any]]:
             "expectation": str(block.expectation),
             "formula": block.expectation.formula,
             "output": block.expectation.output,
-            "before": "the frame as it is" if number == 0 else "the picture of the part before",
+            "before": "the original frame" if number == 0 else "the picture of the previous part",
             "inference": list(block.inference),
         }
         for number, block in enumerate(rule.blocks)

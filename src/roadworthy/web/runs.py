@@ -2,79 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
-from fastapi.responses import FileResponse
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse, StreamingResponse
 
-from roadworthy.cases import Requirement, Status
+from roadworthy.cases import Status
 from roadworthy.errors import InputError
-from roadworthy.report.results import Result, Standing, Whole, results_of, whole_of
+from roadworthy.report.results import Result, Standing, Whole, by_requirement, ranked, whole_of
 from roadworthy.runs.store import StoredRun, notes_of
 from roadworthy.studies import ITSELF, open_study
+from roadworthy.web.coverage import has_coverage
 from roadworthy.web.drives import find_drives
-from roadworthy.web.folders import REPORT, REPORT_POLICY, RunFolders, file_below
-from roadworthy.web.jobs.routes import document
-from roadworthy.web.jobs.states import ID, Job
-from roadworthy.web.services import Services, services_of
+from roadworthy.web.jobs.asks import Ask
+from roadworthy.web.jobs.queue import Job
+from roadworthy.web.pages import shown_file
+from roadworthy.web.services import Here, RunFolder, Services, services_of
+from roadworthy.web.settings import REPORT, REPORT_POLICY, RunFolders, file_below
 from roadworthy.web.showing import shown
-from roadworthy.web.tolerated import has_answers
+from roadworthy.web.thresholds import has_answers
 
-_REASONS = 8
+router = APIRouter()
 
-
-@dataclass(frozen=True)
-class Group:
-    """One requirement on all models.
-
-    Attributes:
-        requirement: The requirement.
-        results: What was found, the worst first.
-    """
-
-    requirement: Requirement
-    results: tuple[Result, ...]
+_WORST, _REASONS = 6, 8
+_PAUSE = 0.25  # seconds between two looks at a run
+_RETRY = 2000  # milliseconds after which a page asks again that is not told by itself
+_SIGN_OF_LIFE = 15.0  # seconds after which something is sent, so that nobody takes the line for dead
 
 
 @dataclass(frozen=True)
-class Found:
+class RunSummary:
     """What a run found.
 
     Attributes:
-        groups: What was found of each requirement, the worst first.
+        results: What was found of each requirement on each model, the worst first.
         whole: What all of it says.
         worst: Violations as the page shows them: the worst of each requirement, then the second worst …
         reasons: Why cases do not apply, with how many there are.
         notes: What to know about the run and its models, a sentence each.
     """
 
-    groups: tuple[Group, ...]
+    results: tuple[Result, ...]
     whole: Whole
     worst: tuple[dict[str, Any], ...]
     reasons: tuple[tuple[str, int], ...]
     notes: tuple[str, ...] = ()
 
     @property
+    def groups(self) -> Mapping[str, list[Result]]:
+        """What was found of each requirement, by its id."""
+        return by_requirement(self.results)
+
+    @property
     def texts(self) -> Mapping[str, str]:
         """What the requirements say, by their ids."""
-        return {one.requirement.id: one.requirement.text for one in self.groups}
+        return {one.requirement.id: one.requirement.text for one in self.results}
 
     @property
     def methods(self) -> frozenset[str]:
         """Of which kinds the requirements are."""
-        return frozenset(one.requirement.method for one in self.groups)
+        return frozenset(one.requirement.method for one in self.results)
 
     @property
     def models(self) -> int:
         """How many models were tested."""
-        return len({one.system for group in self.groups for one in group.results})
+        return len({one.system for one in self.results})
 
 
-def found_in(folder: Path, count: int = 0) -> Found:
+def found_in(folder: Path, count: int = 0) -> RunSummary:
     """Return what the run in a folder found.
 
     Args:
@@ -85,16 +87,12 @@ def found_in(folder: Path, count: int = 0) -> Found:
         InputError: There is no run in it, or it cannot be read.
     """
     run = StoredRun.open(folder)
-    results = sorted(results_of(run), key=lambda one: (one.order, one.requirement.id, one.system))
-    grouped: dict[str, list[Result]] = {}
-    for one in results:
-        grouped.setdefault(one.requirement.id, []).append(one)
-    groups = tuple(Group(some[0].requirement, tuple(some)) for some in grouped.values())
-    reached = count > 0 and bool(groups)
-    return Found(
-        groups,
+    results = ranked(run)
+    reached = count > 0 and bool(results)
+    return RunSummary(
+        tuple(results),
         whole_of(results),
-        tuple(_worst(run, list(grouped), count)) if reached else (),
+        tuple(_worst(run, list(by_requirement(results)), count)) if reached else (),
         tuple(_reasons(run)) if reached else (),
         tuple(notes_of(run.manifest)),
     )
@@ -121,12 +119,6 @@ def _reasons(run: StoredRun) -> list[tuple[str, int]]:
     return [(str(row["reason"]), int(str(row["number"]))) for row in rows]
 
 
-router = APIRouter(prefix="/runs")
-
-_WORST = 6
-_COVERAGE = ("coverage.json", "search.json", "evidence/functional_coverage.json")
-
-
 @dataclass(frozen=True)
 class _Link:
     """A page that says more about a folder, and what to call it."""
@@ -141,20 +133,15 @@ class _Given:
 
     name: str
     folder: Path
-    found: Found | None
+    found: RunSummary | None
     problem: str
     links: tuple[_Link, ...]
 
     @classmethod
     def of(cls, name: str, folder: Path) -> _Given:
-        found, problem = _found_in(folder)
+        found, problem = _summary(folder)
         links = _links(name, folder, found)
         return cls(name, folder, found, "" if links else problem, links)
-
-    @property
-    def cases(self) -> int:
-        """How many cases the run has."""
-        return sum(self.found.whole.cases.values()) if self.found else 0
 
 
 @dataclass(frozen=True)
@@ -189,21 +176,19 @@ class _Started:
         return sum(one for one in numbers if isinstance(one, int))
 
 
-@router.get("")
-def page(request: Request) -> Response:
+@router.get("/runs")
+def page(request: Request, services: Here) -> Response:
     """Return the list of runs."""
-    services = services_of(request)
     given = [_Given.of(name, services.folders.folder(name)) for name in services.folders.names]
     started = [_Started(job, tuple(services.declared.names(job.ask.models))) for job in services.queue.jobs()]
     return services.pages.page(request, "runs.html", started=started, given=given, out=services.settings.out)
 
 
-@router.get("/{name}")
-def run(request: Request, name: str) -> Response:
+@router.get("/runs/{name}")
+def run(request: Request, services: Here, name: str) -> Response:
     """Return what one run found, or how far it has come."""
-    services = services_of(request)
-    folder, job = _found(services, name)
-    found, problem = _found_in(folder, _WORST)
+    folder, job = services.run_of(name)
+    found, problem = _summary(folder, _WORST)
     links = _links(name, folder, found)
     return services.pages.page(
         request,
@@ -212,7 +197,6 @@ def run(request: Request, name: str) -> Response:
         folder=folder,
         job=job,
         models=[] if job is None else services.declared.names(job.ask.models),
-        state=None if job is None else document(job),
         found=found,
         has_report=file_below(folder, REPORT) is not None,
         links=links,
@@ -221,51 +205,29 @@ def run(request: Request, name: str) -> Response:
     )
 
 
-@router.get("/{name}/files/{path:path}")
-def file(request: Request, name: str, path: str) -> Response:
+@router.get("/runs/{name}/files/{path:path}")
+def file(folder: RunFolder, path: str) -> Response:
     """Return a file of a run: pictures and its report to be shown, all else to be kept."""
-    folder, _ = _found(services_of(request), name)
     found = file_below(folder, path)
     if found is None:
         raise HTTPException(404, "This run has no such file.")
     if path == REPORT:
         return FileResponse(found, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
-    media_type = RunFolders.media_type(found)
-    if media_type is None:
+    if RunFolders.media_type(found) is None:
         return FileResponse(found, media_type="application/octet-stream", filename=found.name)
-    return FileResponse(found, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
+    return shown_file(found, otherwise="")
 
 
-def _found(services: Services, name: str) -> tuple[Path, Job | None]:
-    """Return the folder of a run, and the job it belongs to."""
-    try:
-        if ID.fullmatch(name):
-            job = services.queue.job(name)
-            return job.run, job
-        return services.folders.folder(name), None
-    except InputError as error:
-        raise HTTPException(404, str(error)) from error
-
-
-def folder_of(services: Services, name: str) -> Path:
-    """Return the folder of a run that an address names.
-
-    Raises:
-        HTTPException: There is none.
-    """
-    return _found(services, name)[0]
-
-
-def _found_in(folder: Path, count: int = 0) -> tuple[Found | None, str]:
+def _summary(folder: Path, count: int = 0) -> tuple[RunSummary | None, str]:
     """Return what a run found, or why that cannot be read."""
     try:
         found = found_in(folder, count)
     except InputError as error:
         return None, str(error)
-    return (found, "") if found.groups else (None, "nothing was judged yet")
+    return (found, "") if found.results else (None, "nothing has been judged yet")
 
 
-def _links(name: str, folder: Path, found: Found | None) -> tuple[_Link, ...]:
+def _links(name: str, folder: Path, found: RunSummary | None) -> tuple[_Link, ...]:
     """Return the pages that say more about a folder."""
     path = quote(name, safe="")
     methods = frozenset[str]() if found is None else found.methods
@@ -274,7 +236,7 @@ def _links(name: str, folder: Path, found: Found | None) -> tuple[_Link, ...]:
         links.append(_Link(f"/studies/{path}/{ITSELF}", "The study"))
     elif "rules" in methods:
         links.append(_Link(f"/studies?run={path}", "Let people judge its pairs"))
-    if "coverage" in methods or any(file_below(folder, one) is not None for one in _COVERAGE):
+    if "coverage" in methods or has_coverage(folder):
         links.append(_Link(f"/coverage/{path}", "Coverage"))
     if drives := find_drives(folder):
         only = next(iter(drives))
@@ -294,3 +256,83 @@ def _is_study(folder: Path) -> bool:
     except InputError:
         return False
     return True
+
+
+@router.post("/jobs", status_code=201)
+def start(services: Here, ask: Ask) -> dict[str, Any]:
+    """Start a run."""
+    return document(services.queue.start(ask))
+
+
+@router.get("/jobs/{id}")
+def job(services: Here, id: str) -> dict[str, Any]:
+    """Return how far a run has come."""
+    return document(services.queue.job(id))
+
+
+@router.post("/jobs/{id}/cancel")
+def cancel(services: Here, id: str) -> dict[str, Any]:
+    """Stop a run."""
+    return document(services.queue.cancel(id))
+
+
+@router.post("/jobs/{id}/resume")
+def resume(services: Here, id: str) -> dict[str, Any]:
+    """Let a run go on."""
+    return document(services.queue.resume(id))
+
+
+@router.get("/jobs/{id}/events")
+async def events(request: Request, id: str) -> StreamingResponse:
+    """Send how far a run has come, whenever that changes, until it is over."""
+    services = services_of(request)
+    await run_in_threadpool(services.queue.job, id)
+    return StreamingResponse(_events(request, services, id), media_type="text/event-stream")
+
+
+async def _events(request: Request, services: Services, id: str) -> AsyncIterator[str]:
+    if services.streams >= services.settings.limits.streams:
+        # So many lines would keep the server busy with telling: who comes now asks again every other second.
+        now = document(await run_in_threadpool(services.queue.job, id))
+        yield f"retry: {_RETRY}\ndata: {json.dumps(now)}\n\n"
+        return
+    services.streams += 1
+    try:
+        async for event in _told(request, services, id):
+            yield event
+    finally:
+        services.streams -= 1
+
+
+async def _told(request: Request, services: Services, id: str) -> AsyncIterator[str]:
+    told: dict[str, Any] | None = None
+    quiet = 0.0
+    while not await request.is_disconnected():
+        try:
+            found = await run_in_threadpool(services.queue.job, id)
+        except InputError as error:
+            yield f"event: gone\ndata: {json.dumps({'error': str(error)})}\n\n"
+            return
+        now = document(found)
+        if now != told:
+            told, quiet = now, 0.0
+            yield f"data: {json.dumps(now)}\n\n"
+        if found.state.stage.is_over:
+            return
+        await asyncio.sleep(_PAUSE)
+        quiet += _PAUSE
+        if quiet >= _SIGN_OF_LIFE:
+            quiet = 0.0
+            yield ": still there\n\n"
+
+
+def document(job: Job) -> dict[str, Any]:
+    """Return a run as the page shows it."""
+    return {
+        "id": job.id,
+        "url": f"/runs/{job.id}",
+        "folder": str(job.run),
+        **job.state.as_dict(),
+        "over": job.state.stage.is_over,
+        "can_continue": job.state.stage.can_continue,
+    }

@@ -48,6 +48,19 @@ POLICY = "; ".join(
 )
 """No script or style but files of ours, no other host, and no page around ours."""
 
+_OTHER_NAME = (
+    "This server does not answer to that name. Open the address that `roadworthy serve` printed, or start it "
+    "with --name for another name of this machine."
+)
+_NO_TOKEN = (
+    "This server is open to other machines and asks for its token. Open the address with ?token=… that "
+    "`roadworthy serve` printed."
+)
+_OLD_PAGE = (
+    "The page is from before the server was started again, or is not one of its own. Reload it; your text is "
+    "kept."
+)
+
 HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -129,42 +142,18 @@ class Gate:
         """Return status, code and reason where a request is not let in."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self.settings.admits(host):
-            return (
-                421,
-                "host",
-                (
-                    "This server does not answer to that name. Open the address that `roadworthy serve` "
-                    "printed, or start it with --name for another name of this machine."
-                ),
-            )
-        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return 403, "origin", "Requests from pages of other servers are not answered."
+            return 421, "host", _OTHER_NAME
         safe = scope["method"] in _SAFE
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") and not (
-            safe and headers.get("sec-fetch-mode") == "navigate"
-        ):
+        foreign = origin is not None and origin not in (f"http://{host}", f"https://{host}")
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            foreign = foreign or not (safe and headers.get("sec-fetch-mode") == "navigate")
+        if foreign:
             return 403, "origin", "Requests from pages of other servers are not answered."
         if not self._has_token(scope, headers, cookies):
-            return (
-                401,
-                "token",
-                (
-                    "This server is open to other machines and asks for its token. Open the address with "
-                    "?token=… that `roadworthy serve` printed."
-                ),
-            )
-        if safe:
-            return None
-        session = cookies.get(SESSION_COOKIE, "")
-        if not self.sessions.valid(session, headers.get(CSRF_HEADER, "")):
-            return (
-                403,
-                "session",
-                (
-                    "The page is from before the server was started again, or is not one of its own. Reload "
-                    "it; what was typed is kept."
-                ),
-            )
+            return 401, "token", _NO_TOKEN
+        session, token = cookies.get(SESSION_COOKIE, ""), headers.get(CSRF_HEADER, "")
+        if not safe and not self.sessions.valid(session, token):
+            return 403, "session", _OLD_PAGE
         return None
 
     def _has_token(self, scope: Scope, headers: dict[str, str], cookies: dict[str, str]) -> bool:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from fastapi import Request
+from fastapi import Depends, HTTPException, Request
 
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.web.checking import CheckProcess
 from roadworthy.web.copying import CopiedTest, copied_test
-from roadworthy.web.folders import RunFolders
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.queue import JobQueue, ProcessQueue
+from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
 from roadworthy.web.pages import Destination, Pages, Pictures
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import read_rule
-from roadworthy.web.settings import Declared, Limits, Settings
+from roadworthy.web.settings import Declared, Limits, RunFolders, Settings
 from roadworthy.web.showing import shrunk
-from roadworthy.web.spec_text import read_spec
-from roadworthy.web.turns import Turns
+from roadworthy.web.spec_text import CheckProcess, read_spec
 from roadworthy.web.wall import Walls
-from roadworthy.web.working import Workbench
+from roadworthy.web.working import Progress, Turns, Workbench
+
+T = TypeVar("T")
+_PATIENCE = 1.0  # seconds after which a page is shown without what it waits for
 
 # What was read is kept: whoever corrects a slip comes by the same texts again.
 _read_rule, _read_spec = lru_cache(256)(read_rule), lru_cache(256)(read_spec)
@@ -69,7 +69,7 @@ class Services:
     settings: Settings
     pages: Pages
     declared: Declared
-    queue: JobQueue
+    queue: ProcessQueue
     checks: CheckProcess
     folders: RunFolders
     # One at a time: neither the pipeline of English nor networks are for many threads.
@@ -132,6 +132,29 @@ class Services:
         with self._previewing.taken():
             return copied_test(folder, case)
 
+    def run_of(self, name: str) -> tuple[Path, Job | None]:
+        """Return the folder of a run that an address names, and the job it belongs to.
+
+        Raises:
+            HTTPException: There is no such run.
+        """
+        try:
+            if ID.fullmatch(name):
+                job = self.queue.job(name)
+                return job.run, job
+            return self.folders.folder(name), None
+        except InputError as error:
+            raise HTTPException(404, str(error)) from error
+
+    def awaited(self, key: tuple[object, ...], make: Callable[[Progress], T]) -> dict[str, Any]:
+        """Return what a page shows of a computation: what it found, a problem, or the work that goes on."""
+        try:
+            work = self.bench.ask(key, make)
+            found = self.bench.get(work).result(_PATIENCE)
+        except InputError as error:
+            return {"found": None, "problem": str(error), "work": ""}
+        return {"found": found, "problem": "", "work": work if found is None else ""}
+
     def warm_up(self) -> None:
         """Load what the first rule would have to wait for."""
         try:
@@ -147,3 +170,20 @@ def services_of(request: Request) -> Services:
     """Return the services of the server that a request came to."""
     services: Services = request.app.state.services
     return services
+
+
+Here: TypeAlias = Annotated[Services, Depends(services_of)]
+"""The services, as an argument of a route."""
+
+
+def folder_of(services: Here, name: str) -> Path:
+    """Return the folder of a run that an address names.
+
+    Raises:
+        HTTPException: There is none.
+    """
+    return services.run_of(name)[0]
+
+
+RunFolder: TypeAlias = Annotated[Path, Depends(folder_of)]
+"""The folder of the run that ``{name}`` in an address names, as an argument of a route."""

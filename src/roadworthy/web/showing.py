@@ -14,10 +14,10 @@ from roadworthy.runs import run
 from roadworthy.runs.store import MEASURE, PARAMETER
 from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.jobs.trials import plan_of, trial_of
-from roadworthy.web.marks import Mark
 
 if TYPE_CHECKING:
     from roadworthy.web.pages import Pictures
+    from roadworthy.web.wall import Mark
 
 
 _SIDES = ("x1", "y1", "x2", "y2")

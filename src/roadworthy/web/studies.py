@@ -14,11 +14,10 @@ from roadworthy.studies import ClipStudy, PairStudy, Study, open_study, studies_
 from roadworthy.studies.pairs import draw_pairs
 from roadworthy.studies.study import rater_name
 from roadworthy.web.compare import known_runs, systems_of
-from roadworthy.web.folders import file_below
-from roadworthy.web.marks import mark_agreement
 from roadworthy.web.pages import shown_file
-from roadworthy.web.runs import folder_of
-from roadworthy.web.services import Services, services_of
+from roadworthy.web.services import Services, folder_of, services_of
+from roadworthy.web.settings import file_below
+from roadworthy.web.wall import mark_agreement
 
 router = APIRouter(prefix="/studies")
 

@@ -1,38 +1,163 @@
-"""A wall of cases: filtered, measured and sorted in the store, handed out a window at a time."""
+"""A wall of cases, filtered and sorted in the store, and what people say of them."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from roadworthy._files import as_record, parse_json
 from roadworthy.errors import InputError
 from roadworthy.runs.store import Row, StoredRun
-from roadworthy.web.marks import Key, Mark, read_marks
+from roadworthy.studies.statistics import krippendorff_alpha
 from roadworthy.web.showing import shown
 
-DEVIATION, DISTANCE = "deviation", "measure.distance.1"
-"""The names, in addresses, of by how much the answer changed, and of how far away what was added stands."""
+FILE = "marks.jsonl"
+"""The file in the folder of a run: a line for everything that was said, the latest counts."""
+
+Said: TypeAlias = Literal["fault", "false alarm", "unsure", ""]
+MARKS: tuple[str, ...] = tuple(one for one in get_args(Said) if one)
+Key: TypeAlias = tuple[str, str, str]
+"""Requirement, system and case."""
+
+_LONGEST_NOTE = 2000
 
 
 @dataclass(frozen=True)
-class Measurable:
-    """Something that cases can be chosen and sorted by.
+class Mark:
+    """What somebody said of a case.
 
     Attributes:
-        name: What addresses call it.
-        words: What it is.
-        expression: What the database computes it by.
+        requirement: The id of the requirement.
+        system: The name of the system.
+        case: The id of the case.
+        mark: What it is; empty where a mark was taken back.
+        note: Why, in words.
+        rater: Who says so; empty where nobody gave a name.
+        time: When, in UTC.
     """
 
-    name: str
-    words: str
-    expression: str
+    requirement: str
+    system: str
+    case: str
+    mark: Said
+    note: str = ""
+    rater: str = ""
+    time: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What it is said of."""
+        return self.requirement, self.system, self.case
+
+
+def add_mark(folder: Path, mark: Mark) -> Mark:
+    """Store what somebody said of a case; nothing that was said before is lost.
+
+    Raises:
+        InputError: The mark or the note cannot be used, or the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = add_mark(Path(folder), Mark("R1", "dave2", "town-1", "fault"))
+        ...     _ = add_mark(Path(folder), Mark("R1", "dave2", "town-1", "unsure", "glare?"))
+        ...     [(one.mark, one.note) for one in read_marks(Path(folder)).values()]
+        [('unsure', 'glare?')]
+    """
+    if mark.mark not in get_args(Said):
+        raise InputError(f"a mark is {', '.join(MARKS)} or empty, got {mark.mark!r}")
+    if len(mark.note) > _LONGEST_NOTE:
+        raise InputError(f"a note may have {_LONGEST_NOTE} characters at most, got {len(mark.note)}")
+    stamped = replace(mark, time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    line = json.dumps(asdict(stamped), ensure_ascii=False) + "\n"
+    try:
+        # One write to the end of the file: two browsers at once do not mix their lines.
+        handle = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            os.write(handle, line.encode("utf-8"))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise InputError(f"cannot write {folder / FILE}: {error.strerror}; marks are stored there") from error
+    return stamped
+
+
+def _said(folder: Path) -> Iterator[Mark]:
+    """Yield everything that was said, in its order; a line that was cut off or is no mark is left out."""
+    try:
+        lines = (folder / FILE).read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield as_record(Mark, parse_json(line))
+
+
+def read_marks(folder: Path) -> Mapping[Key, Mark]:
+    """Return what was said of each case last."""
+    found = {mark.key: mark for mark in _said(folder)}
+    return {key: mark for key, mark in found.items() if mark.mark or mark.note}
+
+
+@dataclass(frozen=True)
+class MarkAgreement:
+    """How far the marks of several people agree.
+
+    Attributes:
+        alpha: Krippendorff's nominal alpha; None where no case was marked by two people, or all marks are
+            equal.
+        cases: How many cases were marked by two people or more.
+        people: How many people marked anything.
+        marked: How many cases were marked at all.
+    """
+
+    alpha: float | None
+    cases: int
+    people: int
+    marked: int
+
+
+def mark_agreement(folder: Path) -> MarkAgreement:
+    """Return how far the marks in the folder of a run agree; of each person the latest mark of a case counts.
+
+    Example:
+        >>> import json, tempfile
+        >>> said = [(case, rater, mark) for case, mark in (("a", "fault"), ("b", "unsure"))
+        ...         for rater in ("ann", "bob")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     lines = [{"requirement": "R1", "system": "dave2", "case": case, "mark": mark, "rater": rater}
+        ...              for case, rater, mark in said]
+        ...     _ = Path(folder, FILE).write_text("".join(json.dumps(one) + chr(10) for one in lines))
+        ...     mark_agreement(Path(folder))
+        MarkAgreement(alpha=1.0, cases=2, people=2, marked=2)
+    """
+    latest: dict[Key, dict[str, str]] = defaultdict(dict)
+    for one in _said(folder):
+        latest[one.key][one.rater] = one.mark
+    units = [[MARKS.index(mark) for mark in said.values() if mark in MARKS] for said in latest.values()]
+    people = {rater for said in latest.values() for rater, mark in said.items() if mark in MARKS}
+    return MarkAgreement(
+        krippendorff_alpha(units, "nominal"),
+        sum(len(unit) > 1 for unit in units),
+        len(people),
+        sum(bool(unit) for unit in units),
+    )
+
+
+DEVIATION, DISTANCE = "deviation", "measure.distance.1"
+"""The names, in addresses, of by how much the answer changed, and of how far away what was added stands."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +177,14 @@ class Amount:
     most: float
 
 
-@dataclass(frozen=True)
-class Order:
-    """An order of cases.
-
-    Attributes:
-        words: What it is.
-        expression: What the database sorts by.
-    """
+class Expression(NamedTuple):
+    """Something that cases can be measured or sorted by: in words, and what the database computes it by."""
 
     words: str
     expression: str
 
 
-def quantities_of(columns: Collection[str]) -> Mapping[str, Measurable]:
+def quantities_of(columns: Collection[str]) -> Mapping[str, Expression]:
     """Return what cases can be measured by, in a run with some columns.
 
     Example:
@@ -82,12 +201,10 @@ def quantities_of(columns: Collection[str]) -> Mapping[str, Measurable]:
     computed = {name: _column(name) for name in plain if name in columns}
     if expression := _deviation(columns):
         computed[DEVIATION] = expression
-    return {
-        name: Measurable(name, words, computed[name]) for name, words in plain.items() if name in computed
-    }
+    return {name: Expression(words, computed[name]) for name, words in plain.items() if name in computed}
 
 
-def orders_of(columns: Collection[str]) -> Mapping[str, Order]:
+def orders_of(columns: Collection[str]) -> Mapping[str, Expression]:
     """Return how the cases of a run with some columns can be sorted.
 
     Example:
@@ -96,23 +213,23 @@ def orders_of(columns: Collection[str]) -> Mapping[str, Order]:
     """
     known = quantities_of(columns)
     found = {
-        "margin": Order("margin, worst first", "margin"),
-        "best": Order("margin, best first", "margin DESC"),
+        "margin": Expression("margin, worst first", "margin"),
+        "best": Expression("margin, best first", "margin DESC"),
     }
     if DEVIATION in known:
         by = known[DEVIATION].expression
-        found["deviating"] = Order("deviation, largest first", f"{by} DESC")
-        found["steady"] = Order("deviation, smallest first", by)
-    found["unseen"] = Order("change, least seen first", "visual_change")
-    found["seen"] = Order("change, best seen first", "visual_change DESC")
+        found["deviating"] = Expression("deviation, largest first", f"{by} DESC")
+        found["steady"] = Expression("deviation, smallest first", by)
+    found["unseen"] = Expression("change, least seen first", "visual_change")
+    found["seen"] = Expression("change, best seen first", "visual_change DESC")
     if DISTANCE in known:
         by = known[DISTANCE].expression
-        found["near"] = Order("distance, nearest first", by)
-        found["far"] = Order("distance, farthest first", f"{by} DESC")
+        found["near"] = Expression("distance, nearest first", by)
+        found["far"] = Expression("distance, farthest first", f"{by} DESC")
     return {
-        name: Order(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
+        name: Expression(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
         for name, one in found.items()
-    } | {"case": Order("frame", '"case"')}
+    } | {"case": Expression("frame", '"case"')}
 
 
 def _deviation(columns: Collection[str]) -> str:
@@ -259,8 +376,8 @@ class Wall:
         )
         (row,) = self._ask(f"SELECT {ends} FROM cases")
         return [
-            Amount(one.name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
-            for number, one in enumerate(self._quantities.values())
+            Amount(name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
+            for number, (name, one) in enumerate(self._quantities.items())
             if row[f"min_{number}"] is not None
         ]
 

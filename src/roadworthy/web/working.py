@@ -1,4 +1,4 @@
-"""Computations that take longer than anybody waits for a page: made in the background, kept for a while."""
+"""Work that pages wait for: computations in the background, and what only one request does at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from threading import Event, Lock, Semaphore, Thread
+from threading import BoundedSemaphore, Event, Lock, Semaphore, Thread
 from typing import Any, Generic, TypeVar
 
 from roadworthy.errors import InputError
@@ -99,7 +99,7 @@ class Work(Generic[T]):
 
     def __init__(self, make: Callable[[Progress], T], turn: Semaphore) -> None:
         self.progress = Progress()
-        self.progress("It waits for its turn.", None)
+        self.progress("Waiting for its turn.", None)
         self._make = make
         self._turn = turn
         self._began = time.monotonic()
@@ -201,7 +201,7 @@ class Workbench:
         with self._lock:
             if id not in self._works or self._works[id].is_broken:
                 if sum(not one.is_over for one in self._works.values()) >= self._waiting:
-                    raise InputError("too much is asked for at once: try again in a moment")
+                    raise InputError("the server is busy: try again in a moment")
                 self._works[id] = Work(make, self._turn)
                 for other in [one for one, work in self._works.items() if work.is_over]:
                     if len(self._works) > self._kept_at_most:
@@ -217,7 +217,7 @@ class Workbench:
         """
         with self._lock:
             if id not in self._works:
-                raise InputError("this is not kept any more: ask for it again")
+                raise InputError("this result has expired: ask for it again")
             return self._works[id]
 
 
@@ -243,3 +243,42 @@ def _times(folder: Path) -> Iterator[int]:
                 yield Path(place, file).stat().st_mtime_ns
             except OSError:
                 continue  # gone since
+
+
+class Turns:
+    """Lets one request after the other do something.
+
+    Each one that waits keeps a thread of the server. Were there no limit, many slow requests would keep all
+    of them, and no page would be answered any more.
+
+    Args:
+        waiting: How many may wait at a time.
+
+    Example:
+        >>> turns = Turns(waiting=0)
+        >>> with turns.taken():
+        ...     with turns.taken():
+        ...         pass
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: the server is busy: try again in a moment
+    """
+
+    def __init__(self, waiting: int) -> None:
+        self._places = BoundedSemaphore(waiting + 1)
+        self._turn = Lock()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for a turn, and keep it.
+
+        Raises:
+            InputError: Too many wait already.
+        """
+        if not self._places.acquire(blocking=False):
+            raise InputError("the server is busy: try again in a moment")
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._places.release()

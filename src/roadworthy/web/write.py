@@ -3,115 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
+import yaml
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.web.jobs.asks import Ask
 from roadworthy.web.rule_text import ROLES as RULE_ROLES
-from roadworthy.web.services import services_of
+from roadworthy.web.services import Here, services_of
 from roadworthy.web.spec_text import ROLES as SPEC_ROLES
 
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A text to begin with.
-
-    Attributes:
-        kind: "rules" or "bbsl".
-        title: What it is called.
-        text: The rule or specification.
-        bindings: Of a specification, where its functions get their values from: (function, source, value).
-    """
-
-    kind: str
-    title: str
-    text: str
-    bindings: tuple[tuple[str, str, str], ...] = ()
-
-
-_STOP = """\
-exfunction
-  // Whether there is a vehicle.
-  vehicleExists(): bool
-  vehicle(): bb
-  // The rows of the image in which the ego-vehicle must stop for it.
-  stoppingDistance(): interval
-endexfunction
-
-precondition
-  [vehicleExists() = true]
-endprecondition
-
-case stop
-  PROJ_y(vehicle()) ≈ stoppingDistance() or PROJ_y(vehicle()) < stoppingDistance()
-endcase
-
-case NOT stop
-  PROJ_y(vehicle()) > stoppingDistance()
-endcase
-"""
-
-_GAP = """\
-exfunction
-  pedestrian(): bb
-endexfunction
-
-case brake
-  PROJ_y.lower(pedestrian()) < [0, 60]
-endcase
-
-case watch
-  PROJ_y.lower(pedestrian()) > [0, 60] and PROJ_x(pedestrian()) ≈ [100, 220]
-endcase
-"""
-
-EXAMPLES = (
-    Example(
-        "rules",
-        "A pedestrian on the roadside",
-        "If a pedestrian appears on the roadside, then the ego-vehicle should slow down.",
-    ),
-    Example(
-        "rules",
-        "At least 30% slower",
-        "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%.",
-    ),
-    Example(
-        "rules",
-        "The pedestrian gets closer",
-        "If a pedestrian appears on the roadside, then the ego-vehicle should slow down. "
-        "If he gets closer to the ego-vehicle, then the speed should decrease more.",
-    ),
-    Example(
-        "rules",
-        "Night falls",
-        "If the driving time changes into night, then the ego-vehicle should slow down.",
-    ),
-    Example(
-        "rules",
-        "No lane lines",
-        "If lane lines are removed from the road, then the steering angle of ego-vehicle should keep "
-        "the same.",
-    ),
-    Example("rules", "Heavy rain", "If it rains heavily, the car should slow down by at least 10 km/h."),
-    Example(
-        "bbsl",
-        "Stop for a vehicle",
-        _STOP,
-        (
-            ("vehicle", "object", ""),
-            ("vehicleExists", "object", ""),
-            ("stoppingDistance", "value", "100, 160"),
-        ),
-    ),
-    Example("bbsl", "With a gap: see what the checks find", _GAP, (("pedestrian", "object", ""),)),
-)
-"""The paper's rules and what they lead to, and two specifications: one that is sound, and one that is not."""
-
+_EXAMPLES = Path(__file__).with_name("examples.yaml")
 
 router = APIRouter()
 
@@ -133,10 +39,16 @@ class _Preview(BaseModel):
     count: Annotated[int, Field(ge=1)] = 4
 
 
+@cache
+def examples() -> list[dict[str, Any]]:
+    """Return texts to begin with: kind, title, text, and where the functions of specifications get values."""
+    examples: list[dict[str, Any]] = yaml.safe_load(_EXAMPLES.read_text("utf-8"))
+    return examples
+
+
 @router.get("/write")
-def page(request: Request) -> Response:
+def page(request: Request, services: Here) -> Response:
     """Return the page."""
-    services = services_of(request)
     return services.pages.page(
         request,
         "write.html",
@@ -146,20 +58,20 @@ def page(request: Request) -> Response:
         limits=services.settings.limits,
         rule_roles=RULE_ROLES,
         spec_roles=SPEC_ROLES,
-        examples=EXAMPLES,
+        examples=examples(),
     )
 
 
 @router.post("/write/rule")
-def rule(request: Request, typed: _Text) -> dict[str, Any]:
+def rule(services: Here, typed: _Text) -> dict[str, Any]:
     """Return how a rule is read."""
-    return services_of(request).rule(typed.text)
+    return services.rule(typed.text)
 
 
 @router.post("/write/spec")
-def spec(request: Request, typed: _Text) -> dict[str, Any]:
+def spec(services: Here, typed: _Text) -> dict[str, Any]:
     """Return how a specification is read."""
-    return services_of(request).spec(typed.text)
+    return services.spec(typed.text)
 
 
 @router.post("/write/check")
@@ -168,7 +80,7 @@ async def check(request: Request, typed: _Text) -> dict[str, Any]:
     services = services_of(request)
     read = await run_in_threadpool(services.spec, typed.text)
     if read["state"] != "read":
-        return {"state": "unchecked", "reason": "The specification is not written rightly yet."}
+        return {"state": "unchecked", "reason": "The specification still has errors."}
     asked = asyncio.create_task(services.checks.check(typed.text))
     try:
         while not asked.done():
@@ -182,17 +94,17 @@ async def check(request: Request, typed: _Text) -> dict[str, Any]:
 
 
 @router.post("/write/preview")
-def preview(request: Request, wanted: _Preview) -> dict[str, Any]:
+def preview(services: Here, wanted: _Preview) -> dict[str, Any]:
     """Return what a run would do, on a few frames."""
-    return services_of(request).preview(wanted.ask, wanted.count)
+    return services.preview(wanted.ask, wanted.count)
 
 
 @router.get("/write/pictures/{digest}.png")
-def picture(request: Request, digest: str) -> Response:
+def picture(services: Here, digest: str) -> Response:
     """Return a picture of a preview."""
-    data = services_of(request).pictures.get(digest)
+    data = services.pictures.get(digest)
     if data is None:
-        raise HTTPException(404, "This picture is not kept any more: make the preview again.")
+        raise HTTPException(404, "This picture has expired. Make the preview again.")
     # Named by its content, so it never changes.
     return Response(
         data, media_type="image/png", headers={"cache-control": "private, max-age=3600, immutable"}

@@ -73,7 +73,7 @@ def _mutants(folder: Path) -> None:
 
 
 def _film(folder: Path) -> None:
-    from roadworthy.report.films import Film
+    from roadworthy.report.driving import Film
 
     film = Film.read(folder / "frames.zip")
     film.write_plain(folder / "film.gif", 0.0, 1.0, width=16)
@@ -81,7 +81,7 @@ def _film(folder: Path) -> None:
 
 def _filmed(folder: Path) -> None:
     from roadworthy.driving.drives.readers import read_recorded
-    from roadworthy.report.films import film_of
+    from roadworthy.report.driving import film_of
 
     drive = read_recorded(folder / "drive.parquet")
     assert len(film_of(drive, folder)) == len(drive)

@@ -25,7 +25,7 @@ _CASE = {
 
 
 def _marks(folder: Path) -> None:
-    from roadworthy.web.marks import mark_agreement, read_marks
+    from roadworthy.web.wall import mark_agreement, read_marks
 
     for mark in read_marks(folder).values():
         assert mark.mark or mark.note
@@ -33,7 +33,7 @@ def _marks(folder: Path) -> None:
 
 
 def _job(folder: Path) -> None:
-    from roadworthy.web.jobs.states import read_job
+    from roadworthy.web.jobs.queue import read_job
 
     job = read_job(folder)
     json.dumps(job.state.as_dict())

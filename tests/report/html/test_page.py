@@ -102,7 +102,7 @@ def run(tmp_path: Path) -> StoredRun:
 def test_the_page_tells_what_was_found(run: StoredRun, tmp_path: Path) -> None:
     page = written(run, tmp_path / "report.html")
     for words in (
-        "violated 1 of 2 requirements is violated; 1 cannot be decided with the cases tried.",
+        "violated 1 of 2 requirements is violated; 1 needs more cases to decide.",
         "20.0%",  # the rate
         "40.1%",  # Clopper-Pearson of 4 in 20: betaincinv(5, 16, 0.95)
         "10.0%",  # accepted
@@ -113,8 +113,8 @@ def test_the_page_tells_what_was_found(run: StoredRun, tmp_path: Path) -> None:
         "36.0 → 39.6 km/h",
         "−1.3 m/s, that is −4.68 km/h",
         "rain(amount=0.5)",
-        "The 4 worst cases of 4 that failed",
-        "nobody has measured whether people tolerate it",
+        "The 4 worst of 4 failing cases",
+        "no study says whether people tolerate it",
         "not applicable the reason 1 1 lap",
         "seed 7",
         "ab" * 32,
@@ -263,21 +263,21 @@ def test_images_that_were_cleared_away_are_told(run: StoredRun, tmp_path: Path) 
     for path in (tmp_path / "images").rglob("*.png"):
         path.unlink()
     page = written(run, tmp_path / "report.html")
-    assert "Images of 4 of them are no longer in the run's folder." in page.text
+    assert "Images of 4 of them are missing from the run's folder." in page.text
     assert not page.all("img")
 
 
 def test_an_unfinished_run_is_called_so(tmp_path: Path) -> None:
     run = add(tmp_path, [("a", 1.0, {}, {})], concluded=False)
     page = written(run, tmp_path / "report.html")
-    assert "unfinished The requirement was not tested to the end." in page.text
+    assert "unfinished The requirement was not fully tested." in page.text
 
 
 def test_a_run_in_which_nothing_failed(tmp_path: Path) -> None:
     run = add(tmp_path, [(str(place), 1.0, {}, {}) for place in range(3)], requirement=requirement_of())
     text = written(run, tmp_path / "report.html").text
-    assert "passed The only requirement was met in every case tried." in text
-    assert "What was not judged" not in text
+    assert "passed The requirement held in every case tried." in text
+    assert "Cases not judged" not in text
 
 
 def test_infinite_margins_and_specifications(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_what_people_tolerate_is_told(tmp_path: Path) -> None:
     ]
     run = add(tmp_path, rows, visual_change=0.3)
     text = written(run, tmp_path / "report.html").text
-    assert "1 of 2 failures with changes that people tolerate" in text
+    assert "1 of 2 failures under changes that people tolerate" in text
     assert "0.30 people tolerate it" in text
     assert "0.30 beyond what people tolerate" in text
 
@@ -344,7 +344,7 @@ def test_thresholds_of_driving_are_drawn(tmp_path: Path) -> None:
     )
     page = written(run, tmp_path / "report.html")
     assert (
-        "Standard deviation of lateral position, in m. Line: the threshold, ≤ 0.2. Red: 3 of 5 are beyond."
+        "Standard deviation of lateral position, in m. Line: the threshold, ≤ 0.2. Red: 3 of 5 beyond it."
         in page.text
     )
     assert "0.5 (must be ≤ 0.2)" in page.text
@@ -359,11 +359,11 @@ def test_the_page_is_bounded_and_says_what_it_leaves_out(tmp_path: Path) -> None
     page = written(
         run, tmp_path / "report.html", Limits(lines=20, sections=4, systems=2, cards=6, image_bytes=10_000)
     )
-    assert "16 of 36 lines are left out here" in page.text
+    assert "16 of 36 lines, the best ones, are not shown" in page.text
     assert "6 of 108 failing cases are shown" in page.text
-    assert "8 of 12 requirements are left out here" in page.text
-    assert "1 more models are left out here" in page.text
-    assert "The page has no room for more images" in page.text or len(page.all("img")) == 12
+    assert "8 of 12 requirements, the best ones, are not shown" in page.text
+    assert "1 more models, the best ones, are not shown" in page.text
+    assert "This page has no room for more images" in page.text or len(page.all("img")) == 12
     assert len(page.all("article")) == 6
     assert len(page.html) < 150_000
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.report.runs_for_reports import add
 
 from roadworthy.models import load_model
-from roadworthy.report.html.contents import facts_of
+from roadworthy.report.html.page import facts_of
 from roadworthy.runs.store import StoredRun, begin_manifest, digest_of_model
 
 

@@ -15,8 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.runs import read_rows
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
-from roadworthy.web.jobs.queue import ProcessQueue
-from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_state, write_state
+from roadworthy.web.jobs.queue import PID, Job, JobState, ProcessQueue, Stage, read_state, write_state
 from roadworthy.web.jobs.worker import work_on
 
 NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."
@@ -52,11 +51,31 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return list(read_rows(pair.folder))
 
 
+def test_the_eldest_begins_and_the_latest_is_listed_first(
+    queue: ProcessQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"20261115-12000{second}-aaaa" for second in (1, 2, 3)]
+    for id in ids:
+        (queue.out / id).mkdir(parents=True)
+        (queue.out / id / "job.json").write_text(ask().model_dump_json())
+    begun: list[str] = []
+
+    def began(job: Job) -> bool:
+        begun.append(job.id)
+        return True
+
+    monkeypatch.setattr(queue, "_began", began)
+    queue.advance()
+    assert begun == ids[:1]
+    assert [job.id for job in queue.jobs()] == ids[::-1]
+    assert queue.job(ids[1]).state.message == "Runs go one at a time: 1 ahead of this one."
+
+
 def test_runs_are_carried_out_one_after_the_other(queue: ProcessQueue) -> None:
     first, second = queue.start(ask(LONG)), queue.start(ask(name="R7"))
     assert queue.job(first.id).state.stage is Stage.RUNNING
     assert queue.job(second.id).state.stage is Stage.WAITING
-    assert queue.job(second.id).state.message == "One run goes on at a time: 1 before it."
+    assert queue.job(second.id).state.message == "Runs go one at a time: 1 ahead of this one."
     assert [one.id for one in queue.jobs()] == sorted([first.id, second.id], reverse=True)
     queue.cancel(first.id)
     until(lambda: stage_of(queue, second).is_over)
@@ -103,7 +122,7 @@ def test_killed_it_is_interrupted_and_goes_on(queue: ProcessQueue) -> None:
     until(lambda: stage_of(queue, job).is_over)
     killed = queue.job(job.id).state
     assert killed.stage is Stage.INTERRUPTED
-    assert "go on" in killed.message
+    assert "resume" in killed.message
     queue.resume(job.id)
     until(lambda: stage_of(queue, job).is_over)
     assert len({row["case"] for row in rows_of(job.run)}) == len(rows_of(job.run)) == FEW
@@ -161,7 +180,7 @@ class TestRefusals:
         queue = ProcessQueue(tmp_path / "out", at_most=1)
         queue._began = lambda job: True  # type: ignore[method-assign]
         queue.start(ask())
-        with pytest.raises(InputError, match="wait already"):
+        with pytest.raises(InputError, match="queued already"):
             queue.start(ask())
 
     @pytest.mark.parametrize("id", ["..", "../x", "20261115-120000-zzzz", "20261115-120000-aaaa/..", ""])
@@ -195,7 +214,7 @@ class TestRefusals:
         queue = ProcessQueue(tmp_path / "out")
         queue._began = lambda job: True  # type: ignore[method-assign]
         job = queue.start(ask())
-        with pytest.raises(InputError, match="only a run that was stopped"):
+        with pytest.raises(InputError, match="only a stopped run"):
             queue.resume(job.id)
 
     def test_a_folder_that_cannot_be_written(self, tmp_path: Path) -> None:

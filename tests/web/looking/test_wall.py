@@ -13,8 +13,7 @@ import pytest
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs import RunStore
-from roadworthy.web.marks import FILE, Mark, add_mark, read_marks
-from roadworthy.web.wall import Selection, Wall, Walls
+from roadworthy.web.wall import FILE, Mark, Selection, Wall, Walls, add_mark, read_marks
 
 
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:

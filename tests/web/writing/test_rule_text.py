@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from roadworthy.rules import RuleError, parse
 from roadworthy.rules.files import read_rules
 from roadworthy.web.rule_text import ROLES, read_rule, roles_of
-from roadworthy.web.write import EXAMPLES
+from roadworthy.web.write import examples
 
 PEDESTRIAN = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 
@@ -124,9 +124,9 @@ def test_nothing_typed_is_no_mistake() -> None:
 
 
 def test_examples_of_the_page_are_read() -> None:
-    for one in EXAMPLES:
-        if one.kind == "rules":
-            assert read_rule(one.text)["state"] == "read", one.title
+    for one in examples():
+        if one["kind"] == "rules":
+            assert read_rule(one["text"])["state"] == "read", one["title"]
 
 
 @given(st.text(max_size=60))

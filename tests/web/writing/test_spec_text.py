@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.client import finished
 
-from roadworthy.web.checking import CheckProcess, answer
-from roadworthy.web.spec_text import ROLES, read_spec
-from roadworthy.web.write import EXAMPLES
+from roadworthy.web.spec_text import ROLES, CheckProcess, answer, read_spec
+from roadworthy.web.write import examples
 
 LISTING = Path("examples/bbsl/listing1_distance.bbsl")
 GAP = "exfunction v(): bb endexfunction case far PROJ_y(v()) > [0, 100] endcase"
@@ -102,7 +101,9 @@ def test_specifications_over_time_are_not_checked() -> None:
 
 def test_examples_of_the_page() -> None:
     verdicts = {
-        one.title: answer({"text": one.text, "seconds": 5})["ok"] for one in EXAMPLES if one.kind == "bbsl"
+        one["title"]: answer({"text": one["text"], "seconds": 5})["ok"]
+        for one in examples()
+        if one["kind"] == "bbsl"
     }
     assert verdicts == {"Stop for a vehicle": True, "With a gap: see what the checks find": False}
 

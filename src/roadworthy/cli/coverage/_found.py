@@ -84,8 +84,7 @@ def give_out(found: Found, domain: OperatingDomain, worst: int, *, as_json: bool
         as_json: Whether the document is printed instead of a summary for people.
     """
     from roadworthy.coverage import FunctionalCoverage
-    from roadworthy.report.coverage import draw_growth
-    from roadworthy.report.plots import save
+    from roadworthy.report.plots import draw_growth, save
 
     functional = FunctionalCoverage(domain)
     functional.update(found.replay.frames())
@@ -108,7 +107,7 @@ def _write_sheet(found: Found, count: int) -> None:
     from roadworthy.coverage.search.findings import most_different
     from roadworthy.frames import Signals
     from roadworthy.images import write_image
-    from roadworthy.report.coverage import ShownFinding, finding_sheet
+    from roadworthy.report.plots import ShownFinding, finding_sheet
 
     output, unit = found.settings.output, found.method.originals.unit
 

@@ -60,8 +60,7 @@ def as_document(found: CoverageMeasurement) -> dict[str, Any]:
 
 def write_measured(folder: Path, found: CoverageMeasurement, document: dict[str, Any]) -> None:
     """Write the figure, all numbers, and what was never tried."""
-    from roadworthy.report.coverage import growth_figure
-    from roadworthy.report.plots import save
+    from roadworthy.report.plots import growth_figure, save
 
     make_folder(folder)
     write_json(folder / "coverage.json", document)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricSettings, MetricTable
     from roadworthy.driving.simulators import DriveLimits, DriveRecorder, Situation
-    from roadworthy.report.films import Film
+    from roadworthy.report.driving import Film
 
 
 @app.command(
@@ -101,7 +101,7 @@ def drive(
     from roadworthy.driving.simulators import DriveLimits, DriveRecorder, open_simulator
     from roadworthy.driving.simulators import drive as closed_loop
     from roadworthy.models import load_model
-    from roadworthy.report.films import FILM_ENDINGS, FRAMES_FILE, Film
+    from roadworthy.report.driving import FILM_ENDINGS, FRAMES_FILE, Film
 
     told = settings_of(settings)
     parse_metric(metric)

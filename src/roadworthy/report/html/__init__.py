@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from roadworthy.report.html.contents import Limits
-from roadworthy.report.html.page import render, write_report
+from roadworthy.report.html.page import Limits, write_report
 
-__all__ = ["Limits", "render", "write_report"]
+__all__ = ["Limits", "write_report"]

@@ -1,24 +1,58 @@
-"""Small charts as SVG inside the page: they take the page's colours, light and dark, and need no script.
+"""Drawings as SVG inside the page: they take the page's colours, light and dark, and need no script.
 
 Figures with axes are otherwise made by :mod:`roadworthy.report.plots`. A picture made there has one set of
 colours and one size of letters; here both must follow the page, down to a phone in the dark. So nothing is
-said about colours but the name of a class, for which ``page.css`` has them.
+said about colours but the name of a class, for which the style sheets have them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from roadworthy.report.html.formats import number
+from roadworthy.report.results import number
 
 WIDTH, HEIGHT = 360, 208
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 10, 24, 34
 
 Range = tuple[float, float]
+Point = tuple[float, float]
+
+
+def element(tag: str, kind: str = "", *inside: str, **attributes: object) -> Markup:
+    """Return an element of SVG with its class; whatever text goes into it is escaped.
+
+    Example:
+        >>> print(element("text", "name", "<lap>", x=1.04, text_anchor="end"))
+        <text class="name" x="1" text-anchor="end">&lt;lap&gt;</text>
+    """
+    named = {"class": kind, **attributes} if kind else attributes
+    written = Markup("").join(
+        Markup(' {}="{}"').format(name.replace("_", "-"), _short(value)) for name, value in named.items()
+    )
+    return Markup("<{0}{1}>{2}</{0}>" if inside else "<{0}{1}/>").format(
+        tag, written, Markup("").join(inside)
+    )
+
+
+def polyline(kind: str, points: Iterable[Point], **attributes: object) -> Markup:
+    """Return a line through points."""
+    path = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
+    return element("polyline", kind, points=path, **attributes)
+
+
+def drawing(kind: str, width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
+    """Return a whole drawing; the title is what screen readers say of it."""
+    return element(
+        "svg", kind, element("title", "", title), *parts, viewBox=f"0 0 {width} {height}", role="img"
+    )
+
+
+def _short(value: object) -> str:
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -50,10 +84,10 @@ class _Scale:
     first: float
     last: float
 
-    def __call__(self, value: float) -> str:
+    def __call__(self, value: float) -> float:
         span = self.high - self.low or 1.0
         share = min(max((value - self.low) / span, -0.02), 1.02)
-        return f"{self.first + share * (self.last - self.first):.1f}".removesuffix(".0")
+        return round(self.first + share * (self.last - self.first), 1)
 
 
 class Chart:
@@ -91,79 +125,63 @@ class Chart:
         self._title = title
         self._behind: list[Markup] = []
         self._parts: list[Markup] = []
-        self._axes(x_label, y_label, counted=counted, y_percent=y_percent)
-
-    def _axes(self, x_label: str, y_label: str, *, counted: bool, y_percent: bool) -> None:
-        x, y = self._x, self._y
+        left, right, ground = self._x(x[0]), self._x(x[1]), self._y(y[0])
         add = self._behind.append
-        upright = ticks(y.low, y.high, 4)
-        if counted:
-            upright = [value for value in upright if value == int(value)]
-        for value in upright:
-            place = y(value)
-            add(_line("grid", x(x.low), place, x(x.high), place))
-            add(_text(_tick(value, percent=y_percent), _LEFT - 6, float(place) + 3.5, "end"))
-        for value in ticks(x.low, x.high, 5):
-            add(_text(number(value), float(x(value)), HEIGHT - _BOTTOM + 15, "middle"))
-        add(_line("axis", x(x.low), y(y.low), x(x.high), y(y.low)))
+        for value in ticks(*y, 4):
+            if not counted or value == int(value):
+                place = self._y(value)
+                add(_line("grid", left, place, right, place))
+                words = f"{100 * value:g}%" if y_percent else number(value)
+                add(_text(words, _LEFT - 6, place + 3.5, "end"))
+        for value in ticks(*x, 5):
+            add(_text(number(value), self._x(value), HEIGHT - _BOTTOM + 15, "middle"))
+        add(_line("axis", left, ground, right, ground))
         add(_text(x_label, (_LEFT + WIDTH - _RIGHT) / 2, HEIGHT - 4, "middle", "label"))
         if y_label:
             add(_text(y_label, _LEFT, _TOP - 11, "start", "label"))
 
-    def band(self, low: float, high: float, name: str, label: str = "") -> None:
+    def band(self, low: float, high: float, kind: str, label: str = "") -> None:
         """Shade a range of the x axis, with a word at its top."""
         left, right = self._x(max(low, self._x.low)), self._x(min(high, self._x.high))
-        wide = float(right) - float(left)
-        self._behind.insert(0, _rectangle(name, float(left), _TOP, wide, HEIGHT - _BOTTOM - _TOP))
+        self._behind.insert(0, _rectangle(kind, left, _TOP, right - left, HEIGHT - _BOTTOM - _TOP))
         if label:
-            self._behind.append(_text(label, float(right), _TOP - 11, "end", f"{name}-word"))
+            self._behind.append(_text(label, right, _TOP - 11, "end", f"{kind}-word"))
 
-    def bars(self, bars: Sequence[tuple[float, float, float]], name: str) -> None:
+    def bars(self, bars: Sequence[tuple[float, float, float]], kind: str) -> None:
         """Draw bars: from, to, height."""
-        ground = float(self._y(self._y.low))
+        ground = self._y(self._y.low)
         for low, high, value in bars:
             if value <= 0:
                 continue
-            left, right, top = float(self._x(low)), float(self._x(high)), float(self._y(value))
+            left, right, top = self._x(low), self._x(high), self._y(value)
             # What is there shall be seen, and neighbours told apart.
-            self._parts.append(
-                _rectangle(
-                    name, left + 0.5, min(top, ground - 1), max(right - left - 1, 1), max(ground - top, 1)
-                )
-            )
+            wide, tall = max(right - left - 1, 1), max(ground - top, 1)
+            self._parts.append(_rectangle(kind, left + 0.5, min(top, ground - 1), wide, tall))
 
-    def line(self, points: Sequence[tuple[float, float]], name: str) -> None:
+    def line(self, points: Iterable[Point], kind: str) -> None:
         """Draw a line through points."""
-        path = " ".join(f"{self._x(x)},{self._y(y)}" for x, y in points)
-        self._parts.append(Markup('<polyline class="{}" points="{}"/>').format(name, path))
+        self._parts.append(polyline(kind, ((self._x(x), self._y(y)) for x, y in points)))
 
-    def dots(self, points: Sequence[tuple[float, float]], name: str) -> None:
+    def dots(self, points: Iterable[Point], kind: str) -> None:
         """Draw a dot at every point."""
-        for x, y in points:
-            self._parts.append(
-                Markup('<circle class="{}" cx="{}" cy="{}" r="3"/>').format(name, self._x(x), self._y(y))
-            )
+        self._parts += [element("circle", kind, cx=self._x(x), cy=self._y(y), r=3) for x, y in points]
 
-    def whisker(self, x: float, low: float, high: float, name: str) -> None:
+    def whisker(self, x: float, low: float, high: float, kind: str) -> None:
         """Draw an interval at a place of the x axis."""
-        place = self._x(x)
-        self._parts.append(_line(name, place, self._y(low), place, self._y(high)))
+        self._parts.append(_line(kind, self._x(x), self._y(low), self._x(x), self._y(high)))
 
-    def upright(self, x: float, name: str) -> None:
+    def upright(self, x: float, kind: str) -> None:
         """Draw a line from bottom to top."""
-        place = self._x(x)
-        self._parts.append(_line(name, place, self._y(self._y.low), place, f"{_TOP - 4}"))
+        self._parts.append(_line(kind, self._x(x), self._y(self._y.low), self._x(x), _TOP - 4))
 
-    def level(self, y: float, name: str) -> None:
+    def level(self, y: float, kind: str) -> None:
         """Draw a line from left to right."""
         place = self._y(y)
-        self._parts.append(_line(name, self._x(self._x.low), place, self._x(self._x.high), place))
+        self._parts.append(_line(kind, self._x(self._x.low), place, self._x(self._x.high), place))
 
     def svg(self) -> Markup:
         """Return the chart."""
-        return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img"><title>{}</title>{}{}</svg>').format(
-            WIDTH, HEIGHT, self._title, Markup("").join(self._behind), Markup("").join(self._parts)
-        )
+        return drawing("chart", WIDTH, HEIGHT, self._title, [*self._behind, *self._parts])
 
 
 def rate_bar(rate: float, bound: float | None, accepted: float | None, title: str) -> Markup:
@@ -173,39 +191,26 @@ def rate_bar(rate: float, bound: float | None, accepted: float | None, title: st
         >>> str(rate_bar(0.1, 0.2, 0.05, "10%")).count("<line")
         3
     """
-    wide, high, middle = 120, 14, 7
-    x = _Scale(0, 1, 0.5, wide - 0.5)
+    x = _Scale(0, 1, 0.5, 119.5)
     parts = [
-        _rectangle("track", 0, middle - 3, wide, 6),
-        _rectangle("bad", 0, middle - 3, max(float(x(rate)), 1.5) if rate > 0 else 0, 6),
+        _rectangle("track", 0, 4, 120, 6),
+        _rectangle("bad", 0, 4, max(x(rate), 1.5) if rate > 0 else 0, 6),
     ]
     if bound is not None:
-        parts += [
-            _line("whisker", x(rate), str(middle), x(bound), str(middle)),
-            _line("whisker", x(bound), str(middle - 3.5), x(bound), str(middle + 3.5)),
-        ]
+        parts += [_line("whisker", x(rate), 7, x(bound), 7), _line("whisker", x(bound), 3.5, x(bound), 10.5)]
     if accepted is not None:
-        parts.append(_line("accepted", x(accepted), "0", x(accepted), str(high)))
-    return Markup(
-        '<svg class="rate" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img"><title>{}</title>'
-        "{}</svg>"
-    ).format(wide, high, title, Markup("").join(parts))
+        parts.append(_line("accepted", x(accepted), 0, x(accepted), 14))
+    shape = {"viewBox": "0 0 120 14", "preserveAspectRatio": "none", "role": "img"}
+    return element("svg", "rate", element("title", "", title), *parts, **shape)
 
 
-def _tick(value: float, *, percent: bool) -> str:
-    return f"{100 * value:g}%" if percent else number(value)
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return element("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
-def _line(name: str, x1: str, y1: str, x2: str, y2: str) -> Markup:
-    return Markup('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(name, x1, y1, x2, y2)
+def _rectangle(kind: str, x: float, y: float, width: float, height: float) -> Markup:
+    return element("rect", kind, x=x, y=y, width=width, height=height)
 
 
-def _rectangle(name: str, x: float, y: float, wide: float, high: float) -> Markup:
-    places = (f"{one:.1f}".removesuffix(".0") for one in (x, y, wide, high))
-    return Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>').format(name, *places)
-
-
-def _text(words: str, x: float, y: float, anchor: str, name: str = "tick") -> Markup:
-    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
-        name, x, y, anchor, words
-    )
+def _text(words: str, x: float, y: float, anchor: str, kind: str = "tick") -> Markup:
+    return element("text", kind, words, x=x, y=y, text_anchor=anchor)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from roadworthy.cases import Requirement
 from roadworthy.coverage.search.findings import growth_of
 from roadworthy.driving.metrics.computing import meaning_of, unit_of
 from roadworthy.errors import InputError
 from roadworthy.intervals import clopper_pearson_interval
+from roadworthy.report.html.cards import thresholds_of
 from roadworthy.report.html.charts import Chart
-from roadworthy.report.html.formats import count, number, percent
-from roadworthy.report.html.readings import thresholds_of
+from roadworthy.report.results import count, number, percent
 from roadworthy.visual_change.tolerance import known_tolerance
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _MANY = 2000  # cases
 _METRICS = 4  # of an oracle that are drawn
 _FAILED = "status IN ('violated', 'error')"
 _JUDGED = "status IN ('passed', 'violated', 'error')"
-_PAIR = "requirement = $1 AND system = $2"
 
 
 @dataclass(frozen=True)
@@ -44,33 +43,47 @@ class Figure:
     chart: Markup
 
 
+class _Cases:
+    """The stored cases of one requirement on one system."""
+
+    def __init__(self, run: StoredRun, result: Result) -> None:
+        self.requirement = result.requirement
+        self._run = run
+        self._pair = [result.requirement.id, result.system]
+
+    @cached_property
+    def columns(self) -> set[str]:
+        """The names of their columns."""
+        rows = self._run.query("SELECT column_name FROM (DESCRIBE cases)")
+        return {str(row["column_name"]) for row in rows}
+
+    def select(self, what: str, where: str, rest: str = "", values: Sequence[float] = ()) -> list[Any]:
+        """Return what the database says; values are $3 and so on."""
+        sql = f"SELECT {what} FROM cases WHERE requirement = $1 AND system = $2 AND {where} {rest}"
+        return self._run.query(sql, [*self._pair, *values])
+
+
 def figures_of(run: StoredRun, result: Result) -> list[Figure]:
     """Return the charts of one requirement on one system: those for which it has numbers."""
-    pair = [result.requirement.id, result.system]
-    method = result.requirement.method
+    cases = _Cases(run, result)
     made: list[Figure | None] = []
-    if method == "coverage":
-        made.append(_growth(run, pair))
-    if method == "driving":
-        made += _thresholds(run, pair, result.requirement)
+    if result.requirement.method == "coverage":
+        made.append(_growth(cases))
+    if result.requirement.method == "driving":
+        made += _thresholds(cases)
     else:
-        made += [_by_change(run, pair, result.requirement), _margins(run, pair)]
+        made += [_by_change(cases), _margins(cases)]
     return [one for one in made if one is not None]
 
 
-def _thresholds(run: StoredRun, pair: list[str], requirement: Requirement) -> Iterator[Figure]:
+def _thresholds(cases: _Cases) -> Iterator[Figure]:
     """Yield, for each metric of a driving oracle, its value in every sector beside the threshold."""
-    known = columns_of(run)
-    for metric, (limit, sign) in islice(thresholds_of(requirement).items(), _METRICS):
+    for metric, (limit, sign) in islice(thresholds_of(cases.requirement).items(), _METRICS):
         column = f'"measure.{metric}"'
-        if f"measure.{metric}" not in known or '"' in metric:
+        if f"measure.{metric}" not in cases.columns or '"' in metric:
             continue
-        rows = run.query(
-            f'SELECT {column} AS value FROM cases WHERE {_PAIR} AND {column} IS NOT NULL ORDER BY "case" '
-            f"LIMIT {_POINTS}",
-            pair,
-        )
-        values = [_real(row["value"]) for row in rows]
+        rows = cases.select(f"{column} AS value", f"{column} IS NOT NULL", f'ORDER BY "case" LIMIT {_POINTS}')
+        values = [float(row["value"]) for row in rows]
         if not values:
             continue
         beyond = [value > limit if sign == "≤" else value < limit for value in values]
@@ -79,15 +92,14 @@ def _thresholds(run: StoredRun, pair: list[str], requirement: Requirement) -> It
             (0, len(values) + 1),
             (lowest * 1.1, highest * 1.1 or 1.0),
             title=f"{metric} in {len(values)} sectors: {sum(beyond)} beyond the threshold of {number(limit)}",
-            x_label="sectors, in the order of their names",
+            x_label="sectors, by name",
             y_label=metric,
         )
         chart.level(limit, "accepted")
         for far, name in ((False, "good"), (True, "bad")):
-            places = [(place, one) for place, one in enumerate(values, 1) if beyond[place - 1] is far]
-            chart.dots(places, name)
+            chart.dots([one for one in enumerate(values, 1) if beyond[one[0] - 1] is far], name)
         caption = (
-            f"Line: the threshold, {sign} {number(limit)}. Red: {sum(beyond)} of {len(values)} are beyond."
+            f"Line: the threshold, {sign} {number(limit)}. Red: {sum(beyond)} of {len(values)} beyond it."
         )
         yield Figure(f"{metric} against its threshold", f"{_meaning(metric)}{caption}", chart.svg())
 
@@ -101,47 +113,35 @@ def _meaning(metric: str) -> str:
     return f"{words[:1].upper()}{words[1:]}{f', in {unit}' if unit else ''}. "
 
 
-def columns_of(run: StoredRun) -> set[str]:
-    """Return the names of the columns that rows of a run have."""
-    return {str(row["column_name"]) for row in run.query("SELECT column_name FROM (DESCRIBE cases)")}
-
-
-def _by_change(run: StoredRun, pair: list[str], requirement: Requirement) -> Figure | None:
+def _by_change(cases: _Cases) -> Figure | None:
     """Return how many cases fail by how much of the change people see."""
-    (known,) = run.query(
-        "SELECT count(*) AS judged, count(visual_change) AS known, max(visual_change) AS most, "
-        f"count(*) FILTER ({_FAILED} AND visual_change IS NOT NULL) AS failed FROM cases "
-        f"WHERE {_PAIR} AND {_JUDGED}",
-        pair,
+    (known,) = cases.select(
+        "count(*) AS judged, count(visual_change) AS known, max(visual_change) AS most, "
+        f"count(*) FILTER ({_FAILED} AND visual_change IS NOT NULL) AS failed",
+        _JUDGED,
     )
-    if not _whole(known["known"]):
+    unknown = known["judged"] - known["known"]
+    if not known["known"] or (unknown and not known["failed"]):
         return None
-    limit, source = _limit(run, pair, requirement)
-    most, unknown = _real(known["most"]), _whole(known["judged"]) - _whole(known["known"])
-    reach = limit if limit is not None and most <= limit else _above(most)
-    rows = run.query(
-        f"SELECT least(greatest(floor(visual_change / $3 * {_PARTS}), 0), {_PARTS - 1}) AS part, "
-        f"count(*) FILTER ({_FAILED}) AS failed, count(*) AS tried FROM cases "
-        f"WHERE {_PAIR} AND {_JUDGED} AND visual_change IS NOT NULL GROUP BY part ORDER BY part",
-        [*pair, reach],
+    limit, source = _limit(cases)
+    reach = limit if limit is not None and known["most"] <= limit else _above(known["most"])
+    rows = cases.select(
+        f"least(greatest(floor(visual_change / $3 * {_PARTS}), 0), {_PARTS - 1}) AS part, "
+        f"count(*) FILTER ({_FAILED}) AS failed, count(*) AS tried",
+        f"{_JUDGED} AND visual_change IS NOT NULL",
+        "GROUP BY part ORDER BY part",
+        [reach],
     )
-    parts = [
-        _Part(
-            _real(row["part"]) * reach / _PARTS, reach / _PARTS, _whole(row["failed"]), _whole(row["tried"])
-        )
-        for row in rows
-    ]
-    if unknown and not _whole(known["failed"]):
-        return None
-    title = "Failing cases by visual change"
+    wide = reach / _PARTS
+    parts = [_Part(row["part"] * wide, wide, row["failed"], row["tried"]) for row in rows]
     words = "; ".join(f"from {number(one.low)}: {one.failed} of {one.tried}" for one in parts)
-    wide = _above(max(reach, limit or 0.0))
+    end = _above(max(reach, limit or 0.0))
     # Where Δv was measured for failures only, there is no rate by it, but there are numbers.
-    chart, caption = _numbers(parts, wide, words, unknown) if unknown else _rates(parts, wide, words)
+    chart, caption = _numbers(parts, end, words, unknown) if unknown else _rates(parts, end, words)
     if limit is not None:
         chart.band(0.0, limit, "tolerated", "people tolerate")
         caption += f" Shaded: what people tolerate, up to {number(limit)} ({source})."
-    return Figure(title, caption, chart.svg())
+    return Figure("Failing cases by visual change", caption, chart.svg())
 
 
 class _Part(NamedTuple):
@@ -188,94 +188,82 @@ def _numbers(parts: Sequence[_Part], wide: float, words: str, unknown: int) -> t
         counted=True,
     )
     chart.bars([(one.low, one.low + one.wide, one.failed) for one in parts], "bad")
-    caption = "Numbers, not shares: Δv is measured where a case fails; it is not known for "
+    caption = "Counts, not shares: Δv is measured where a case fails, and is unknown for "
     return chart, f"{caption}{count(unknown)} of the cases judged."
 
 
-def _limit(run: StoredRun, pair: list[str], requirement: Requirement) -> tuple[float | None, str]:
+def _limit(cases: _Cases) -> tuple[float | None, str]:
     """Return up to where people tolerate a change, and who says so; None where it is not one known change."""
-    given = requirement.parameters.get("limit")
+    parameters = cases.requirement.parameters
+    given = parameters.get("limit")
     if isinstance(given, int | float):
-        return float(given), str(requirement.parameters.get("source") or "given by the requirement")
-    columns = columns_of(run)
-    if "param.change.1" not in columns:
+        return float(given), str(parameters.get("source") or "given by the requirement")
+    if "param.change.1" not in cases.columns:
         return None, ""
-    rows = run.query(
-        "SELECT DISTINCT split_part(\"param.change.1\", '(', 1) AS name FROM cases "
-        f'WHERE {_PAIR} AND "param.change.1" IS NOT NULL LIMIT 2',
-        pair,
+    rows = cases.select(
+        "DISTINCT split_part(\"param.change.1\", '(', 1) AS name", '"param.change.1" IS NOT NULL', "LIMIT 2"
     )
     found = known_tolerance(str(rows[0]["name"])) if len(rows) == 1 else None
     return (None, "") if found is None else (found.correctness, found.source)
 
 
-def _margins(run: StoredRun, pair: list[str]) -> Figure | None:
+def _margins(cases: _Cases) -> Figure | None:
     """Return how far the cases are from the border between pass and fail."""
-    finite = f"{_PAIR} AND margin IS NOT NULL AND isfinite(margin)"
-    (ends,) = run.query(
-        "SELECT count(*) AS n, min(margin) AS lowest, quantile_cont(margin, 0.005) AS low, "
-        f"quantile_cont(margin, 0.995) AS high, max(margin) AS highest FROM cases WHERE {finite}",
-        pair,
+    finite = "margin IS NOT NULL AND isfinite(margin)"
+    (ends,) = cases.select(
+        "count(*) AS n, min(margin) AS lowest, quantile_cont(margin, 0.005) AS low, "
+        "quantile_cont(margin, 0.995) AS high, max(margin) AS highest",
+        finite,
     )
-    if not _whole(ends["n"]) or ends["lowest"] == ends["highest"]:
+    if not ends["n"] or ends["lowest"] == ends["highest"]:
         return None
     # Of many cases a few far out would press all others into one bar.
-    inner = _whole(ends["n"]) > _MANY and ends["low"] != ends["high"]
-    low, high = (_real(ends[name]) for name in (("low", "high") if inner else ("lowest", "highest")))
+    inner = ends["n"] > _MANY and ends["low"] != ends["high"]
+    low, high = (ends[name] for name in (("low", "high") if inner else ("lowest", "highest")))
     low, high = min(low, 0.0), max(high, 0.0)
     # A bin ends at the border, so that no bar is half good and half bad.
     wide = (high - low) / _MARGIN_BINS
-    rows = run.query(
-        "SELECT least(greatest(floor(margin / $3), $4), $5) AS bin, status = 'passed' AS passed, "
-        f"count(*) AS n FROM cases WHERE {finite} GROUP BY bin, passed ORDER BY bin, passed",
-        [*pair, wide, _floor(low / wide), _floor(high / wide)],
+    rows = cases.select(
+        "least(greatest(floor(margin / $3), $4), $5) AS bin, status = 'passed' AS passed, count(*) AS n",
+        finite,
+        "GROUP BY bin, passed ORDER BY bin, passed",
+        [wide, low / wide // 1, high / wide // 1],
     )
-    (others,) = run.query(
-        "SELECT count(*) FILTER (margin < 0) AS below, count(*) AS n FROM cases "
-        f"WHERE {_PAIR} AND isinf(margin)",
-        pair,
-    )
+    (others,) = cases.select("count(*) FILTER (margin < 0) AS below, count(*) AS n", "isinf(margin)")
     bars: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
     for row in rows:
-        place = _real(row["bin"])
         # Exactly on the border either verdict may stand: a failing case is drawn left of it.
-        if not row["passed"] and place >= 0:
-            place = -1.0
-        bars[bool(row["passed"])].append((place * wide, (place + 1) * wide, _real(row["n"])))
-    most = max(value for side in bars.values() for *_, value in side)
-    left = min(start for side in bars.values() for start, *_ in side)
-    right = max(stop for side in bars.values() for _, stop, _ in side)
-    title = "Margins"
-    failed, passed = (int(sum(value for *_, value in bars[side])) for side in (False, True))
+        place = row["bin"] if row["passed"] else min(row["bin"], -1.0)
+        bars[bool(row["passed"])].append((place * wide, (place + 1) * wide, row["n"]))
+    drawn = [*bars[True], *bars[False]]
+    failed, passed = (sum(value for *_, value in bars[side]) for side in (False, True))
     chart = Chart(
-        (min(left, 0.0), max(right, 0.0)),
-        (0, most * 1.1),
+        (min(0.0, *(start for start, *_ in drawn)), max(0.0, *(stop for _, stop, _ in drawn))),
+        (0, max(value for *_, value in drawn) * 1.1),
         counted=True,
-        title=f"Margins of {count(failed)} failing and {count(passed)} passing cases",
-        x_label="margin: failing left of 0, passing right",
+        title=f"Margins of {count(int(failed))} failing and {count(int(passed))} passing cases",
+        x_label="margin: below 0 fails",
         y_label="cases",
     )
     chart.bars(bars[True], "good")
     chart.bars(bars[False], "bad")
     chart.upright(0.0, "border")
-    lowest, highest = number(_real(ends["lowest"])), number(_real(ends["highest"]))
-    caption = f"From {lowest} to {highest}" + (
-        "; the outermost bars hold what lies beyond." if inner else "."
+    caption = f"From {number(ends['lowest'])} to {number(ends['highest'])}" + (
+        "; the outermost bars include all values beyond them." if inner else "."
     )
-    if infinite := _whole(others["n"]):
-        caption += f" {count(infinite)} more are infinite, {count(_whole(others['below']))} of them failing."
-    return Figure(title, caption, chart.svg())
+    if others["n"]:
+        caption += f" {count(others['n'])} more are infinite, {count(others['below'])} of them failing."
+    return Figure("Margins", caption, chart.svg())
 
 
-def _growth(run: StoredRun, pair: list[str]) -> Figure | None:
+def _growth(cases: _Cases) -> Figure | None:
     """Return how the coverage of a search grew with its tries."""
-    columns = columns_of(run)
-    if not {"measure.coverage", "measure.gain", "param.transform"} <= columns:
+    if not {"measure.coverage", "measure.gain", "param.transform"} <= cases.columns:
         return None
-    rows = run.query(
-        'SELECT "param.transform", status, "measure.coverage", "measure.gain" FROM cases '
-        f'WHERE {_PAIR} AND "param.transform" IS NOT NULL ORDER BY "case"',
-        pair,
+    rows = cases.select(
+        '"param.transform", status, "measure.coverage", "measure.gain"',
+        '"param.transform" IS NOT NULL',
+        'ORDER BY "case"',
     )
     if not any(row["measure.coverage"] is not None for row in rows):
         return None
@@ -299,17 +287,3 @@ def _growth(run: StoredRun, pair: list[str]) -> Figure | None:
         f"share of all {count(tries)}.",
         chart.svg(),
     )
-
-
-def _floor(value: float) -> float:
-    return float(value // 1)
-
-
-def _whole(value: object) -> int:
-    assert isinstance(value, int | float)
-    return int(value)
-
-
-def _real(value: object) -> float:
-    assert isinstance(value, int | float)
-    return float(value)

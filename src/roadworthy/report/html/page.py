@@ -1,9 +1,12 @@
-"""From what a page shows to the file."""
+"""The report of a run as a page: what it shows, within limits, and the file."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +16,12 @@ from markupsafe import Markup
 from roadworthy._files import write_text
 from roadworthy._version import __version__
 from roadworthy.cases import Severity, Status
-from roadworthy.report.html import formats
-from roadworthy.report.html.contents import Limits, Page, contents_of
-from roadworthy.report.results import Standing, clipped
+from roadworthy.report import results as reported
+from roadworthy.report.html.cards import Card, FailingRows, Thumbnails, cards_of, failing_rows
+from roadworthy.report.html.charts import rate_bar
+from roadworthy.report.html.figures import Figure, figures_of
+from roadworthy.report.results import Result, Standing, by_requirement, clipped, percent, ranked, whole_of
+from roadworthy.runs.store import notes_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -24,6 +30,144 @@ if TYPE_CHECKING:
 
 
 _STATIC = Path(__file__).with_name("static")
+_MOST_FACTS = 200  # lines
+_MOST_OF_ONE = 40  # entries of one list or mapping: a data set may name every file
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line: what about, and what it is; a heading where there is no value."""
+
+    name: str
+    value: str | None
+    depth: int
+
+    @property
+    def is_digest(self) -> bool:
+        """Whether the value is a checksum, which is set in letters of one width."""
+        value = (self.value or "").removeprefix("sha256:")
+        return len(value) in (40, 64) and all(one in "0123456789abcdef" for one in value)
+
+
+def facts_of(run: StoredRun) -> list[Fact]:
+    """Return what the manifest of a run says; nothing where there is none."""
+    if run.manifest is None:
+        return []
+    told = {name: value for name, value in run.manifest.items() if name not in ("format", "notes")}
+    if isinstance(told.get("settings"), Mapping):
+        told["settings"] = {
+            name: "not given" if value is None else value for name, value in told["settings"].items()
+        }
+    facts = list(flat(told))
+    if len(facts) > _MOST_FACTS:
+        facts = [
+            *facts[:_MOST_FACTS],
+            Fact("…", f"{len(facts) - _MOST_FACTS} more lines are in manifest.json", 0),
+        ]
+    return facts
+
+
+def flat(document: Mapping[str, Any] | Sequence[Any], depth: int = 0) -> Iterator[Fact]:
+    """Yield a nested document line by line.
+
+    Example:
+        >>> for fact in flat({"seed": 7, "models": [{"name": "dave2", "files": []}]}):
+        ...     print("  " * fact.depth + fact.name, fact.value)
+        seed 7
+        models None
+          dave2 None
+            files none
+    """
+    if isinstance(document, Mapping):
+        items = [(str(name), value) for name, value in document.items()]
+    else:
+        items = [(str(place), value) for place, value in enumerate(document, 1)]
+    for name, value in items[:_MOST_OF_ONE]:
+        if not _is_nested(value):
+            yield Fact(name, "not known" if value is None else str(value), depth)
+        elif not value:
+            yield Fact(name, "none", depth)
+        elif not isinstance(value, Mapping) and not any(map(_is_nested, value)):
+            yield Fact(name, _joined(value), depth)
+        elif isinstance(value, Mapping) and "name" in value and not isinstance(document, Mapping):
+            yield Fact(str(value["name"]), None, depth)
+            yield from flat({key: one for key, one in value.items() if key != "name"}, depth + 1)
+        else:
+            yield Fact(name, None, depth)
+            yield from flat(_brief(value) if isinstance(value, Mapping) else value, depth + 1)
+    if len(items) > _MOST_OF_ONE:
+        yield Fact("…", f"{len(items) - _MOST_OF_ONE} more", depth)
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, Mapping | list | tuple)
+
+
+def _joined(values: Sequence[Any]) -> str:
+    """Return a list in one line.
+
+    Example:
+        >>> _joined(["steering", "speed"]), _joined(range(100))[-14:]
+        ('steering, speed', '39 and 60 more')
+    """
+    left = len(values) - _MOST_OF_ONE
+    told = ", ".join(map(str, values[:_MOST_OF_ONE]))
+    return f"{told} and {left} more" if left > 0 else told
+
+
+def _brief(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a checksum with what it is of in one line, and without the sum of its only file once more.
+
+    Example:
+        >>> _brief({"sha256": "ab", "hashed": "the files", "count": 1, "sums": {"net.onnx": "ab"}})
+        {'sha256': 'ab', 'hashed': 'the files: net.onnx'}
+        >>> _brief({"sha256": "ab", "hashed": "the frames", "count": 40})
+        {'sha256': 'ab', 'hashed': 'the frames (40)'}
+    """
+    if not {"sha256", "hashed"} <= record.keys():
+        return record
+    rest = {name: value for name, value in record.items() if name not in ("sha256", "hashed", "count")}
+    told, sums = str(record["hashed"]), record.get("sums")
+    if isinstance(sums, Mapping) and len(sums) == 1:
+        told += f": {next(iter(sums))}"
+        del rest["sums"]
+    elif "count" in record:
+        told += f" ({record['count']})"
+    return {"sha256": record["sha256"] or "nothing to hash", "hashed": told, **rest}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a page shows at most, so that its size is bounded whatever the size of the run.
+
+    Attributes:
+        lines: Lines of the table of results.
+        sections: Requirements that are shown in detail.
+        systems: Systems that are shown in detail for each of them.
+        cards: Failing cases that are shown in all.
+        cards_each: Failing cases that are shown for a requirement and system.
+        image_bytes: What all images together take.
+        reasons: Lines of the tables of reasons.
+        notes: Notes about the run and its models.
+    """
+
+    lines: int = 300
+    sections: int = 24
+    systems: int = 4
+    cards: int = 72
+    cards_each: int = 4
+    image_bytes: int = 6_000_000
+    reasons: int = 20
+    notes: int = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One requirement on one system, in detail."""
+
+    result: Result
+    figures: Sequence[Figure]
+    cards: Sequence[Card]
 
 
 def write_report(run: StoredRun, path: str | Path, limits: Limits | None = None) -> Path:
@@ -39,18 +183,105 @@ def write_report(run: StoredRun, path: str | Path, limits: Limits | None = None)
     """
     path = Path(path)
     beside = path.resolve().parent == run.folder.resolve()
-    write_text(path, render(contents_of(run, limits), linked=beside))
+    contents = _contents(run, limits or Limits())
+    write_text(path, environment().get_template("report.html.jinja").render(linked=beside, **contents))
     return path
 
 
-def render(page: Page, *, linked: bool = False) -> str:
-    """Return the page as HTML.
+def _contents(run: StoredRun, limits: Limits) -> dict[str, Any]:
+    """Return what the page of a run shows."""
+    results = ranked(run)
+    grouped, whole = by_requirement(results), whole_of(results)
+    thumbnails = Thumbnails(run, limits.image_bytes)
+    sections = _sections(run, list(grouped.values())[: limits.sections], limits, thumbnails)
+    shown = results[: limits.lines]
+    by_method = {one.requirement.method: Counter[Standing]() for one in results}
+    for one in results:
+        by_method[one.requirement.method][one.standing] += 1
+    unpassed = sum(whole.cases.values()) - whole.cases[Status.PASSED]
+    return {
+        "title": _title(run),
+        "when": _when(run),
+        "whole": whole,
+        "systems": sorted({one.system for one in results}),
+        "grouped": grouped,
+        "groups": by_requirement(shown),
+        "bar": _bar,
+        "pairs": len(results),
+        "lines_left_out": len(results) - len(shown),
+        "by_method": sorted(by_method.items()),
+        "sections": sections,
+        "failures": whole.cases[Status.VIOLATED] + whole.cases[Status.ERROR],
+        "shown": sum(len(part.cards) for section in sections for part in section),
+        "images_missing": thumbnails.missing,
+        "failing": failing_rows(run, limits.reasons) if unpassed else FailingRows(),
+        "provenance": facts_of(run),
+        "notes": notes_of(run.manifest),
+        "limits": limits,
+    }
 
-    Args:
-        page: What it shows.
-        linked: Whether images link to their full size, which is found below the folder of the page.
+
+def _title(run: StoredRun) -> str:
+    """Return what the suite calls itself; the name of the folder where there is no suite."""
+    settings = (run.manifest or {}).get("settings")
+    title = settings.get("title") if isinstance(settings, Mapping) else None
+    return str(title) if title else run.folder.resolve().name
+
+
+def _when(run: StoredRun) -> str:
+    """Return when and with what the run was made, in one line, as far as its manifest tells."""
+    manifest = run.manifest or {}
+    started, ended, tool = (manifest.get(name) for name in ("started", "ended", "tool"))
+    parts = []
+    if isinstance(started, str):
+        parts.append(f"begun {_minute(started)}")
+        parts.append(f"ended {_minute(ended)}" if isinstance(ended, str) else "not ended")
+    if "seed" in manifest:
+        parts.append(f"seed {manifest['seed']}")
+    if isinstance(tool, Mapping) and "version" in tool:
+        parts.append(f"tested by Roadworthy {tool['version']}")
+    return " · ".join(parts)
+
+
+def _minute(time: str) -> str:
+    """Return a time of a manifest as people read it.
+
+    Example:
+        >>> _minute("2026-11-15T21:35:33+00:00")
+        '2026-11-15 21:35 UTC'
     """
-    return environment().get_template("report.html.jinja").render(page=page, linked=linked)
+    return f"{time[:10]} {time[11:16]} UTC" if time.endswith("+00:00") else time
+
+
+def _bar(result: Result) -> Markup:
+    if result.rate is None:
+        return Markup("")
+    words = f"{percent(result.rate)} fail"
+    if result.bound is not None:
+        words += f", at most {percent(result.bound)}"
+    if result.accepted is not None:
+        words += f", {percent(result.accepted)} accepted"
+    return rate_bar(result.rate, result.bound, result.accepted, words)
+
+
+def _sections(
+    run: StoredRun, requirements: Sequence[Sequence[Result]], limits: Limits, thumbnails: Thumbnails
+) -> list[list[Part]]:
+    """Return the details of requirements: for each of them, those of its systems."""
+    pairs = sum(min(len(results), limits.systems) for results in requirements)
+    each = max(1, min(limits.cards_each, limits.cards // max(pairs, 1)))
+    left = limits.cards
+    sections = []
+    for results in requirements:
+        parts = []
+        for result in results[: limits.systems]:
+            # Of its own folder alone: a query of all would read every file of a large run, each time.
+            own = type(run).open(run.folder / result.folder)
+            cards = cards_of(own, result, min(each, left), thumbnails) if result.failures else []
+            left -= len(cards)
+            parts.append(Part(result, figures_of(own, result), cards))
+        sections.append(parts)
+    return sections
 
 
 @cache
@@ -85,10 +316,10 @@ def environment() -> Environment:
     )
     filters: dict[str, Any] = {
         "clip": clipped,
-        "count": formats.count,
-        "number": formats.number,
-        "percent": formats.percent,
-        "signed": formats.signed,
+        "count": reported.count,
+        "number": reported.number,
+        "percent": reported.percent,
+        "signed": reported.signed,
         "plain": _plain,
     }
     made.filters |= filters
@@ -104,4 +335,4 @@ def environment() -> Environment:
 
 
 def _plain(value: object) -> str:
-    return formats.number(value) if isinstance(value, float) else str(value)
+    return reported.number(value) if isinstance(value, float) else str(value)

@@ -1,9 +1,11 @@
-"""Runs in processes of this machine, one at a time, each in a folder of its own."""
+"""Runs that were started from the page: how far each has come, and the processes that carry them out."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -11,80 +13,127 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from threading import RLock
-from typing import Protocol
+from typing import Any
 
-from roadworthy._files import write_text
+from roadworthy._files import as_record, read_json, write_text
 from roadworthy.errors import InputError
 from roadworthy.runs.store import locked
-from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.states import (
-    ASK,
-    CANCEL,
-    ID,
-    LOG,
-    PID,
-    STATE,
-    Job,
-    JobState,
-    Stage,
-    new_id,
-    read_job,
-    write_state,
-)
+from roadworthy.web.jobs.asks import BbslAsk, RulesAsk, read_ask
+
+ASK, STATE, LOG, RUN, PID, CANCEL = "job.json", "state.json", "log.txt", "run", "pid.txt", "cancel"
+ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
+"""What jobs are called: when they were asked for, and some letters."""
 
 
-class JobQueue(Protocol):
-    """Carries out runs, one after the other or several at a time, here or elsewhere.
+class Stage(StrEnum):
+    """Where a job stands."""
 
-    All methods return at once; `job` tells how far a run has come.
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self not in (Stage.WAITING, Stage.RUNNING)
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether it can go on where it stopped."""
+        return self in (Stage.CANCELLED, Stage.INTERRUPTED, Stage.FAILED)
+
+
+@dataclass(frozen=True)
+class JobState:
+    """How far a job has come.
+
+    Attributes:
+        stage: Where it stands.
+        done: Cases that were judged.
+        total: Cases that there will be; 0 while that is not known.
+        message: What to tell the user, above all why it failed.
+        seconds: How long it has been worked on, in all its goes.
+        outcomes: Of each model: status, summary and counts, once it is finished.
     """
 
-    def start(self, ask: RulesAsk | BbslAsk) -> Job:
-        """Take a run in; it begins when its turn comes.
+    stage: Stage = Stage.WAITING
+    done: int = 0
+    total: int = 0
+    message: str = ""
+    seconds: float = 0.0
+    outcomes: tuple[dict[str, Any], ...] = field(default=())
 
-        Raises:
-            InputError: Too many wait already, or its folder cannot be written.
-        """
-        ...
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
 
-    def job(self, id: str) -> Job:
-        """Return a run as it stands.
 
-        Raises:
-            InputError: There is none with this id.
-        """
-        ...
+@dataclass(frozen=True)
+class Job:
+    """A run that was asked for.
 
-    def jobs(self) -> list[Job]:
-        """Return all runs as they stand, the latest first."""
-        ...
+    Attributes:
+        id: What it is called; also its folder.
+        folder: Where everything about it is.
+        ask: What was asked for.
+        state: How far it has come.
+    """
 
-    def cancel(self, id: str) -> Job:
-        """Stop a run; what it has judged stays. One that is over stays as it is.
+    id: str
+    folder: Path
+    ask: RulesAsk | BbslAsk
+    state: JobState
 
-        Raises:
-            InputError: There is none with this id.
-        """
-        ...
+    @property
+    def run(self) -> Path:
+        """The folder of the run itself."""
+        return self.folder / RUN
 
-    def resume(self, id: str) -> Job:
-        """Let a run go on that was stopped.
+    def standing(self, stage: Stage, message: str = "") -> JobState:
+        """Return its state with another stage and message."""
+        return replace(self.state, stage=stage, message=message)
 
-        Raises:
-            InputError: There is none with this id, or it was not stopped.
-        """
-        ...
 
-    def advance(self) -> None:
-        """See what has ended, and begin what waits; called every now and then."""
-        ...
+def write_state(folder: Path, state: JobState) -> None:
+    """Write how far a job has come, whole or not at all."""
+    write_text(folder / STATE, json.dumps(state.as_dict()))
 
-    def close(self) -> None:
-        """Stop what goes on, so that it can go on later."""
-        ...
+
+def read_state(folder: Path) -> JobState:
+    """Return how far a job has come; waiting where nothing is written yet.
+
+    Raises:
+        InputError: The file is damaged.
+    """
+    if not (folder / STATE).is_file():
+        return JobState()
+    document = read_json(folder / STATE)
+    try:
+        return as_record(JobState, document)
+    except ValueError as error:
+        raise InputError(f"{folder / STATE} is damaged: {error}; delete the folder of the job") from error
+
+
+def read_job(folder: Path) -> Job:
+    """Return the job in a folder.
+
+    Raises:
+        InputError: There is none, or its files are damaged.
+    """
+    if not (folder / ASK).is_file():
+        raise InputError(f"{folder} must be the folder of a job, got one without {ASK}")
+    try:
+        ask = read_ask(read_json(folder / ASK))
+    except ValueError as error:
+        raise InputError(f"{folder / ASK} is damaged: {error}; delete the folder of the job") from error
+    return Job(folder.name, folder, ask, read_state(folder))
 
 
 _PATIENCE = 10.0  # seconds that a process gets to end cleanly
@@ -105,7 +154,7 @@ class ProcessQueue:
     """
 
     def __init__(
-        self, out: Path, *, at_most: int = 50, check: Callable[[RulesAsk | BbslAsk], None] | None = None
+        self, out: Path, *, at_most: int = 50, check: Callable[[RulesAsk | BbslAsk], None] = lambda _: None
     ) -> None:
         self.out = out
         self._at_most = at_most
@@ -116,18 +165,18 @@ class ProcessQueue:
 
     def start(self, ask: RulesAsk | BbslAsk) -> Job:
         """Take a run in; it begins when its turn comes."""
-        if self._check is not None:
-            self._check(ask)
+        self._check(ask)
         with self._lock:
             if sum(not one.state.stage.is_over for one in self.jobs()) >= self._at_most:
-                raise InputError(f"{self._at_most} runs wait already: wait for one, or cancel some")
+                raise InputError(f"{self._at_most} runs are queued already: wait for one, or cancel some")
             job = self._new(ask)
             self.advance()
             return self.job(job.id)
 
     def _new(self, ask: RulesAsk | BbslAsk) -> Job:
         while True:
-            folder = self.out / new_id("".join(secrets.choice(_LETTERS) for _ in range(4)))
+            letters = "".join(secrets.choice(_LETTERS) for _ in range(4))
+            folder = self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-{letters}"
             try:
                 folder.mkdir(parents=True)
                 break
@@ -185,8 +234,8 @@ class ProcessQueue:
             one.state.stage is Stage.RUNNING or (not one.state.stage.is_over and one.id < job.id)
             for one in self.jobs()
         )
-        told = f"One run goes on at a time: {before} before it." if before else ""
-        return job.with_state(replace(job.state, message=told))
+        told = f"Runs go one at a time: {before} ahead of this one." if before else ""
+        return replace(job, state=job.standing(Stage.WAITING, told))
 
     def _as_it_stands(self, job: Job) -> Job:
         """Return a job, interrupted if nobody works on what is said to go on."""
@@ -199,11 +248,11 @@ class ProcessQueue:
         if (job.folder / CANCEL).exists():
             # Told to stop before it was ready to listen.
             told = "Stopped. It can go on where it was."
-            return again.with_state(replace(again.state, stage=Stage.CANCELLED, message=told))
-        told = "The process ended before the run did. It can go on where it was."
+            return replace(again, state=again.standing(Stage.CANCELLED, told))
+        told = "The process ended before the run did. You can resume it."
         if shutil.disk_usage(job.folder).free < _LITTLE:
-            told = f"The disk of {job.folder} is full. Make room; then it can go on where it was."
-        return again.with_state(replace(again.state, stage=Stage.INTERRUPTED, message=told))
+            told = f"The disk of {job.folder} is full. Free some space, then resume the run."
+        return replace(again, state=again.standing(Stage.INTERRUPTED, told))
 
     def _goes_on(self, job: Job) -> bool:
         with self._lock:
@@ -221,8 +270,7 @@ class ProcessQueue:
         with self._lock:
             job = self.job(id)
             if job.state.stage is Stage.WAITING:
-                told = "Stopped before it began."
-                write_state(job.folder, replace(job.state, stage=Stage.CANCELLED, message=told))
+                write_state(job.folder, job.standing(Stage.CANCELLED, "Stopped before it started."))
             elif job.state.stage is Stage.RUNNING:
                 with contextlib.suppress(OSError):
                     # It only says why a process ended that was not ready to listen yet; a disk may be full.
@@ -245,11 +293,10 @@ class ProcessQueue:
         with self._lock:
             job = self.job(id)
             if not job.state.stage.can_continue:
-                raise InputError(f"only a run that was stopped can go on, and this one is {job.state.stage}")
-            if self._check is not None:
-                self._check(job.ask)
+                raise InputError(f"only a stopped run can be resumed; this one is {job.state.stage}")
+            self._check(job.ask)
             (job.folder / CANCEL).unlink(missing_ok=True)
-            write_state(job.folder, replace(job.state, stage=Stage.WAITING, message=""))
+            write_state(job.folder, job.standing(Stage.WAITING))
             self.advance()
             return self.job(id)
 
@@ -271,13 +318,12 @@ class ProcessQueue:
 
     def _began(self, job: Job) -> bool:
         try:
-            if self._check is not None:
-                self._check(job.ask)
+            self._check(job.ask)
         except InputError as error:
             # Asked for when the server was started with other models or data.
-            write_state(job.folder, replace(job.state, stage=Stage.FAILED, message=str(error)))
+            write_state(job.folder, job.standing(Stage.FAILED, str(error)))
             return False
-        write_state(job.folder, replace(job.state, stage=Stage.RUNNING, message=""))
+        write_state(job.folder, job.standing(Stage.RUNNING))
         with (job.folder / LOG).open("ab") as log:
             self._processes[job.id] = subprocess.Popen(
                 [sys.executable, "-m", "roadworthy.web.jobs.worker", str(job.folder)],

@@ -21,7 +21,7 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.report.publish import run_suite
 from roadworthy.runs.store import locked
 from roadworthy.runs.suites import SuiteResult, Watcher
-from roadworthy.web.jobs.states import PID, Job, JobState, Stage, read_job, write_state
+from roadworthy.web.jobs.queue import PID, Job, JobState, Stage, read_job, write_state
 from roadworthy.web.jobs.trials import suite_document
 
 MOST_KEPT = 1000

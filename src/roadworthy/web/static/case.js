@@ -84,8 +84,8 @@ export function numbersOf(one, { explained = false } = {}) {
   const part = (text, about, words) => make("span.value", {}, text, explained ? hint(about, words) : null);
   const parts = [];
   const endless = one.margin !== null && isInfinite(one.margin) ? " Here it is infinite: nothing was found that could be measured." : "";
-  if (one.margin !== null) parts.push(part(`margin ${measured(one.margin, one.unit)}`, "margin", `How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 it is violated.${endless}`));
-  if (one.visual_change !== null) parts.push(part(`Δv ${number(one.visual_change)}`, "visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left."));
+  if (one.margin !== null) parts.push(part(`margin ${measured(one.margin, one.unit)}`, "margin", `How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 is a violation.${endless}`));
+  if (one.visual_change !== null) parts.push(part(`Δv ${number(one.visual_change)}`, "visual change Δv", "How visible the change is: 0 is invisible, 1 leaves nothing of the picture."));
   if (one.tolerated !== null && one.tolerated !== undefined) parts.push(part(one.tolerated ? "people tolerate it" : "people do not tolerate it", "tolerated", "Whether people still recognise what is there after a change as strong as this one, by the published study of the change."));
   return make("div.small.numbers", {}, parts);
 }
@@ -117,7 +117,7 @@ export function fillCard(card, run, one, texts, open) {
   open.classList.add("open");
   open.setAttribute("aria-label", `Open ${one.case} of ${one.requirement}, ${one.system}, ${SAID[one.status]}${one.margin === null ? "" : `, margin ${measured(one.margin, one.unit)}`}`);
   fill(card, open,
-    pictures.length ? make("div.tile-pictures", {}, pictures) : make("div.tile-pictures.none", {}, "no picture was kept"),
+    pictures.length ? make("div.tile-pictures", {}, pictures) : make("div.tile-pictures.none", {}, "no picture stored"),
     headingOf(one), requirementOf(one, texts, "div.small.of"),
     answersOf(one).slice(0, 1), one.answers.length || !told ? null : make("div.line", { title: told }, told),
     numbersOf(one));

@@ -4,10 +4,10 @@ import { witnessPicture } from "/static/witness.js";
 
 const MEANING = {
   exhaustive: "Every input is in a case: the vehicle always knows what to do.",
-  exclusionary: "No input is in two cases: the vehicle is never told two things at once.",
-  "non-redundant": "Every case can hold: none is there for nothing.",
+  exclusionary: "No input is in two cases: the vehicle never gets two orders at once.",
+  "non-redundant": "Every case can occur: none is superfluous.",
 };
-const SAID = { proved: "proved", refuted: "refuted", "none up to n": "no counter-example found", unknown: "not known" };
+const SAID = { proved: "proved", refuted: "refuted", "none up to n": "no counter-example found", unknown: "unknown" };
 
 export function showChecks(box, answer) {
   if (answer.state !== "checked") {
@@ -25,7 +25,7 @@ export function showChecks(box, answer) {
   fill(box,
     make("h3", {}, "Static checks ", hint("static checks", "z3 looks at all boxes there could be, not only at those of some data. What it proves holds for every input; what it refutes it shows by a witness, which was evaluated again to be sure.")),
     make("ul.plain.properties", {}, properties),
-    shown.length ? make("h4", {}, against.length ? "What speaks against it" : "An example of each case") : null,
+    shown.length ? make("h4", {}, against.length ? "Counter-examples" : "An example of each case") : null,
     make("div.witnesses", {}, shown.map((one) =>
       make("figure", {}, one.witness ? witnessPicture(one.witness, one.sentence) : null,
         make("figcaption", {}, one.sentence,

@@ -67,7 +67,7 @@ export class CaseDialog {
     clearInterval(this.timer);
     const names = one.pictures.map((_, place) => (one.pictures.length === 1 ? "frame" : place === 0 ? "before" : one.pictures.length === 2 ? "after" : `after part ${place}`));
     const images = one.pictures.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: names[place] }));
-    if (!images.length) return fill(stage, make("p.empty", {}, "No pictures were kept of this case: runs keep those of failures, or of all with --images all."));
+    if (!images.length) return fill(stage, make("p.empty", {}, "No pictures were stored for this case: runs store those of failures, or all with --images all."));
     if (images.length === 1 || this.way === "beside") {
       fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes)),
         images.length > 1 ? make("figcaption", {}, names[place]) : null))));
@@ -80,7 +80,7 @@ export class CaseDialog {
     if (this.way !== "difference") outline([under, over]);
     if (this.way === "difference") {
       stage.firstChild.classList.add("difference");
-      stage.append(make("p.small", {}, "Where nothing changed it is black; brightened, so that little changes are seen."));
+      stage.append(make("p.small", {}, "Black where nothing changed; brightened so that small changes show."));
     } else if (this.way === "slider") {
       const move = (event) => { over.style.clipPath = `inset(0 0 0 ${event.target.value}%)`; };
       const slider = make("input", { type: "range", min: 0, max: 100, value: 50, "aria-label": "How much of the picture before is shown", oninput: move });
@@ -99,7 +99,7 @@ export class CaseDialog {
       try {
         const found = await ask(`/look/${encodeURIComponent(this.source.run)}/least`, { requirement: one.requirement, system: one.system, case: one.case });
         const answers = Object.entries(found.answers).map(([output, values]) => `${output} ${values.map((value) => number(value)).join(" → ")}${UNITS[output] ?? ""}`);
-        fill(box, make("p", {}, found.amount >= 1 ? "Nothing less of the change fails." : `${Math.round(100 * found.amount)}% of the change is enough: `, make("code", {}, found.changes.join("; "))),
+        fill(box, make("p", {}, found.amount >= 1 ? "No smaller change fails." : `${Math.round(100 * found.amount)}% of the change is enough: `, make("code", {}, found.changes.join("; "))),
           make("div.frames", {}, found.pictures.map((digest, place) => make("figure", {}, make("div.boxed", {}, make("img", { src: `/write/pictures/${digest}.png`, alt: place ? "after the least change" : "before" })), make("figcaption", {}, place ? "after the least change" : "before")))),
           make("p.small", {}, `${answers.join(", ")}, margin ${measured(found.margin, one.unit)}`));
         outline([...box.querySelectorAll("img")]);
@@ -132,7 +132,7 @@ export class CaseDialog {
         }
       };
       return fill(box, make("button.quiet.way", { type: "button", onclick: copy }, "Copy as test"), " ",
-        hint("copy as test", "A suite in YAML with this one case: the same frame, change, seed and model. Run with `roadworthy run`, it comes out exactly as here, until the model is mended."), " ", told, shown);
+        hint("copy as test", "A suite in YAML with this one case: the same frame, change, seed and model. Run with `roadworthy run`, it comes out exactly as here, until the model is fixed."), " ", told, shown);
     }).catch((error) => fill(box, make("p.small", {}, error.message)));
     return box;
   }
@@ -171,6 +171,6 @@ export class CaseDialog {
 
   known(one) {
     const rows = [...Object.entries(one.parameters), ...Object.entries(one.measures)].map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, String(value))));
-    return make("details.more", {}, make("summary", {}, "Everything that is known of this case"), make("div.scroll", {}, make("table", {}, make("tbody", {}, rows))));
+    return make("details.more", {}, make("summary", {}, "All stored values of this case"), make("div.scroll", {}, make("table", {}, make("tbody", {}, rows))));
   }
 }

@@ -2,7 +2,7 @@
 import { alertAbout, ask, chip, fill, hint, make } from "/static/page.js";
 
 const SAID = {
-  waiting: "Waits for its turn",
+  waiting: "Waiting for its turn",
   running: "Running",
   finished: "Finished",
   failed: "Failed",
@@ -51,7 +51,7 @@ export class JobCard {
     this.source.addEventListener("error", () => {
       // The browser tries again by itself; the run does not depend on it.
       this.silence ??= setTimeout(() => {
-        this.box.querySelector(".line")?.replaceChildren("The server does not answer just now. The run goes on without it.");
+        this.box.querySelector(".line")?.replaceChildren("The server does not answer. The run continues without it.");
       }, SILENCE);
     });
   }
@@ -84,12 +84,12 @@ export class JobCard {
     const focused = this.box.contains(document.activeElement) ? document.activeElement.id : "";
     const actions = [];
     if (!job.over) actions.push(make("button.quiet", { type: "button", id: "cancel", onclick: () => this.post(job.id, "cancel") }, "Stop"));
-    if (job.can_continue) actions.push(make("button", { type: "button", id: "resume", onclick: () => this.post(job.id, "resume") }, "Go on"));
-    if (this.linked) actions.push(make("a.button.quiet", { href: job.url }, job.over ? "See what was found" : "Open the run"));
+    if (job.can_continue) actions.push(make("button", { type: "button", id: "resume", onclick: () => this.post(job.id, "resume") }, "Resume"));
+    if (this.linked) actions.push(make("a.button.quiet", { href: job.url }, job.over ? "See the results" : "Open the run"));
     fill(this.box,
       make("div.head", {}, make("h2", {}, "Run ", chip(job.stage, SAID[job.stage])), make("small", {}, [counted, time].filter(Boolean).join(" · "))),
       bar,
-      make("p.line", { role: "status" }, job.message || (job.over ? "" : "It goes on when this page is closed.")),
+      make("p.line", { role: "status" }, job.message || (job.over ? "" : "It continues if you close this page.")),
       // The page of a run has all of it below.
       this.linked || !job.over ? outcomes(job) : null,
       make("div.actions", {}, actions),

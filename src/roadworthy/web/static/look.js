@@ -8,7 +8,7 @@ const CHUNK = 60, KEPT = 12, HEIGHT = 228, LEAST = 320, GAP = 12, AHEAD = 2;
 const wall = document.getElementById("wall"), filters = document.getElementById("filters");
 const run = wall.dataset.run, texts = JSON.parse(wall.dataset.texts);
 
-const COUNTED = { failures: ["failure", "failures"], violated: ["violation", "violations"], error: ["error", "errors"], passed: ["case that holds", "cases that hold"], "not applicable": ["case that does not apply", "cases that do not apply"], all: ["case", "cases"] };
+const COUNTED = { failures: ["failure", "failures"], violated: ["violation", "violations"], error: ["error", "errors"], passed: ["passing case", "passing cases"], "not applicable": ["case that does not apply", "cases that do not apply"], all: ["case", "cases"] };
 
 let total = 0, chunks = new Map(), drawn = new Map(), generation = 0, shownCase = null;
 
@@ -77,7 +77,7 @@ async function begin() {
     // Of single pictures nothing can be outlined.
     if (!switches.querySelector(".outlines") && first.cases.some((one) => one.pictures.length > 1)) switches.append(outlineSwitch());
     if (total) wall.replaceChildren();
-    else fill(wall, make("p.card.empty", {}, "No case is like this. Choose others above."));
+    else fill(wall, make("p.card.empty", {}, "No case matches these filters."));
     wall.style.height = "";
     draw();
   } catch (error) {

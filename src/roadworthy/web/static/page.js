@@ -23,7 +23,7 @@ export async function ask(path, body, { signal } = {}) {
     answer = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused("The server does not answer. Start it again with `roadworthy serve`; what was typed is kept.", "gone", 0);
+    throw new Refused("The server does not answer. Start it again with `roadworthy serve`; your text is kept.", "gone", 0);
   }
   const document = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(document.error ?? `The server answered ${answer.status}.`, document.code, answer.status);

@@ -30,7 +30,7 @@ function pair(one) {
     return make("div.answer", {}, make("p", {}, `${answer.output} ${number(answer.before)} → ${number(answer.after)}${unit}`),
       make("div.small", {}, `margin ${number(answer.margin)}${unit} `, hint("margin", "How far the answer is from the border between pass and fail. Below 0 the rule is violated."),
         answer.visual_change === null || answer.visual_change === undefined ? "" : ` Δv ${number(answer.visual_change)} `,
-        answer.visual_change === null || answer.visual_change === undefined ? "" : hint("visual change Δv", "How much of the change a person sees: 0 nobody sees, 1 nothing of the picture is left.")));
+        answer.visual_change === null || answer.visual_change === undefined ? "" : hint("visual change Δv", "How visible the change is: 0 is invisible, 1 leaves nothing of the picture.")));
   });
   return make("article.pair", {},
     make("div.frames", {}, pictures),
@@ -59,5 +59,5 @@ function labelled(one) {
   return make("article.pair", {},
     make("div.frames.one", {}, make("figure.boxed", {}, image(one.pictures[0], one.size, one.frame), drawn)),
     make("p", {}, make("b", {}, one.frame), make("small", {}, " ", make("span.truth", {}, "true boxes"), " ", make("span.detection", {}, "detections"))),
-    rows.length ? make("ul.plain.small", {}, rows) : make("p.empty", {}, "No object of these classes is in this frame."));
+    rows.length ? make("ul.plain.small", {}, rows) : make("p.empty", {}, "This frame has no object of these classes."));
 }

@@ -6,8 +6,8 @@ const button = document.getElementById("cancel"), PAUSE = 400; // milliseconds
 
 function cancelled() {
   bar.remove();
-  fill(line, "It was cancelled.");
-  const again = make("button", { type: "button", onclick: () => location.reload() }, "Begin again");
+  fill(line, "Cancelled.");
+  const again = make("button", { type: "button", onclick: () => location.reload() }, "Start again");
   const focused = document.activeElement === button;
   button.replaceWith(again);
   if (focused) again.focus();

@@ -87,7 +87,7 @@ function showRule(answer) {
   const box = $("rule-state"), reading = $("rule-reading");
   reading.replaceChildren();
   if (answer.state === "empty") {
-    say(box, "", "Say what changes in a scene and what should come of it. It is read while you type.");
+    say(box, "", "Say what changes in the scene and how the vehicle should react. It is parsed as you type.");
     return showExamples(reading, $("rule-examples"), ruleEditor);
   }
   if (answer.state === "unread") return say(box, "bad", answer.reason);
@@ -106,14 +106,14 @@ function showRule(answer) {
 
 function showExamples(box, select, editor) {
   const offered = [...select.options].filter((option) => option.value !== "");
-  fill(box, make("h3", {}, "Or begin with one of these"), make("ul.plain.offered", {}, offered.map((option) =>
+  fill(box, make("h3", {}, "Or start from one of these"), make("ul.plain.offered", {}, offered.map((option) =>
     make("li", {}, make("button.offer", { type: "button", onclick: () => { editor.text = option.dataset.text; editor.field.focus(); } },
       make("b", {}, option.textContent), make("span", {}, option.dataset.text))))));
 }
 
 function showSpec(answer) {
   const box = $("spec-state");
-  if (answer.state === "empty") return say(box, "", "Declare functions that give boxes, then say in which case the vehicle is. It is read while you type.");
+  if (answer.state === "empty") return say(box, "", "Declare functions that return boxes, then define the cases. It is parsed as you type.");
   if (answer.state === "unread") return say(box, "bad", answer.reason);
   if (answer.state === "refused") {
     return say(box, "bad", ...answer.troubles.slice(0, 5).map((one) =>
@@ -208,9 +208,9 @@ function obstacle() {
   const reading = readings[kind];
   if (!reading) return "…";
   if (reading.state === "empty") return kind === "rules" ? "Write a rule first." : "Write a specification first.";
-  if (reading.state !== "read") return "What is marked in the text must be put right first.";
+  if (reading.state !== "read") return "Fix the marked text first.";
   const ask = wanted();
-  if (!ask.models.length) return "Choose a model that predicts what the rule speaks of.";
+  if (!ask.models.length) return "Choose a model that predicts what the rule is about.";
   if (!$("choices").checkValidity()) return "A number is out of its range.";
   if (kind === "bbsl") {
     for (const [name, one] of Object.entries(ask.bindings)) if (one.source !== "object" && !one.value.trim()) return `Give ${name} a value.`;

@@ -79,7 +79,7 @@ def guided(
     from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.models import Network
     from roadworthy.papers.deeptest.comparison import GuidedStudy
-    from roadworthy.report.coverage import draw_growth
+    from roadworthy.report.plots import draw_growth
 
     if tries < 0:
         raise InputError(f"--tries must be 0 or more, got {tries}")

@@ -1,16 +1,22 @@
-"""What rows say in words: about one failure, and about all cases that did not pass."""
+"""Failing cases on the page: what a row says in words, small copies of its images, and reasons."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.cases import Requirement, Scalar, Status
-from roadworthy.report.html.formats import number, signed
+import numpy as np
+
+from roadworthy.cases import Requirement, Scalar
+from roadworthy.errors import RoadworthyError
+from roadworthy.images import read_image
+from roadworthy.report.results import number, signed
 
 if TYPE_CHECKING:
-    from roadworthy.report.results import Whole
+    from roadworthy.report.drawing import Image
+    from roadworthy.report.results import Result
     from roadworthy.runs.store import StoredRun
 
 
@@ -86,7 +92,7 @@ def seen_by_people(requirement: Requirement, row: Row) -> Seen | None:
         inside = None if told is None else str(told).lower() == "true"
         edge = ""
     if inside is None:
-        return Seen("unknown", "nobody has measured whether people tolerate it")
+        return Seen("unknown", "no study says whether people tolerate it")
     if inside:
         return Seen("inside", f"people tolerate it{edge}")
     return Seen("outside", f"beyond what people tolerate{edge}")
@@ -143,9 +149,9 @@ def _reliability(_: Requirement, row: Row) -> Reading:
     similarity = _number(row, "measure.similarity")
     before, after = _number(row, "measure.before"), _number(row, "measure.after")
     if similarity is not None:
-        answers.append(("likeness of the answers", f"{similarity:.2f} of 1"))
+        answers.append(("similarity of the answers", f"{similarity:.2f} of 1"))
     if before is not None and after is not None:
-        answers.append(("rightness", f"{before:.2f} → {after:.2f}"))
+        answers.append(("correctness", f"{before:.2f} → {after:.2f}"))
     if row.get("param.measure"):
         answers.append(("measured as", str(row["param.measure"])))
     changed = str(row.get("measure.transform") or row.get("param.transformation") or "")
@@ -173,7 +179,7 @@ def _driving(requirement: Requirement, row: Row) -> Reading:
         value = _number(row, f"measure.{metric}")
         if value is not None:
             answers.append((metric, f"{number(value)} (must be {sign} {number(limit)})"))
-    return Reading("", tuple(answers), _margin(row, " of the threshold's size"))
+    return Reading("", tuple(answers), _margin(row, " of the threshold"))
 
 
 def thresholds_of(requirement: Requirement) -> dict[str, tuple[float, str]]:
@@ -222,61 +228,42 @@ _ALIKE = "regexp_replace(reason, '''[^'']*''|\"[^\"]*\"|[0-9]+', '…', 'g')"
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why cases were not judged, or how the system failed to answer.
-
-    Attributes:
-        status: "not applicable" or "error".
-        words: The reason, of one of them.
-        cases: How many cases have it.
-        requirements: Of how many requirements.
-        example: One of the cases.
-    """
-
-    status: str
-    words: str
-    cases: int
-    requirements: int
-    example: str
-
-
-@dataclass(frozen=True)
 class FailingRows:
     """What all cases that did not pass have in common.
 
     Attributes:
         reasons: Why cases have no margin, the most frequent first; reasons that differ in names and numbers
-            only are one.
+            only are one. Each has status, words, cases, requirements and an example.
         left_out: How many reasons are not among them.
         tolerated: How many failures come from changes that people tolerate.
         known: Of how many it is known whether people do.
     """
 
-    reasons: Sequence[Reason] = ()
+    reasons: Sequence[Row] = ()
     left_out: int = 0
     tolerated: int = 0
     known: int = 0
 
 
-def failing_rows(run: StoredRun, whole: Whole, most: int) -> FailingRows:
-    """Return what all cases that did not pass have in common.
-
-    Args:
-        run: The run.
-        whole: What it found.
-        most: The most reasons.
-    """
+def failing_rows(run: StoredRun, most: int) -> FailingRows:
+    """Return what all cases that did not pass have in common, with so many reasons at most."""
     import duckdb
 
-    if not sum(number for status, number in whole.cases.items() if status is not Status.PASSED):
-        return FailingRows()
     with duckdb.connect() as connection:
         run.attach(connection, "stored")
         # Read once: a run of thousands of requirements has as many files.
         connection.execute(
             f"CREATE TABLE kept AS SELECT COLUMNS('{_COLUMNS}') FROM stored WHERE status <> 'passed'"
         )
-        reasons, left_out = _reasons(connection, most)
+        found = connection.execute(
+            'SELECT status, min(reason), count(*), count(DISTINCT requirement), min("case"), '
+            "count(*) OVER () FROM kept WHERE status IN ('not applicable', 'error') "
+            f"GROUP BY status, {_ALIKE} ORDER BY status, count(*) DESC, {_ALIKE} LIMIT $1",
+            [most],
+        ).fetchall()
+        names = ("status", "words", "cases", "requirements", "example")
+        reasons = [dict(zip(names, row, strict=False)) for row in found]
+        left_out = found[0][-1] - len(found) if found else 0
         return FailingRows(reasons, left_out, *_tolerated(connection))
 
 
@@ -292,15 +279,177 @@ def _tolerated(connection: Any) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
-def _reasons(connection: Any, most: int) -> tuple[list[Reason], int]:
-    connection.execute(
-        f"CREATE TABLE reasons AS SELECT status, {_ALIKE} AS kind, count(*) AS n, "
-        'count(DISTINCT requirement) AS requirements, min(reason) AS words, min("case") AS example '
-        "FROM kept WHERE status IN ('not applicable', 'error') GROUP BY status, kind"
+MOST_PIXELS = 640  # wide; enough for half the page on a fine screen
+_QUALITY = 80
+_VISIBLE = 16  # grey levels: less is compression and noise
+_LOCAL = 0.3  # of the image; a larger region is no place to point at
+
+
+@dataclass(frozen=True, eq=False)
+class Thumbnail:
+    """A small copy of a stored image.
+
+    Attributes:
+        uri: The copy as a data URI.
+        width: The width of the stored image in pixels.
+        height: Its height.
+        digest: The SHA-256 of the stored image.
+        image: Its pixels.
+    """
+
+    uri: str
+    width: int
+    height: int
+    digest: str
+    image: Image
+
+
+class Thumbnails:
+    """Makes small copies until a budget of bytes is spent.
+
+    Args:
+        run: The run that has the images.
+        budget: The most bytes that all copies together take in the page.
+    """
+
+    def __init__(self, run: StoredRun, budget: int) -> None:
+        self._run = run
+        self._left = budget
+        self.missing = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether there is no room for another image."""
+        return self._left <= 0
+
+    def of(self, digests: list[str]) -> list[Thumbnail] | None:
+        """Return small copies of the images of a case; none if one is missing, None if there is no room."""
+        if self.spent:
+            return None
+        made = []
+        for digest in digests:
+            try:
+                image = read_image(self._run.image(digest))
+            except RoadworthyError:
+                # A run whose images were cleared away still has its rows; the page says how many lack.
+                self.missing += 1
+                return []
+            uri = small_copy(image)
+            made.append(Thumbnail(uri, image.shape[1], image.shape[0], digest, image))
+        self._left -= sum(len(one.uri) for one in made)
+        return made
+
+
+def small_copy(image: Image) -> str:
+    """Return an image as a data URI, made smaller where it is larger than a page can show.
+
+    Example:
+        >>> small_copy(np.zeros((4, 6, 3), np.uint8))[:23]
+        'data:image/webp;base64,'
+    """
+    import cv2
+
+    high, wide = image.shape[:2]
+    scale = min(1.0, MOST_PIXELS / wide, 2 * MOST_PIXELS / high)
+    if scale < 1:
+        size = (max(1, round(wide * scale)), max(1, round(high * scale)))
+        image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
+    _, data = cv2.imencode(
+        ".webp", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_WEBP_QUALITY, _QUALITY]
     )
-    (total,) = connection.execute("SELECT count(*) FROM reasons").fetchall()
-    rows = connection.execute(
-        "SELECT status, words, n, requirements, example FROM reasons ORDER BY status, n DESC, kind LIMIT $1",
-        [most],
-    ).fetchall()
-    return [Reason(*row) for row in rows], int(total[0]) - len(rows)
+    return f"data:image/webp;base64,{base64.b64encode(data.tobytes()).decode('ascii')}"
+
+
+def changed_region(before: Image, after: Image) -> tuple[float, float, float, float] | None:
+    """Return the corners of where two images differ, with some room; None if that is everywhere or nowhere.
+
+    Example:
+        >>> street = np.zeros((100, 200, 3), np.uint8)
+        >>> changed = street.copy()
+        >>> changed[40:60, 100:110] = 255
+        >>> changed_region(street, changed)
+        (96.0, 36.0, 114.0, 64.0)
+        >>> changed_region(street, street + np.uint8(90)) is None
+        True
+    """
+    if before.shape != after.shape:
+        return None
+    moved = np.abs(before.astype(np.int16) - after.astype(np.int16)).max(axis=2) >= _VISIBLE
+    rows, columns = np.flatnonzero(moved.any(axis=1)), np.flatnonzero(moved.any(axis=0))
+    if not len(rows):
+        return None
+    high, wide = moved.shape
+    room = max(2, round(0.04 * min(high, wide)))
+    top, bottom = max(0, int(rows[0]) - room), min(high, int(rows[-1]) + 1 + room)
+    left, right = max(0, int(columns[0]) - room), min(wide, int(columns[-1]) + 1 + room)
+    if (bottom - top) * (right - left) > _LOCAL * high * wide:
+        return None
+    return float(left), float(top), float(right), float(bottom)
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """One failing case.
+
+    Attributes:
+        row: Its row.
+        reading: What the row says.
+        seen: Whether people tolerate the change.
+        images: Small copies of its images, the source first.
+        region: Where the last image differs from the source, if that is one place.
+        unshown: Why there are no images.
+    """
+
+    row: Row
+    reading: Reading
+    seen: Seen | None
+    images: tuple[Thumbnail, ...] = ()
+    region: Box | None = None
+    unshown: str = ""
+
+    @property
+    def facts(self) -> list[tuple[str, Scalar]]:
+        """Everything that the row has, for whoever wants to look closely."""
+        left_out = ("requirement", "system", "case", "status", "images", "margin", "visual_change", "reason")
+        return [
+            (name, value) for name, value in self.row.items() if value is not None and name not in left_out
+        ]
+
+
+def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) -> list[Card]:
+    """Return the worst failing cases of a requirement on a system."""
+    if most < 1:
+        return []
+    cards = []
+    for row in run.worst(result.requirement.id, result.system, most):
+        digests = str(row.get("images") or "").split()
+        if len(digests) == 1 and row.get("param.place") is not None:
+            digests = [*_source(run, row), *digests]
+        cards.append(_card(result.requirement, row, digests, thumbnails))
+    return cards
+
+
+def _source(run: StoredRun, row: Row) -> list[str]:
+    """Return the image that a search began with, where the run has kept it: a case of its own there."""
+    found = run.query(
+        'SELECT images FROM cases WHERE requirement = $1 AND system = $2 AND "param.place" = $3 '
+        "AND coalesce(\"param.transform\", '') = '' AND images <> '' LIMIT 1",
+        [row["requirement"], row["system"], row["param.place"]],
+    )
+    return str(found[0]["images"]).split()[:1] if found else []
+
+
+def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Thumbnails) -> Card:
+    reading, seen = read(requirement, row), seen_by_people(requirement, row)
+    if not digests:
+        driven = requirement.method == "driving"
+        what = "No images are kept of drives." if driven else "No image of this case was kept."
+        return Card(row, reading, seen, unshown=what)
+    images = thumbnails.of(digests)
+    if images is None:
+        return Card(row, reading, seen, unshown="This page has no room for more images; they are in the run.")
+    if not images:
+        return Card(row, reading, seen, unshown="The image of this case is missing from the run's folder.")
+    corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
+    region = None if corners is None else Box("change", corners)
+    return Card(row, reading, seen, tuple(images), region)

@@ -1,0 +1,49 @@
+"""Drawings inside pages: what axes say, and that words stay words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.report.runs_for_reports import EVIL
+
+from roadworthy.report.html.charts import Chart, drawing, element, rate_bar
+
+
+def words(chart: Chart, kind: str = "tick") -> list[str]:
+    return re.findall(f'<text class="{kind}"[^>]*>([^<]*)</text>', str(chart.svg()))
+
+
+def test_shares_are_told_in_percent() -> None:
+    chart = Chart((0, 1), (0, 0.2), title="shares", x_label="Δv", y_percent=True)
+    assert words(chart)[:5] == ["0%", "5%", "10%", "15%", "20%"]
+    plain = Chart((0, 1), (0, 0.2), title="numbers", x_label="Δv")
+    assert words(plain)[:5] == ["0", "0.05", "0.1", "0.15", "0.2"]
+
+
+def test_what_is_counted_has_no_halves() -> None:
+    chart = Chart((0, 10), (0, 2), title="failures", x_label="tries", counted=True)
+    assert words(chart)[:3] == ["0", "1", "2"]
+
+
+def test_bars_are_as_high_as_their_values() -> None:
+    chart = Chart((0, 2), (0, 10), title="cases", x_label="margin")
+    chart.bars([(0, 1, 10), (1, 2, 5), (1, 2, 0)], "bad")
+    heights = [float(one) for one in re.findall(r'class="bad".*?height="([\d.]+)"', str(chart.svg()))]
+    assert heights == [150, 75]
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        Chart((0, 1), (0, 1), title=EVIL, x_label=EVIL, y_label=EVIL).svg(),
+        rate_bar(0.5, 0.6, 0.1, EVIL),
+        drawing("map", 10, 10, EVIL, [element("text", EVIL, EVIL, x=EVIL)]),
+    ],
+    ids=["chart", "bar", "drawing"],
+)
+def test_words_are_never_markup(drawn: str) -> None:
+    assert "<script" not in drawn
+    assert "<img" not in drawn
+    assert "&lt;script&gt;" in drawn
+    assert not re.search(r'="[^"]*"<|=""', drawn)
