@@ -36,10 +36,12 @@ def _rate() -> None: ...
 
 
 def opt(metavar: str | None, help: str, *names: str, **others: Any) -> Any:
+    """Return an option with a value."""
     return typer.Option(*names, metavar=metavar, help=help, **others)
 
 
 def flag(name: str, help: str) -> Any:
+    """Return an option that is given or not."""
     return typer.Option(name, help=help)
 
 
@@ -301,13 +303,13 @@ def plan_ratings(
         (one.id, one.track or "mixed", str(len(one.clips)), str(len(one.orders)))
         for one in plan.questionnaires
     ]
-    told = {
+    facts = {
         "clips found": ", ".join(f"{count} {kind}" for kind, count in counts.items()),
         "written": f"{out}: plan.json, instructions.md, clips, answers.csv, README.md, key.json",
         "next": f"fill in {out / 'answers.csv'}, then roadworthy driving rate results {out}",
     }
     table = ResultTable("", ("questionnaire", "track", "clips", "raters"), tuple(rows))
-    return Answer(document, [table, told])
+    return Answer(document, [table, facts])
 
 
 @command(
@@ -319,15 +321,13 @@ def plan_ratings(
 def results(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `rate plan` wrote.")],
     answers: Annotated[
-        list[Path] | None,
-        opt("FILE", "A CSV file of answers; repeatable. The study's if left out."),
+        list[Path] | None, opt("FILE", "A CSV file of answers; repeatable. The study's if left out.")
     ] = None,
     least_kappa: Annotated[
         float, opt("KAPPA", "Of a questionnaire whose clips count; fair is above 0.2.")
     ] = 0.2,
     out: Annotated[
-        Path | None,
-        opt("FOLDER", "Where results are written; STUDY/results if left out."),
+        Path | None, opt("FOLDER", "Where results are written; STUDY/results if left out.")
     ] = None,
 ) -> Answer:
     """Say how far raters agree, what they think of each clip, and which metrics go with it.
