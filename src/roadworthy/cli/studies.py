@@ -35,20 +35,22 @@ clips = typer.Typer(cls=Group, no_args_is_help=True, help=_RATE)
 def _rate() -> None: ...
 
 
-def _option(metavar: str, help: str, *names: str, **others: Any) -> Any:
+def opt(metavar: str | None, help: str, *names: str, **others: Any) -> Any:
+    """Return an option with a value."""
     return typer.Option(*names, metavar=metavar, help=help, **others)
 
 
-def _flag(name: str, help: str) -> Any:
+def flag(name: str, help: str) -> Any:
+    """Return an option that is given or not."""
     return typer.Option(name, help=help)
 
 
 def _number(help: str, **others: Any) -> Any:
-    return _option("N", help, **others)
+    return opt("N", help, **others)
 
 
 def _drives(help: str) -> Any:
-    return _option("DRIVE", f"{help}; a drive's folder, or one that holds several. Repeatable.")
+    return opt("DRIVE", f"{help}; a drive's folder, or one that holds several. Repeatable.")
 
 
 @command(
@@ -58,16 +60,14 @@ def _drives(help: str) -> Any:
 )
 def study(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder that `rules run` wrote.")],
-    model: Annotated[str | None, _option("MODEL", "Whose answers are rated; the first if left out.")] = None,
+    model: Annotated[str | None, opt("MODEL", "Whose answers are rated; the first if left out.")] = None,
     pairs: Annotated[
         int | None,
         _number("How many pairs; if left out, so many that shares are known within 5% at 95% confidence."),
     ] = None,
     groups: Annotated[int, _number("Groups; a rater rates one at a time.")] = 15,
     raters: Annotated[int, _number("People who rate each group.")] = 8,
-    balanced: Annotated[
-        bool, _flag("--balanced", "As many violations as other pairs, of each rule.")
-    ] = False,
+    balanced: Annotated[bool, flag("--balanced", "As many violations as other pairs, of each rule.")] = False,
     seed: Annotated[int, _number("The same seed makes the same images.")] = 0,
     out: Out = Path("study"),
 ) -> Answer:
@@ -130,10 +130,10 @@ def ratings(
 def plan(
     data: Data = "world-crops",
     option: Options = None,
-    target: Annotated[str, _option("CLASS", "What people look for: CLASS, or not CLASS.")] = "car",
+    target: Annotated[str, opt("CLASS", "What people look for: CLASS, or not CLASS.")] = "car",
     transform: Annotated[
         list[str] | None,
-        _option(
+        opt(
             "NAME",
             "What changes the images: one of the paper's eight, or any transform that has an amount; "
             "repeatable. The eight if left out.",
@@ -146,7 +146,7 @@ def plan(
     raters: Annotated[int, _number("People who answer for each image.")] = 5,
     checks: Annotated[int, _number("Images in a batch that are shown for long, to see who attends.")] = 2,
     practice: Annotated[int, _number("Images to begin with, not counted.")] = 5,
-    exposure: Annotated[int, _option("MS", "How long an image is shown.")] = 200,
+    exposure: Annotated[int, opt("MS", "How long an image is shown.")] = 200,
     seed: Annotated[int, _number("The same seed makes the same images and batches.")] = 0,
     out: Out = Path("experiment"),
 ) -> Answer:
@@ -223,7 +223,7 @@ def plan_ratings(
     ] = None,
     by: Annotated[
         str | None,
-        _option("METRIC", "Tell good from poor by this metric: of all clips, the best and the worst third."),
+        opt("METRIC", "Tell good from poor by this metric: of all clips, the best and the worst third."),
     ] = None,
     clips: Annotated[int, _number("Good clips in a questionnaire, and as many poor ones.", min=1)] = 5,
     checks: Annotated[int, _number("Crashes in a questionnaire.", min=0)] = 1,
@@ -231,17 +231,15 @@ def plan_ratings(
     questionnaires: Annotated[
         int | None, _number("How many; as many as the clips allow if left out.")
     ] = None,
-    mixed: Annotated[bool, _flag("--mixed", "A questionnaire may show several tracks.")] = False,
-    shortest: Annotated[float, _option("SECONDS", "Of a clip.")] = 10.0,
-    longest: Annotated[float, _option("SECONDS", "Of a clip.")] = 15.0,
-    clip_format: Annotated[str, _option("NAME", "webm, which browsers show; mp4; or gif.")] = "webm",
-    width: Annotated[int, _option("PIXELS", "Of the clips.", min=64)] = 480,
+    mixed: Annotated[bool, flag("--mixed", "A questionnaire may show several tracks.")] = False,
+    shortest: Annotated[float, opt("SECONDS", "Of a clip.")] = 10.0,
+    longest: Annotated[float, opt("SECONDS", "Of a clip.")] = 15.0,
+    clip_format: Annotated[str, opt("NAME", "webm, which browsers show; mp4; or gif.")] = "webm",
+    width: Annotated[int, opt("PIXELS", "Of the clips.", min=64)] = 480,
     seed: Annotated[int, _number("Chooses clips and their order.")] = 0,
     settings: Annotated[
         Path | None,
-        _option(
-            "FILE", "What metrics are told: targets, conditions, bins …; YAML with what differs from ours."
-        ),
+        opt("FILE", "What metrics are told: targets, conditions, bins …; YAML with what differs from ours."),
     ] = None,
     out: Out = Path("rating-study"),
 ) -> Answer:
@@ -305,13 +303,13 @@ def plan_ratings(
         (one.id, one.track or "mixed", str(len(one.clips)), str(len(one.orders)))
         for one in plan.questionnaires
     ]
-    told = {
+    facts = {
         "clips found": ", ".join(f"{count} {kind}" for kind, count in counts.items()),
         "written": f"{out}: plan.json, instructions.md, clips, answers.csv, README.md, key.json",
         "next": f"fill in {out / 'answers.csv'}, then roadworthy driving rate results {out}",
     }
     table = ResultTable("", ("questionnaire", "track", "clips", "raters"), tuple(rows))
-    return Answer(document, [table, told])
+    return Answer(document, [table, facts])
 
 
 @command(
@@ -323,15 +321,13 @@ def plan_ratings(
 def results(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `rate plan` wrote.")],
     answers: Annotated[
-        list[Path] | None,
-        _option("FILE", "A CSV file of answers; repeatable. The study's if left out."),
+        list[Path] | None, opt("FILE", "A CSV file of answers; repeatable. The study's if left out.")
     ] = None,
     least_kappa: Annotated[
-        float, _option("KAPPA", "Of a questionnaire whose clips count; fair is above 0.2.")
+        float, opt("KAPPA", "Of a questionnaire whose clips count; fair is above 0.2.")
     ] = 0.2,
     out: Annotated[
-        Path | None,
-        _option("FOLDER", "Where results are written; STUDY/results if left out."),
+        Path | None, opt("FOLDER", "Where results are written; STUDY/results if left out.")
     ] = None,
 ) -> Answer:
     """Say how far raters agree, what they think of each clip, and which metrics go with it.

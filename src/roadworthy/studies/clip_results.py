@@ -287,8 +287,8 @@ def evaluate_clips(
         tallies = [Counter(scores[id] for scores in given) for id in rated]
         counts = [tuple(tally[score] for score in range(1, _HIGHEST + 1)) for tally in tallies]
         agreement = _agreement(counts, len(given), least_kappa, level)
-        careless, hasty = len(ratings.inattentive[one.id]), len(ratings.incomplete[one.id])
-        result = QuestionnaireResult(one.id, one.track, len(given), careless, hasty, *agreement)
+        inattentive, incomplete = len(ratings.inattentive[one.id]), len(ratings.incomplete[one.id])
+        result = QuestionnaireResult(one.id, one.track, len(given), inattentive, incomplete, *agreement)
         questionnaires.append(result)
         if given:
             clips += [

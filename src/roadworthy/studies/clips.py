@@ -153,11 +153,7 @@ def rated_clips(
 
 
 def attention_clip(
-    drive: Drive,
-    *,
-    source: str = "",
-    lengths: Lengths | None = None,
-    settings: MetricSettings | None = None,
+    drive: Drive, *, source: str = "", lengths: Lengths | None = None, settings: MetricSettings | None = None
 ) -> Clip | None:
     """Return the last seconds before the first crash of a drive; None if it has none or crashes at once.
 

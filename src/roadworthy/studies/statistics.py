@@ -90,8 +90,7 @@ def fleiss_kappa(counts: ArrayLike) -> Agreement:
 
 
 def krippendorff_alpha(
-    units: Iterable[Sequence[float]],
-    level: Literal["nominal", "ordinal", "interval"] = "ordinal",
+    units: Iterable[Sequence[float]], level: Literal["nominal", "ordinal", "interval"] = "ordinal"
 ) -> float | None:
     """Return Krippendorff's alpha, how far raters agree beyond chance; 1 is perfectly, 0 by chance.
 

@@ -37,11 +37,12 @@ def new_study(folder: Path) -> Iterator[Path]:
         InputError: The folder is in use or cannot be written.
     """
     check_free(folder)
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
+    whole = folder.resolve()
+    unfinished = whole.with_name(f".{whole.name}.{os.getpid()}")
     try:
         unfinished.mkdir(parents=True)
         yield unfinished
-        unfinished.replace(folder)
+        unfinished.replace(whole)
     except OSError as error:
         raise InputError(f"cannot write the study to {folder}: {error.strerror}") from error
     finally:
