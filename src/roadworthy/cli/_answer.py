@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from roadworthy.cli._console import console, plain_table, print_json, print_note, print_report, print_rows
+from roadworthy.cli._console import (
+    console,
+    plain_table,
+    print_error,
+    print_json,
+    print_note,
+    print_report,
+    print_rows,
+)
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
@@ -19,6 +27,13 @@ if TYPE_CHECKING:
 PASSED, VIOLATED, FAILED, INCONCLUSIVE = 0, 1, 2, 3
 """The exit codes of every command: all passed; something is violated; wrong use, wrong input or a failure of
 the tool; nothing is violated, but something is inconclusive."""
+
+_STYLES = {
+    **dict.fromkeys(("violated", "regression", "missed", "false alarm", "failed"), "bold red"),
+    **dict.fromkeys(("passed", "improvement", "found"), "green"),
+    **dict.fromkeys(("inconclusive", "gone", "not applicable"), "yellow"),
+}
+"""How words in the cells of tables stand out."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +47,7 @@ class Answer:
         report: The page to open; None where there is none.
         exit_code: One of the four codes.
         conclusion: The last line: what the exit code is and why; may be empty where it is 0.
+        errors: What is wrong, a message each, on stderr.
 
     Example:
         >>> Answer({"frames": 3}, ["3 frames, all can be read"]).exit_code
@@ -44,6 +60,7 @@ class Answer:
     report: Path | None = None
     exit_code: int = PASSED
     conclusion: str = ""
+    errors: Sequence[str] = ()
 
     def give(self, *, as_json: bool) -> None:
         """Print it: one JSON document, or lines and tables for people."""
@@ -54,6 +71,8 @@ class Answer:
             show(one)
         for note in self.notes:
             print_note(note)
+        for error in self.errors:
+            print_error(error)
         if self.report is not None:
             print_report(self.report)
         if self.conclusion:
@@ -71,7 +90,7 @@ def show(one: Shown) -> None:
             out.print(Text(one.title, style="bold"))
         drawn = plain_table(*one.columns)
         for row in one.rows:
-            drawn.add_row(*(Text(cell) for cell in row))
+            drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
         out.print(Padding(drawn, (0, 0, 0, 2)))
         if one.note:
             out.print(Padding(Text(one.note, style="dim"), (0, 0, 0, 2)))
