@@ -126,9 +126,12 @@ def check(reference: Reference, option: Options = None) -> Answer:
     }
     state = f"{len(bad)} cannot be read" if bad else "all can be read"
     title = f"{dataset.name}, {counted(len(dataset), len(dataset))}, {state}"
-    shown = [title, _rows(held, summary.read), *_reasons(bad, _MOST_BAD)]
-    # A frame that cannot be read is wrong input; 1 stays for requirements.
-    return Answer(document, shown, exit_code=FAILED if bad else PASSED)
+    return Answer(
+        document,
+        [title, _rows(held, summary.read), *_reasons(bad, _MOST_BAD)],
+        # A frame that cannot be read is wrong input; 1 stays for requirements.
+        exit_code=FAILED if bad else PASSED,
+    )
 
 
 @command(

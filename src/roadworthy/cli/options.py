@@ -20,6 +20,13 @@ AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Let image engines run programs and code.")
 ]
 
+Batch = Annotated[int, typer.Option("--batch", metavar="N", help="Images at a time.")]
+Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]
+Small = Annotated[bool, typer.Option("--small", help="A small form of the network, where it has one.")]
+ValidationShare = Annotated[
+    float, typer.Option("--val-share", metavar="SHARE", help="How much of the data is for validation.")
+]
+
 
 def check_within(name: str, value: float | None, low: float, high: float | None = None) -> None:
     """Refuse the value of an option that is out of range; None is one that was left out.
