@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from roadworthy.cli._commands import Command, Group
-from roadworthy.cli._console import bars, console, examples, print_json, print_rows
-from roadworthy.cli._datasets import AsJson, Data, Options, opened
+from roadworthy.cases import Dataset
+from roadworthy.cli._answer import Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import Bars, bars, parse_options
+from roadworthy.cli._datasets import Data, Options, opened
 from roadworthy.cli._training import Device, Precision, Resume, Workers, processes, training_folder
 from roadworthy.cli._values import two_numbers
-from roadworthy.cli.engines._settings import network_settings
-from roadworthy.cli.engines._supports import Supports, parse_supports
+from roadworthy.cli.options import Batch, Rate, Seed, Small, ValidationShare
 from roadworthy.errors import InputError
-
-if TYPE_CHECKING:
-    from roadworthy.training.engines.settings import EngineSettings, EngineWatcher, Measured
-    from roadworthy.transforms.learned.card import EngineCard
-
+from roadworthy.training import CHECKPOINT
+from roadworthy.training.engines.settings import EngineSettings, EngineWatcher, Measured
+from roadworthy.transforms.engines.files import parse_supports
+from roadworthy.transforms.learned import EngineCard
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Train an engine of your own; a GPU makes it bearable."
 )
 
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the engine.")]
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="What to call it; as its folder if left out.")]
+EngineFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="The folder of the engine.")]
+EngineName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What to call it; as its folder if left out.")
+]
+Supports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--supports",
+        metavar="WORDS",
+        help='What the engine does: "remove line", "replace building by tree", "replace time by night", '
+        '"replace season by winter"; repeatable.',
+    ),
+]
 Size = Annotated[
     str | None,
     typer.Option(
@@ -36,7 +47,6 @@ Size = Annotated[
         help="The size to train at; 320 pixels wide and as high as the first frame has it if left out.",
     ),
 ]
-Small = Annotated[bool, typer.Option("--small", help="Narrow networks: to try it out, or for a small GPU.")]
 NetworkOptions = Annotated[
     list[str] | None,
     typer.Option("--network-option", "-m", metavar="KEY=VALUE", help="A setting of the network; repeatable."),
@@ -45,39 +55,41 @@ Steps = Annotated[int, typer.Option(metavar="N", help="Batches to learn from, at
 Minutes = Annotated[
     float | None, typer.Option(metavar="MINUTES", help="How long it may learn; no limit if left out.")
 ]
-Batch = Annotated[int, typer.Option(metavar="N", help="Images at a time.")]
-Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]
-Game = Annotated[str, typer.Option("--loss", metavar="LOSS", help="Of the adversaries: lsgan or hinge.")]
-Share = Annotated[
-    float, typer.Option("--val-share", metavar="SHARE", help="How much of the data is measured on.")
+Adversaries = Annotated[
+    str, typer.Option("--loss", metavar="LOSS", help="Of the adversaries: lsgan or hinge.")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Chooses all that is random.")]
 Half = Annotated[
     bool, typer.Option("--half", help="Store the weights with 16 bits, which halves the engine's file.")
 ]
 Domain = Annotated[str, typer.Option(metavar="WORDS", help="What the engine is for, such as camvid.")]
-License = Annotated[str, typer.Option(metavar="WORDS", help="Under which terms the data may be used.")]
-Source = Annotated[str, typer.Option(metavar="WORDS", help="Where the data come from.")]
+License = Annotated[str, typer.Option(metavar="WORDS", help="The terms of use of the data or weights.")]
+Source = Annotated[str, typer.Option(metavar="WORDS", help="Where the data or weights come from.")]
 
 _STATE = "the state of the last checkpoint"
 _WIDTH = 320
 _ROUND = 32  # what sizes are rounded to when none is given; all networks take multiples of it
+_NARROW: dict[str, dict[str, Any]] = {
+    "pix2pixhd-global": {"ngf": 16, "n_blocks": 4},
+    "pix2pixhd-local": {"ngf": 16, "n_blocks_global": 4},
+    "small-synthesis": {"width": 16},
+    "unit": {"dim": 16, "n_res": 2},
+    "ugatit": {"ngf": 16, "n_blocks": 2, "light": True},
+}
+"""What --small makes of each network."""
 
 
-@app.command(
-    cls=Command,
-    epilog=examples(
-        "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid",
-        "roadworthy engines train synthesis --data world -o count=2000 --small --out mine --minutes 30",
-        "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid --resume",
-    ),
+@command(
+    app,
+    "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid",
+    "roadworthy engines train synthesis --data world -o count=2000 --small --out mine --minutes 30",
+    "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid --resume",
 )
 def synthesis(
-    out: Out,
+    out: EngineFolder,
     data: Data = "world",
     option: Options = None,
     supports: Supports = None,
-    name: Name = None,
+    name: EngineName = None,
     architecture: Annotated[
         str,
         typer.Option(metavar="NAME", help="pix2pixhd-global, pix2pixhd-local or small-synthesis."),
@@ -100,12 +112,12 @@ def synthesis(
             "file with the weights of VGG19.",
         ),
     ] = "detector",
-    val_share: Share = 0.1,
+    val_share: ValidationShare = 0.1,
     steps: Steps = 40_000,
     minutes: Minutes = None,
     batch: Batch = 4,
     lr: Rate = 2e-4,
-    loss: Game = "lsgan",
+    loss: Adversaries = "lsgan",
     seed: Seed = 0,
     device: Device = "auto",
     precision: Precision = "auto",
@@ -115,10 +127,8 @@ def synthesis(
     domain: Domain = "",
     license: License = "",
     source: Source = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Train an engine that paints what a label map says, in the manner of Pix2pixHD."""
-    from roadworthy.training.engines.loop import CHECKPOINT
     from roadworthy.training.engines.train import Folder, train_synthesis
     from roadworthy.training.engines.writing import Purpose
 
@@ -134,14 +144,14 @@ def synthesis(
         precision=precision,
     )
     done = parse_supports(supports or ("remove line", "replace building by tree"))
-    with training_folder(out, CHECKPOINT, _STATE) as folder, _watching() as watcher:
+    with training_folder(out, CHECKPOINT, _STATE) as folder, bars() as shown:
         card = train_synthesis(
             frames,
             Purpose(name or folder.name, done, domain or data, license, source),
             Folder(folder, resume, workers=processes(workers)),
             size=_size(size, frames),
             architecture=architecture,
-            network=_network(network_option, {"ngf": 16, "n_blocks": 4} if small else {}, architecture),
+            network=_network(network_option, architecture, small),
             context=context,
             edges=edges,
             validation_share=val_share,
@@ -149,45 +159,43 @@ def synthesis(
             perceptual=perceptual,
             ndf=16 if small else 64,
             half=half,
-            watcher=watcher,
+            watcher=_Shown(shown),
         )
-    _tell(folder, card, as_json)
+    return _trained(folder, card)
 
 
-@app.command(
-    cls=Command,
-    epilog=examples(
-        "roadworthy engines train translation --from folder:day --to folder:night --out engines/night \\\n"
-        '      --supports "replace time by night"',
-        "roadworthy engines train translation --from world -o count=800 --to world \\\n"
-        "      --to-option time=night --to-option count=800 --method ugatit --out night \\\n"
-        '      --supports "replace time by night"',
-    ),
+@command(
+    app,
+    "roadworthy engines train translation --from folder:day --to folder:night --out engines/night \\\n"
+    '      --supports "replace time by night"',
+    "roadworthy engines train translation --from world -o count=800 --to world \\\n"
+    "      --to-option time=night --to-option count=800 --method ugatit --out night \\\n"
+    '      --supports "replace time by night"',
 )
 def translation(
-    out: Out,
+    out: EngineFolder,
     source_data: Annotated[
         str,
         typer.Option("--from", metavar="DATA", help="What is translated: a data set's name, or name:path."),
     ],
-    target_data: Annotated[str, typer.Option("--to", metavar="DATA", help="What it shall look like.")],
+    target_data: Annotated[str, typer.Option("--to", metavar="DATA", help="What it should look like.")],
     supports: Supports = None,
     option: Options = None,
     to_option: Annotated[
         list[str] | None,
         typer.Option("--to-option", metavar="KEY=VALUE", help="An option of --to; repeatable."),
     ] = None,
-    name: Name = None,
-    method: Annotated[Literal["unit", "ugatit"], typer.Option(help="How.")] = "unit",
+    name: EngineName = None,
+    method: Annotated[Literal["unit", "ugatit"], typer.Option(help="The method.")] = "unit",
     network_option: NetworkOptions = None,
     small: Small = False,
     size: Size = None,
-    val_share: Share = 0.1,
+    val_share: ValidationShare = 0.1,
     steps: Steps = 100_000,
     minutes: Minutes = None,
     batch: Batch = 1,
     lr: Rate = 1e-4,
-    loss: Game = "lsgan",
+    loss: Adversaries = "lsgan",
     seed: Seed = 0,
     device: Device = "auto",
     precision: Precision = "auto",
@@ -197,10 +205,8 @@ def translation(
     domain: Domain = "",
     license: License = "",
     source: Source = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Train an engine that turns one kind of images into another, from images that are no pairs."""
-    from roadworthy.training.engines.loop import CHECKPOINT
     from roadworthy.training.engines.train import Folder, train_translation
     from roadworthy.training.engines.writing import Purpose
 
@@ -219,8 +225,7 @@ def translation(
         device=device,
         precision=precision,
     )
-    narrow = {"unit": {"dim": 16, "n_res": 2}, "ugatit": {"ngf": 16, "n_blocks": 2, "light": True}}[method]
-    with training_folder(out, CHECKPOINT, _STATE) as folder, _watching() as watcher:
+    with training_folder(out, CHECKPOINT, _STATE) as folder, bars() as shown:
         card = train_translation(
             before,
             after,
@@ -228,34 +233,48 @@ def translation(
             Folder(folder, resume, workers=processes(workers)),
             size=_size(size, before),
             method=method,
-            network=_network(network_option, narrow if small else {}, method),
+            network=_network(network_option, method, small),
             validation_share=val_share,
             settings=settings,
             ndf=16 if small else 64,
             half=half,
-            watcher=watcher,
+            watcher=_Shown(shown),
         )
-    _tell(folder, card, as_json)
+    return _trained(folder, card)
+
+
+def network_settings(given: Iterable[str] | None) -> dict[str, Any]:
+    """Return settings by name: whole numbers, true and false, sizes as (height, width), and other words.
+
+    Raises:
+        InputError: One is not written KEY=VALUE.
+
+    Example:
+        >>> network_settings(["n_res=3", "light=true", "img_size=512x256", "activ=lrelu"])
+        {'n_res': 3, 'light': True, 'img_size': (256, 512), 'activ': 'lrelu'}
+    """
+    return {key: _value(str(value)) for key, value in parse_options(given or (), "-m n_res=3").items()}
+
+
+def _value(text: str) -> object:
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if size := re.fullmatch(r"(\d+)x(\d+)", text):
+        return int(size[2]), int(size[1])
+    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def _settings(**given: Any) -> EngineSettings:
-    from roadworthy.training.engines.settings import EngineSettings
-
     # Short trainings must leave a checkpoint and a sheet as well.
     often = max(1, min(500, given["steps"] // 10))
     return EngineSettings(**given, save_every=often, sheet_every=4 * often)
 
 
-def _network(given: list[str] | None, narrow: dict[str, Any], architecture: str) -> dict[str, Any]:
-    """Return settings of the network: those that were given, and those of a narrow one."""
-    if architecture == "small-synthesis":
-        narrow = {"width": 16} if narrow else {}
-    elif architecture == "pix2pixhd-local" and narrow:
-        narrow = {"ngf": 16, "n_blocks_global": 4}
-    return {**narrow, **network_settings(given)}
+def _network(given: list[str] | None, architecture: str, small: bool) -> dict[str, Any]:
+    return {**(_NARROW.get(architecture, {}) if small else {}), **network_settings(given)}
 
 
-def _size(given: str | None, data: Any) -> tuple[int, int]:
+def _size(given: str | None, data: Dataset) -> tuple[int, int]:
     """Return height and width to train at."""
     if given is not None:
         width, height = two_numbers(given, "--size must be WIDTHxHEIGHT, such as 320x160")
@@ -265,45 +284,34 @@ def _size(given: str | None, data: Any) -> tuple[int, int]:
     return max(_ROUND, round(height * wide / width / _ROUND) * _ROUND), wide
 
 
-@contextmanager
-def _watching() -> Iterator[EngineWatcher]:
-    """Tell how a training goes on: by bars on a terminal, and by a line each time that it is measured."""
-    from roadworthy.training.engines.settings import EngineWatcher
+class _Shown(EngineWatcher):
+    """Shows a training: by bars on a terminal, and by a line each time that it is measured."""
 
-    with bars() as shown:
+    def __init__(self, shown: Bars) -> None:
+        self._bars = shown
 
-        class Shown(EngineWatcher):
-            def reading(self, done: int, total: int) -> None:
-                shown.show("Reading frames", done, total)
+    def reading(self, done: int, total: int) -> None:
+        self._bars.show("Reading frames", done, total)
 
-            def step(self, step: int, progress: float) -> None:  # noqa: ARG002
-                shown.show("Training", progress, 1.0)
+    def step(self, step: int, progress: float) -> None:  # noqa: ARG002
+        self._bars.show("Training", progress, 1.0)
 
-            def measured(self, result: Measured) -> None:
-                told = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
-                numbers = ", ".join(f"{key} {value:.4g}" for key, value in told.items())
-                # In a pipe too: it goes on for hours, and whoever reads a log wants to know how.
-                shown.tell(f"step {result.step}, {result.seconds:.0f} s: {numbers}", in_pipes=True)
-
-        yield Shown()
+    def measured(self, result: Measured) -> None:
+        values = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
+        numbers = ", ".join(f"{key} {value:.4g}" for key, value in values.items())
+        # In a pipe too: it goes on for hours, and whoever reads a log wants to know how.
+        self._bars.tell(f"step {result.step}, {result.seconds:.0f} s: {numbers}", in_pipes=True)
 
 
-def _tell(folder: Path, card: EngineCard, as_json: bool) -> None:
-    from rich.text import Text
-
-    if as_json:
-        print_json({"folder": str(folder), **card.to_dict()})
-        return
-    out = console()
+def _trained(folder: Path, card: EngineCard) -> Answer:
     note = card.training
-    out.print(Text.assemble((card.name, "bold"), f", {card.architecture}"))
-    print_rows(
-        {
-            "does": ", ".join(str(one) for one in card.operations()),
-            "trained": f"{note.steps} steps on {note.device} in {note.seconds:.0f} s; "
-            f"{note.settings.get('stopped', '')}",
-            **{one.name: "unknown" if one.value is None else f"{one.value:.4g}" for one in card.metrics},
-        }
+    rows = {
+        "does": ", ".join(str(one) for one in card.operations()),
+        "trained": f"{note.steps} steps on {note.device} in {note.seconds:.0f} s; "
+        f"{note.settings.get('stopped', '')}",
+        **{one.name: "unknown" if one.value is None else f"{one.value:.4g}" for one in card.metrics},
+    }
+    done = [f"Wrote {folder}", f"Use it: roadworthy engines use {folder}"]
+    return Answer(
+        {"folder": str(folder), **card.to_dict()}, [f"{card.name}, {card.architecture}", rows, *done]
     )
-    out.print(Text.assemble("Wrote ", (str(folder), "cyan")), soft_wrap=True)
-    out.print(Text.assemble("Use it: ", (f"roadworthy engines use {folder}", "cyan")), soft_wrap=True)
