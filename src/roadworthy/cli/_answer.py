@@ -66,13 +66,16 @@ class Answer:
         """Print it: one JSON document, or lines and tables for people."""
         if as_json:
             print_json(self.document)
-            return
+        else:
+            self._give_people()
+        for error in self.errors:
+            print_error(error)
+
+    def _give_people(self) -> None:
         for one in self.shown:
             show(one)
         for note in self.notes:
             print_note(note)
-        for error in self.errors:
-            print_error(error)
         if self.report is not None:
             print_report(self.report)
         if self.conclusion:

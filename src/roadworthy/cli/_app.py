@@ -54,18 +54,16 @@ _ENTRIES = {
     "run": _Entry(
         _RUN, "running:run", "Run a suite: models, data and requirements of all kinds in one file."
     ),
-    "report": _Entry(
-        _RUN, "reporting:write_reports", "Write the report of a run: HTML, JUnit, CSV, Markdown."
-    ),
-    "compare": _Entry(_RUN, "comparing:compare_runs", "Compare two runs: what broke, what got fixed."),
+    "report": _Entry(_RUN, "results:app", "Write the report of a run: HTML, JUnit, CSV, Markdown."),
+    "compare": _Entry(_RUN, "results:app", "Compare two runs: what broke, what got fixed."),
     "suites": _Entry(_RUN, "suites:app", "Check suite files, and get their JSON Schema for your editor."),
     "evidence": _Entry(_RUN, "evidence:app", "Bundle the evidence of a run, verify it, export it."),
-    "list": _Entry(_LOOK, "listing:list_all", "List data sets, transforms, models, metrics and simulators."),
-    "selftest": _Entry(_LOOK, "selftesting:self_test", "Check that Roadworthy finds faults that it seeds."),
+    "list": _Entry(_LOOK, "tool:app", "List data sets, transforms, models, metrics and simulators."),
+    "selftest": _Entry(_LOOK, "tool:app", "Check that Roadworthy finds faults that it seeds."),
     "data": _Entry(_LOOK, "data:app", "Look at data sets, check them and convert them."),
     "models": _Entry(_LOOK, "models:app", "Try models, train reference networks, evaluate and export them."),
     "transforms": _Entry(_LOOK, "transforms:app", "Look at changes to images, and make them."),
-    "gallery": _Entry(_LOOK, "gallery:app", "Make galleries of cut-out objects, and look at them."),
+    "gallery": _Entry(_LOOK, "transforms:gallery", "Make galleries of cut-out objects, and look at them."),
     "engines": _Entry(_LOOK, "engines:app", "Use, compare, train and import engines that change images."),
 }
 
