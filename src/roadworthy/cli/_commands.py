@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -38,6 +38,10 @@ _LISTED: Mapping[str, str] = {
 def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
     """Add a command whose `Answer` is printed here, with --json; it ends with the answer's exit code.
 
+    A parameter whose type is not `Annotated` is described in the docstring, below ``Options:``, as
+    ``name (METAVAR): Its help.`` One without a default is an argument, others are options; one that is False
+    is a flag. Names of the option may stand before the metavar: ``(--element -e WORD)``.
+
     Args:
         app: The group.
         lines: Examples for its help page.
@@ -51,15 +55,42 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
             answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
+        run.__doc__, described = _described(inspect.getdoc(function) or "")
         signature = inspect.signature(function, eval_str=True)
         flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
-        parameters = [*signature.parameters.values(), flag]
+        parameters = [
+            *(one.replace(annotation=_declared(one, described)) for one in signature.parameters.values()),
+            flag,
+        ]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         app.command(name, cls=Command, epilog=examples(*lines))(run)
         return function
 
     return add
+
+
+def _described(docstring: str) -> tuple[str, dict[str, tuple[str, str]]]:
+    """Return what a docstring says of a command, and of its parameters by name: how to write it, and help."""
+    text, _, section = docstring.partition("\n\nOptions:\n")
+    parts = re.findall(r"^    (\w+)(?: \((.+?)\))?: (.+?)(?=\n    \w|\Z)", section, re.MULTILINE | re.DOTALL)
+    return text, {name: (form, " ".join(help.split())) for name, form, help in parts}
+
+
+def _declared(parameter: inspect.Parameter, described: Mapping[str, tuple[str, str]]) -> Any:
+    """Return the type of a parameter with what typer must know of it."""
+    kind, default = parameter.annotation, parameter.default
+    if get_origin(kind) is Annotated:
+        return kind
+    form, help = described[parameter.name]
+    names = [word for word in form.split() if word.startswith("-")]
+    metavar = " ".join(word for word in form.split() if not word.startswith("-")) or None
+    if default is inspect.Parameter.empty and not names:
+        return Annotated[kind, typer.Argument(metavar=metavar, help=help)]
+    if default is False or names:
+        long = [] if any(one.startswith("--") for one in names) else [parameter.name.replace("_", "-")]
+        names = [*(f"--{one}" for one in long), *names]
+    return Annotated[kind, typer.Option(*names, metavar=metavar, help=help)]
 
 
 class Command(TyperCommand):

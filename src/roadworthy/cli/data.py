@@ -47,20 +47,18 @@ def show(
     reference: Reference,
     option: Options = None,
     sample: FewFrames = 12,
-    columns: Annotated[int, typer.Option(metavar="N", help="Frames beside each other.")] = 3,
-    overlay: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help="What to draw: boxes, labels, depth, instances, signals, joined by commas; or none.",
-        ),
-    ] = "boxes,labels,signals",
+    columns: int = 3,
+    overlay: str = "boxes,labels,signals",
     out: Picture = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="The seed of generated data; the same as -o seed=N.")
-    ] = None,
+    seed: int | None = None,
 ) -> Answer:
-    """Draw a contact sheet of a data set with what is known about its frames."""
+    """Draw a contact sheet of a data set with what is known about its frames.
+
+    Options:
+        columns (N): Frames beside each other.
+        overlay (NAMES): What to draw: boxes, labels, depth, instances, signals, joined by commas; or none.
+        seed (N): The seed of generated data; the same as -o seed=N.
+    """
     overlays = parse_overlays(overlay)
     check_within("--sample", sample, 1, _MOST_FRAMES)
     options = parse_options(option or [])
@@ -142,21 +140,20 @@ def check(reference: Reference, option: Options = None) -> Answer:
 )
 def export(
     reference: Reference,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write: a new or empty folder.")],
-    format: Annotated[
-        str, typer.Option("--format", "-f", metavar="FORMAT", help="kitti, coco or yolo.", show_default=False)
-    ],
+    folder: Path,
+    format: str,
     option: Options = None,
     sample: Sample = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORDS",
-            help="The classes to write, joined by commas, in the order of their numbers; all if left out.",
-        ),
-    ] = None,
+    classes: str | None = None,
 ) -> Answer:
-    """Write the images and boxes of a data set as KITTI, COCO or YOLO."""
+    """Write the images and boxes of a data set as KITTI, COCO or YOLO.
+
+    Options:
+        folder (FOLDER): Where to write: a new or empty folder.
+        classes (WORDS): The classes to write, joined by commas, in the order of their numbers; all if left
+            out.
+        format (-f FORMAT): kitti, coco or yolo.
+    """
     check_within("--sample", sample, 1)
     chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)
     if chosen is None:

@@ -90,28 +90,13 @@ def synthesis(
     option: Options = None,
     supports: Supports = None,
     name: EngineName = None,
-    architecture: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="pix2pixhd-global, pix2pixhd-local or small-synthesis."),
-    ] = "pix2pixhd-global",
+    architecture: str = "pix2pixhd-global",
     network_option: NetworkOptions = None,
     small: Small = False,
     size: Size = None,
-    context: Annotated[
-        bool,
-        typer.Option(
-            "--context/--no-context", help="Whether it sees the image around what it paints, or labels alone."
-        ),
-    ] = True,
-    edges: Annotated[bool, typer.Option("--edges", help="Show it the edges between things.")] = False,
-    perceptual: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="What the perceptual loss sees with: detector for the one that comes with the package, or a "
-            "file with the weights of VGG19.",
-        ),
-    ] = "detector",
+    context: bool = True,
+    edges: bool = False,
+    perceptual: str = "detector",
     val_share: ValidationShare = 0.1,
     steps: Steps = 40_000,
     minutes: Minutes = None,
@@ -128,7 +113,15 @@ def synthesis(
     license: License = "",
     source: Source = "",
 ) -> Answer:
-    """Train an engine that paints what a label map says, in the manner of Pix2pixHD."""
+    """Train an engine that paints what a label map says, in the manner of Pix2pixHD.
+
+    Options:
+        architecture (NAME): pix2pixhd-global, pix2pixhd-local or small-synthesis.
+        context: Whether it sees the image around what it paints, or labels alone.
+        edges: Show it the edges between things.
+        perceptual (FILE): What the perceptual loss sees with: detector for the one that comes with the
+            package, or a file with the weights of VGG19.
+    """
     from roadworthy.training.engines.train import Folder, train_synthesis
     from roadworthy.training.engines.writing import Purpose
 
@@ -174,19 +167,13 @@ def synthesis(
 )
 def translation(
     out: EngineFolder,
-    source_data: Annotated[
-        str,
-        typer.Option("--from", metavar="DATA", help="What is translated: a data set's name, or name:path."),
-    ],
-    target_data: Annotated[str, typer.Option("--to", metavar="DATA", help="What it should look like.")],
+    source_data: str,
+    target_data: str,
     supports: Supports = None,
     option: Options = None,
-    to_option: Annotated[
-        list[str] | None,
-        typer.Option("--to-option", metavar="KEY=VALUE", help="An option of --to; repeatable."),
-    ] = None,
+    to_option: list[str] | None = None,
     name: EngineName = None,
-    method: Annotated[Literal["unit", "ugatit"], typer.Option(help="The method.")] = "unit",
+    method: Literal["unit", "ugatit"] = "unit",
     network_option: NetworkOptions = None,
     small: Small = False,
     size: Size = None,
@@ -206,7 +193,14 @@ def translation(
     license: License = "",
     source: Source = "",
 ) -> Answer:
-    """Train an engine that turns one kind of images into another, from images that are no pairs."""
+    """Train an engine that turns one kind of images into another, from images that are no pairs.
+
+    Options:
+        to_option (KEY=VALUE): An option of --to; repeatable.
+        method: The method.
+        source_data (--from DATA): What is translated: a data set's name, or name:path.
+        target_data (--to DATA): What it should look like.
+    """
     from roadworthy.training.engines.train import Folder, train_translation
     from roadworthy.training.engines.writing import Purpose
 

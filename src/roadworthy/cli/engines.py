@@ -78,18 +78,14 @@ def _size(option: str, text: str) -> tuple[int, int] | None:
     "roadworthy engines list --file mine/engines.yaml --json",
     name="list",
 )
-def list_engines(
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help=f"An engines file to list as well; {_FILE} if left out, if it is there."
-        ),
-    ] = None,
-) -> Answer:
+def list_engines(file: Path | None = None) -> Answer:
     """List the learned engines that come with Roadworthy, and those of an engines file, in its order.
 
     Nothing in the file is run. `--engines shipped` takes those that come with Roadworthy and were measured to
     be nearer to the world's truth than what is built in.
+
+    Options:
+        file (FILE): An engines file to list as well; engines.yaml if left out, if it is there.
     """
     engines: list[tuple[str, UserEngine]] = [(SHIPPED, one) for one in shipped_engines()]
     path = _FILE if file is None and _FILE.is_file() else file
@@ -203,11 +199,8 @@ def _number(metric: Metric, value: float | None, low: float | None, high: float 
 )
 def use(
     which: Which,
-    file: Annotated[Path, typer.Option(metavar="FILE", help="The engines file.")] = _FILE,
-    name: Annotated[
-        str | None,
-        typer.Option("--as", metavar="NAME", help="What to call it; as its card says if left out."),
-    ] = None,
+    file: Path = _FILE,
+    name: str | None = None,
     supports: Supports = None,
     device: RunsOn = "cpu",
 ) -> Answer:
@@ -215,6 +208,10 @@ def use(
 
     A file that does not exist is made. In one that does, an engine of the same name is replaced, and all else
     stays as it is, comments among it.
+
+    Options:
+        file (FILE): The engines file.
+        name (--as NAME): What to call it; as its card says if left out.
     """
     engine = _opened(which, device)
     called = name or engine.name
@@ -304,31 +301,27 @@ def _changes(engine: LearnedEngine, asked: dict[str, Operation]) -> Iterable[tup
     "roadworthy engines compare my-engine --sample 200 --seed 900 --workers 8",
 )
 def compare(
-    which: Annotated[
-        list[str], typer.Argument(metavar="ENGINE…", help="Learned engines: their folders or names.")
-    ],
-    sample: Annotated[
-        int, typer.Option("--sample", "-n", metavar="N", help="How many scenes of the world.")
-    ] = 60,
-    tracks: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Tracks of the world, joined by commas, or all; if left out, those that nothing shipped "
-            "was trained on.",
-        ),
-    ] = None,
-    size: Annotated[str, typer.Option(metavar="WIDTHxHEIGHT", help="Of the frames.")] = "320x160",
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Of the scenes; not one that an engine learned from.")
-    ] = 9001,
-    workers: Annotated[int, typer.Option(metavar="N", help="How many processes.")] = 1,
+    which: list[str],
+    sample: int = 60,
+    tracks: str | None = None,
+    size: str = "320x160",
+    seed: int = 9001,
+    workers: int = 1,
 ) -> Answer:
     """Measure how near learned engines and the built-in transforms come to the world's own truth.
 
     The world can draw a scene with the change made. The distance compares brightness, contrast and colour at
     several scales: where the truth differs from the frame, or everywhere for weather, time and season.
     Intervals are bootstrapped, at 95%. An engine is nearer if all of the interval of the difference says so.
+
+    Options:
+        which (ENGINE…): Learned engines: their folders or names.
+        tracks (NAMES): Tracks of the world, joined by commas, or all; if left out, those that nothing shipped
+            was trained on.
+        size (WIDTHxHEIGHT): Of the frames.
+        seed (N): Of the scenes; not one that an engine learned from.
+        workers (N): How many processes.
+        sample (-n N): How many scenes of the world.
     """
     check_within("--sample", sample, 2)
     check_within("--workers", workers, 1)
@@ -373,45 +366,16 @@ def _compared_cells(row: dict[str, Any]) -> tuple[str, ...]:
     name="import",
 )
 def import_engine(
-    checkpoint: Annotated[
-        Path,
-        typer.Argument(metavar="CHECKPOINT", help="Weights of Pix2pixHD, CycleGAN, UNIT, U-GAT-IT, or ours."),
-    ],
+    checkpoint: Path,
     out: engine_training.EngineFolder,
     supports: Supports = None,
-    channels: Annotated[
-        str,
-        typer.Option(
-            metavar="CLASSES",
-            help="Of a network that takes label maps, what its channels mean: cityscapes, or words of the "
-            "ontology joined by commas, - for no class.",
-        ),
-    ] = "",
-    edges: Annotated[
-        bool | None,
-        typer.Option(
-            "--edges/--no-edges", help="Whether its last channel marks boundaries; found out by counting."
-        ),
-    ] = None,
-    direction: Annotated[
-        str, typer.Option(metavar="WAY", help="Of a file with both directions: a2b or b2a.")
-    ] = "a2b",
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--setting", metavar="KEY=VALUE", help="What the weights do not tell of the network; repeatable."
-        ),
-    ] = None,
+    channels: str = "",
+    edges: bool | None = None,
+    direction: str = "a2b",
+    setting: list[str] | None = None,
     name: EngineName = None,
-    size: Annotated[
-        str, typer.Option(metavar="WIDTHxHEIGHT", help="The size of the images that it was trained with.")
-    ] = "",
-    most: Annotated[
-        str,
-        typer.Option(
-            metavar="WIDTHxHEIGHT", help="The largest size to run it at; larger images are made smaller."
-        ),
-    ] = "",
+    size: str = "",
+    most: str = "",
     half: Half = False,
     domain: Domain = "",
     license: License = "",
@@ -421,6 +385,16 @@ def import_engine(
 
     Weights are read without running any code. Their names and shapes tell which network they are of. Using
     the engine afterwards needs no torch.
+
+    Options:
+        checkpoint (CHECKPOINT): Weights of Pix2pixHD, CycleGAN, UNIT, U-GAT-IT, or ours.
+        channels (CLASSES): Of a network that takes label maps, what its channels mean: cityscapes, or words
+            of the ontology joined by commas, - for no class.
+        edges: Whether its last channel marks boundaries; found out by counting.
+        direction (WAY): Of a file with both directions: a2b or b2a.
+        setting (KEY=VALUE): What the weights do not tell of the network; repeatable.
+        size (WIDTHxHEIGHT): The size of the images that it was trained with.
+        most (WIDTHxHEIGHT): The largest size to run it at; larger images are made smaller.
     """
     if not supports:
         raise InputError('say what it does, by --supports "replace time by night"')
@@ -454,13 +428,14 @@ def import_engine(
 
 
 @command(app, "roadworthy engines export day-to-night --out night.pt")
-def export(
-    which: Which, out: Annotated[Path, typer.Option(metavar="FILE", help="The file of weights to write.")]
-) -> Answer:
+def export(which: Which, out: Path) -> Answer:
     """Write the weights of a learned engine as a file for PyTorch.
 
     `engines import` makes an engine of such a file again. The engine itself is its folder: copy that to
     use it elsewhere.
+
+    Options:
+        out (--out FILE): The file of weights to write.
     """
     from roadworthy.training.engine_networks import read_checkpoint, write_checkpoint
 

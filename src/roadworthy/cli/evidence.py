@@ -58,33 +58,24 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
 )
 def bundle(
     run: RunFolder,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="PLACE", help="A new folder or a .zip; into the run's folder if left out."),
-    ] = None,
-    images: Annotated[
-        bool, typer.Option("--images/--no-images", help="Whether the images go into the copy.")
-    ] = True,
-    reqif: Annotated[
-        bool, typer.Option("--reqif", help="Write the requirements as ReqIF 1.2 as well.")
-    ] = False,
-    operating_domain: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Declares the operating domain; Roadworthy's if left out."),
-    ] = None,
-    functional: Annotated[
-        bool,
-        typer.Option(
-            "--functional/--no-functional",
-            help="Whether the run's data is read to see what part of the operating domain it touches.",
-        ),
-    ] = True,
+    out: Path | None = None,
+    images: bool = True,
+    reqif: bool = False,
+    operating_domain: Path | None = None,
+    functional: bool = True,
     suite: Suite = None,
 ) -> Answer:
     """Write the evidence of a run: trace, triggering conditions, coverage, an argument in GSN, and hashes.
 
     The documents support evidence for ISO 21448, ISO/PAS 8800 and UL 4600; what follows from them is for
     those who make the safety case. Keep the digest that is printed where the bundle is not.
+
+    Options:
+        out (PLACE): A new folder or a .zip; into the run's folder if left out.
+        images: Whether the images go into the copy.
+        reqif: Write the requirements as ReqIF 1.2 as well.
+        operating_domain (FILE): Declares the operating domain; Roadworthy's if left out.
+        functional: Whether the run's data is read to see what part of the operating domain it touches.
     """
     stored = StoredRun.open(run)
     with _progress() as progress:
@@ -121,18 +112,11 @@ def bundle(
     "roadworthy evidence verify out --rerun 50",
 )
 def verify(
-    bundle: Annotated[Path, typer.Argument(metavar="RUN|BUNDLE", help="The folder of a run, or a bundle.")],
-    digest: Annotated[
-        str, typer.Option(metavar="SHA256", help="What `evidence bundle` printed when the bundle was made.")
-    ] = "",
-    rerun: Annotated[
-        int, typer.Option(metavar="N", help="Run this many cases again, drawn at random, and compare.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed of that draw.")] = 0,
-    tolerance: Annotated[
-        float,
-        typer.Option(metavar="X", help="How far margins may differ, relative to their size; see docs."),
-    ] = 1e-6,
+    bundle: Path,
+    digest: str = "",
+    rerun: int = 0,
+    seed: int = 0,
+    tolerance: float = 1e-6,
     suite: Suite = None,
     allow_commands: AllowCommands = False,
 ) -> Answer:
@@ -140,6 +124,13 @@ def verify(
 
     Changed, missing and added files are named. Model and data are compared with the digests of the manifest
     where they can be reached. The exit code is 1 if anything differs, 0 if nothing does.
+
+    Options:
+        bundle (RUN|BUNDLE): The folder of a run, or a bundle.
+        digest (SHA256): What `evidence bundle` printed when the bundle was made.
+        rerun (N): Run this many cases again, drawn at random, and compare.
+        seed (N): The seed of that draw.
+        tolerance (X): How far margins may differ, relative to their size; see docs.
     """
     check_within("--rerun", rerun, 0)
     check_within("--tolerance", tolerance, 0)
@@ -196,26 +187,24 @@ def verify(
 )
 def export(
     run: RunFolder,
-    to: Annotated[str, typer.Option("--to", metavar="TOOL", help="mlflow, fiftyone or reqif.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="PLACE", help="The folder or file to write, for fiftyone and reqif."),
-    ] = None,
-    uri: Annotated[
-        str, typer.Option(metavar="URI", help="MLflow's tracking URI: a server or sqlite:///mlflow.db.")
-    ] = "",
-    experiment: Annotated[str, typer.Option(metavar="NAME", help="MLflow's experiment.")] = "roadworthy",
-    most: Annotated[
-        int, typer.Option(metavar="N", help="For fiftyone: the most cases of each requirement and model.")
-    ] = 1000,
-    passes: Annotated[
-        bool,
-        typer.Option("--passes", help="For fiftyone: cases that passed as well, where they have images."),
-    ] = False,
+    to: str,
+    out: Path | None = None,
+    uri: str = "",
+    experiment: str = "roadworthy",
+    most: int = 1000,
+    passes: bool = False,
 ) -> Answer:
     """Hand a run to another tool: nested runs for MLflow, groups of images for FiftyOne, or ReqIF.
 
     FiftyOne reads the folder by fo.Dataset.from_dir(FOLDER, fo.types.LegacyFiftyOneDataset).
+
+    Options:
+        out (PLACE): The folder or file to write, for fiftyone and reqif.
+        uri (URI): MLflow's tracking URI: a server or sqlite:///mlflow.db.
+        experiment (NAME): MLflow's experiment.
+        most (N): For fiftyone: the most cases of each requirement and model.
+        passes: For fiftyone: cases that passed as well, where they have images.
+        to (--to TOOL): mlflow, fiftyone or reqif.
     """
     if to not in _TARGETS:
         raise InputError(f"--to: unknown tool {to!r}; {suggest(to, _TARGETS)}")

@@ -159,13 +159,14 @@ def evaluate(
     data: Data = "world",
     option: Options = None,
     model_option: ModelOptions = None,
-    lap: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TRACK", help="Let it also drive a lap of this track; repeatable."),
-    ] = None,
+    lap: list[str] | None = None,
     batch: Batch = 64,
 ) -> Answer:
-    """Compare a model's answers with the truth of a whole data set."""
+    """Compare a model's answers with the truth of a whole data set.
+
+    Options:
+        lap (TRACK): Let it also drive a lap of this track; repeatable.
+    """
     system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
     dataset = opened_for(data, option, history_of(system))
     # A model that cannot drive says so in its first step, and all the data need not be waited for.
@@ -195,18 +196,9 @@ def measures_table(measures: Sequence[Measure]) -> ResultTable:
     "roadworthy models export net.pth net.onnx --network dave2 --output steering",
 )
 def export(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="WEIGHTS",
-            help="A trained folder, an ONNX file, the name of a shipped network, or a state dict.",
-        ),
-    ],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write: .onnx, .pt or .ts.")],
-    network: Annotated[
-        str | None,
-        typer.Option(metavar="NETWORK", help="The network, for a state dict, which does not tell."),
-    ] = None,
+    source: str,
+    file: Path,
+    network: str | None = None,
     output: Outputs = None,
     network_option: NetworkOptions = None,
     small: Small = False,
@@ -214,6 +206,11 @@ def export(
     """Write a reference network as ONNX or TorchScript, checked to answer like the original.
 
     Beside FILE comes FILE.yaml, with which every command opens it.
+
+    Options:
+        source (WEIGHTS): A trained folder, an ONNX file, the name of a shipped network, or a state dict.
+        file (FILE): The file to write: .onnx, .pt or .ts.
+        network (NETWORK): The network, for a state dict, which does not tell.
     """
     format = _FORMATS.get(file.suffix.lower())
     if format is None:
@@ -262,62 +259,46 @@ def chosen_variant(name: str, output: str | None, options: list[str] | None, sma
     "roadworthy models try trained/dave2 --data world:town",
 )
 def train(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NETWORK",
-            help="dave2, epoch, chauffeur, rambo, vgg16, resnet101, detector or classifier.",
-        ),
-    ],
+    name: str,
     data: Data = "world",
     option: Options = None,
     output: Outputs = None,
     network_option: NetworkOptions = None,
     small: Small = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Where to write; trained/NETWORK, or the next, if left out."),
-    ] = None,
+    out: Path | None = None,
     resume: Resume = False,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Weights to start from: a trained folder, an ONNX file, the name of a shipped network, or a "
-            "state dict.",
-        ),
-    ] = None,
-    val_data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATA",
-            help="Validation data, with the same options. If left out: the end of recorded data, another "
-            "seed of generated data.",
-        ),
-    ] = None,
+    weights: str | None = None,
+    val_data: str | None = None,
     val_share: ValidationShare = 0.2,
-    epochs: Annotated[int, typer.Option(metavar="N", help="The most epochs.")] = 50,
-    patience: Annotated[
-        int, typer.Option(metavar="N", help="Stop after this many epochs without a smaller validation loss.")
-    ] = 8,
+    epochs: int = 50,
+    patience: int = 8,
     batch: Batch = 64,
     lr: Rate = 1e-4,
-    decay: Annotated[
-        str, typer.Option(metavar="HOW", help="How the learning rate falls: none or cosine.")
-    ] = "none",
-    mirror: Annotated[float, typer.Option(metavar="SHARE", help="Of images that are mirrored.")] = 0.5,
-    brightness: Annotated[
-        float, typer.Option(metavar="SHARE", help="By how much images get brighter or darker.")
-    ] = 0.2,
+    decay: str = "none",
+    mirror: float = 0.5,
+    brightness: float = 0.2,
     seed: Seed = 0,
     device: Device = "auto",
     precision: Precision = "auto",
     workers: Workers = None,
-    memory: Annotated[
-        float, typer.Option(metavar="GIB", help="What the images may take; twice that while they are read.")
-    ] = 8.0,
+    memory: float = 8.0,
 ) -> Answer:
-    """Train a reference network and write it as ONNX, with its card and a model.yaml."""
+    """Train a reference network and write it as ONNX, with its card and a model.yaml.
+
+    Options:
+        name (NETWORK): dave2, epoch, chauffeur, rambo, vgg16, resnet101, detector or classifier.
+        out (FOLDER): Where to write; trained/NETWORK, or the next, if left out.
+        weights (MODEL): Weights to start from: a trained folder, an ONNX file, the name of a shipped network,
+            or a state dict.
+        val_data (DATA): Validation data, with the same options. If left out: the end of recorded data,
+            another seed of generated data.
+        epochs (N): The most epochs.
+        patience (N): Stop after this many epochs without a smaller validation loss.
+        decay (HOW): How the learning rate falls: none or cosine.
+        mirror (SHARE): Of images that are mirrored.
+        brightness (SHARE): By how much images get brighter or darker.
+        memory (GIB): What the images may take; twice that while they are read.
+    """
     variant = chosen_variant(name, output, network_option, small)
     settings = training.Settings(
         epochs=epochs,

@@ -14,7 +14,6 @@ Picture = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="The picture to write; named after its subject if left out."),
 ]
-OutFile = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="The file to write.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Let image engines run programs and code.")
@@ -22,7 +21,7 @@ AllowCommands = Annotated[
 
 Batch = Annotated[int, typer.Option("--batch", metavar="N", help="Images at a time.")]
 Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]
-Small = Annotated[bool, typer.Option("--small", help="A small form of the network, where it has one.")]
+Small = Annotated[bool, typer.Option("--small", help="Small networks: to try it out, or for a small GPU.")]
 ValidationShare = Annotated[
     float, typer.Option("--val-share", metavar="SHARE", help="How much of the data is for validation.")
 ]

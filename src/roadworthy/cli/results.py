@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -43,20 +42,17 @@ _COLUMNS = ("requirement", "model", "verdict", "before", "after", "broken", "fix
 )
 def write_reports(
     run: RunFolder,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format", metavar="WHAT", help="html, junit, csv or markdown; repeatable. All if left out."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where to; the folder of the run if left out.")
-    ] = None,
+    formats: list[str] | None = None,
+    out: Path | None = None,
 ) -> Answer:
     """Write the report of a run: one HTML page that needs no other file, JUnit XML, CSV and Markdown.
 
     Any folder with the rows of a run will do, also of one that is still going on or of a single method, such
     as rules-out. The exit code is 1 if a requirement is violated, 0 if none is.
+
+    Options:
+        out (FOLDER): Where to; the folder of the run if left out.
+        formats (--format WHAT): html, junit, csv or markdown; repeatable. All if left out.
     """
     wanted = list(dict.fromkeys(formats or _WRITERS))
     for one in wanted:
@@ -91,24 +87,13 @@ def write_reports(
     name="compare",
 )
 def compare_runs(
-    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The folder of the run before.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The folder of the run after.")],
-    fail: Annotated[
-        bool, typer.Option("--fail-on-regression", help="End with exit code 1 if something got worse.")
-    ] = False,
-    systems: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OLD=NEW", help="Compare this model with that one; repeatable. Else those of one name."
-        ),
-    ] = None,
-    alpha: Annotated[float, typer.Option(metavar="P", help="The level of significance.")] = 0.05,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Compare runs with other data or seeds as well.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the comparison: an .html or .md file.")
-    ] = None,
+    first: Path,
+    second: Path,
+    fail: bool = False,
+    systems: list[str] | None = None,
+    alpha: float = 0.05,
+    anyway: bool = False,
+    out: Path | None = None,
 ) -> Answer:
     """Compare two runs: what broke, what got fixed, and whether that is more than chance.
 
@@ -116,6 +101,15 @@ def compare_runs(
     now, or of which significantly more frames got worse than better (McNemar's exact test, Holm's correction
     over all requirements). Runs of other data or seeds are refused. The exit code is 0, or with
     --fail-on-regression 1 if there is a regression.
+
+    Options:
+        first (RUN_A): The folder of the run before.
+        second (RUN_B): The folder of the run after.
+        systems (OLD=NEW): Compare this model with that one; repeatable. Else those of one name.
+        alpha (P): The level of significance.
+        anyway: Compare runs with other data or seeds as well.
+        out (FILE): Write the comparison: an .html or .md file.
+        fail (--fail-on-regression): End with exit code 1 if something got worse.
     """
     before, after = StoredRun.open(first), StoredRun.open(second)
     if fail:

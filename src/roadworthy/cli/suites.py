@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -11,7 +11,7 @@ from roadworthy._files import write_text
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._suites import planned
-from roadworthy.cli.options import AllowCommands, OutFile
+from roadworthy.cli.options import AllowCommands
 from roadworthy.errors import InputError
 from roadworthy.runs.suites.schema import schema_text, suite_schema
 
@@ -22,12 +22,15 @@ app = typer.Typer(cls=Group, no_args_is_help=True)
     app, "roadworthy suites check night.suite.yaml", "roadworthy suites check suites/*.suite.yaml --json"
 )
 def check(
-    suites: Annotated[list[Path], typer.Argument(metavar="SUITE…", help="The files.")],
+    suites: list[Path],
     allow_commands: AllowCommands = False,
 ) -> Answer:
     """Check suites without running them: their form, rules, specifications, models and data.
 
     Every complaint names file, line and column. The exit code is 0 if all is well, else 2.
+
+    Options:
+        suites (SUITE…): The files.
     """
     documents: list[dict[str, Any]] = []
     shown: list[str] = []
@@ -52,11 +55,14 @@ def check(
 
 
 @command(app, "roadworthy suites schema", "roadworthy suites schema --out suite.schema.json")
-def schema(out: OutFile = None) -> Answer:
+def schema(out: Path | None = None) -> Answer:
     """Print the JSON Schema of suites, with a description of every key, or write it to a file.
 
     Editors with a YAML language server complete and check suites that begin with the line
     # yaml-language-server: $schema=suite.schema.json
+
+    Options:
+        out (FILE): Where to write it; printed if left out.
     """
     if out is None:
         return Answer(suite_schema(), [schema_text().rstrip()])

@@ -111,20 +111,9 @@ def _rows(kind: str, entries: list[dict[str, Any]], *, in_short: bool) -> Iterat
     name="selftest",
 )
 def self_test(
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write selftest.json and selftest.md, to be filed, here."),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METHOD",
-            help="rules, coverage, reliability, bbsl, driving, labels, runs or evidence; repeatable.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer sizes of each fault and less data: half a minute.")
-    ] = False,
+    out: Path | None = None,
+    only: list[str] | None = None,
+    quick: bool = False,
     seed: Seed = 0,
 ) -> Answer:
     """Seed known faults into models, labels and specifications, and report which the tool finds.
@@ -132,6 +121,11 @@ def self_test(
     Each fault comes in several sizes, so that the smallest that is found is told, and next to a sound
     counterpart about which nothing may be said. Faults that are known not to be found are listed as such. The
     exit code is 0 if all is found that must be and there is no false alarm, else 1.
+
+    Options:
+        out (FOLDER): Write selftest.json and selftest.md, to be filed, here.
+        only (METHOD): rules, coverage, reliability, bbsl, driving, labels, runs or evidence; repeatable.
+        quick: Fewer sizes of each fault and less data: half a minute.
     """
     from roadworthy.selftest import Standing, as_document, as_markdown, fault_table, selftest, sentence
 

@@ -52,27 +52,26 @@ GalleryName = Annotated[
     "roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid",
 )
 def show(
-    name: Annotated[
-        str, typer.Argument(metavar="TRANSFORM", help="The transform, by its name or as `apply` takes it.")
-    ],
+    name: str,
     data: Data = "world:town",
     option: Options = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--parameter", "-p", metavar="KEY=VALUE", help="A parameter of the transform; repeatable."
-        ),
-    ] = None,
+    parameter: list[str] | None = None,
     sample: FewFrames = 2,
-    steps: Annotated[int, typer.Option(metavar="N", help="How many amounts, from none to strongest.")] = 6,
-    presets: Annotated[bool, typer.Option("--presets", help="Draw its presets instead of amounts.")] = False,
-    overlay: Annotated[
-        str, typer.Option(metavar="NAMES", help="What to draw over it: boxes, labels, depth, instances.")
-    ] = "none",
+    steps: int = 6,
+    presets: bool = False,
+    overlay: str = "none",
     seed: Seed = 0,
     out: Picture = None,
 ) -> Answer:
-    """Draw frames under a transform, from identity to strongest, with the visual change of each."""
+    """Draw frames under a transform, from identity to strongest, with the visual change of each.
+
+    Options:
+        name (TRANSFORM): The transform, by its name or as `apply` takes it.
+        steps (N): How many amounts, from none to strongest.
+        presets: Draw its presets instead of amounts.
+        overlay (NAMES): What to draw over it: boxes, labels, depth, instances.
+        parameter (-p KEY=VALUE): A parameter of the transform; repeatable.
+    """
     check_within("--sample", sample, 1, _MOST_FRAMES)
     check_within("--steps", steps, 2, _MOST_STEPS)
     changes = _changes(name, parameter, steps, presets)
@@ -112,8 +111,12 @@ def _changes(name: str, given: list[str] | None, steps: int, presets: bool) -> t
 
 
 @command(app, "roadworthy transforms describe rain", "roadworthy transforms describe contrast --json")
-def describe(name: Annotated[str, typer.Argument(metavar="TRANSFORM", help="The transform.")]) -> Answer:
-    """Tell what a transform does, what its parameters and presets are, and what it keeps."""
+def describe(name: str) -> Answer:
+    """Tell what a transform does, what its parameters and presets are, and what it keeps.
+
+    Options:
+        name (TRANSFORM): The transform.
+    """
     kind = kind_of(name)
     document = {
         "name": kind.name,
@@ -150,12 +153,7 @@ def describe(name: Annotated[str, typer.Argument(metavar="TRANSFORM", help="The 
     'roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers',
 )
 def apply(
-    transform: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRANSFORM", help="name, name:preset or name(parameter=value, …); several by +."
-        ),
-    ],
+    transform: str,
     data: Data = "world:town",
     option: Options = None,
     sample: Sample = None,
@@ -167,6 +165,9 @@ def apply(
     The folder gets one image for each frame that qualifies, its label map in the colours of the ontology, and
     changes.jsonl with a line for every frame: the image, its visual change and boxes, or the reason why the
     frame does not qualify.
+
+    Options:
+        transform (TRANSFORM): name, name:preset or name(parameter=value, …); several by +.
     """
     check_within("--sample", sample, 1)
     change = parse_transform(transform)
@@ -193,32 +194,25 @@ def apply(
     "roadworthy gallery harvest a2d2:path/to/a2d2 --out cars -e car --smallest 80 --most 40",
 )
 def harvest(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The labelled data set: its name, or name:path.")
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where to write the gallery.", show_default=False)
-    ],
-    element: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--element",
-            "-e",
-            metavar="WORD",
-            help="What to cut out, such as pedestrian; repeatable; all that can be if left out.",
-        ),
-    ] = None,
+    data: str,
+    out: Path,
+    element: list[str] | None = None,
     option: Options = None,
     sample: Sample = None,
-    smallest: Annotated[int, typer.Option(metavar="PIXELS", help="The least height of a cut-out.")] = 40,
-    most: Annotated[
-        int | None, typer.Option(metavar="N", help="How many of each element are enough; the largest stay.")
-    ] = None,
-    add: Annotated[
-        bool, typer.Option("--add", help="Add to the gallery that is in the folder; nothing in it is lost.")
-    ] = False,
+    smallest: int = 40,
+    most: int | None = None,
+    add: bool = False,
 ) -> Answer:
-    """Cut objects out of labelled frames: those that are seen whole, alone and clearly."""
+    """Cut objects out of labelled frames: those that are seen whole, alone and clearly.
+
+    Options:
+        data (DATA): The labelled data set: its name, or name:path.
+        smallest (PIXELS): The least height of a cut-out.
+        most (N): How many of each element are enough; the largest stay.
+        add: Add to the gallery that is in the folder; nothing in it is lost.
+        out (--out FOLDER): Where to write the gallery.
+        element (-e WORD): What to cut out, such as pedestrian; repeatable; all that can be if left out.
+    """
     for name, value in (("--sample", sample), ("--smallest", smallest), ("--most", most)):
         check_within(name, value, 1)
     earlier = Gallery.load(out) if add and (out / INDEX).is_file() else None
@@ -299,12 +293,14 @@ def list_gallery(gallery: GalleryName = "shipped") -> Answer:
 )
 def show_gallery(
     gallery: GalleryName = "shipped",
-    element: Annotated[
-        str, typer.Option("--element", "-e", metavar="WORDS", help="Only these, such as red car.")
-    ] = "",
+    element: str = "",
     out: Picture = None,
 ) -> Answer:
-    """Draw a sheet of what a gallery has, each cut-out with its height in metres."""
+    """Draw a sheet of what a gallery has, each cut-out with its height in metres.
+
+    Options:
+        element (-e WORDS): Only these, such as red car.
+    """
     found = Gallery.opened(gallery)
     if not len(found):
         raise InputError(f"the gallery {found.name!r} is empty: there is nothing to draw")
