@@ -45,7 +45,7 @@ class _Entry:
 _START, _TEST, _RUN, _LOOK = "Start here", "Test models", "Run suites", "Look around"
 _ENTRIES = {
     "demo": _Entry(_START, "demo:demo", "Draw the built-in world and run every kind of requirement in it."),
-    "serve": _Entry(_START, "serving:serve", "Serve the web page: write rules, run them, see what fails."),
+    "serve": _Entry(_START, "serving:app", "Serve the web page: write rules, run them, see what fails."),
     "rules": _Entry(_TEST, "rules:app", "Write rules in plain English, run them on models, see what fails."),
     "coverage": _Entry(_TEST, "coverage:app", "Measure coverage, search for changes that break a network."),
     "reliability": _Entry(_TEST, "reliability:app", "Check that a model sees what a human still sees."),
