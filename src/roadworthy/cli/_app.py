@@ -19,11 +19,10 @@ from typer.main import get_group
 
 from roadworthy._starting import spare_torch
 from roadworthy._version import __version__
+from roadworthy.cli._answer import FAILED
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import examples, print_error
 from roadworthy.errors import RoadworthyError
-
-FAILED = 2
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import wraps
@@ -40,11 +41,12 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
 
     A parameter whose type is not `Annotated` is described in the docstring, below ``Options:``, as
     ``name (METAVAR): Its help.`` One without a default is an argument, others are options; one that is False
-    is a flag. Names of the option may stand before the metavar: ``(--element -e WORD)``.
+    is a flag. Names of the option may stand before the metavar: ``(--element -e WORD)``. Below ``Examples:``
+    stand commands to try.
 
     Args:
         app: The group.
-        lines: Examples for its help page.
+        lines: Examples for its help page, where the docstring has none.
         name: What it is called, where that is not the name of the function.
     """
 
@@ -55,7 +57,8 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
             answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
-        run.__doc__, described = _described(inspect.getdoc(function) or "")
+        text, described, tried = _described(inspect.getdoc(function) or "")
+        run.__doc__ = text
         signature = inspect.signature(function, eval_str=True)
         flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
         parameters = [
@@ -64,17 +67,19 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
         ]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
-        app.command(name, cls=Command, epilog=examples(*lines))(run)
+        app.command(name, cls=Command, epilog=examples(*lines, *tried))(run)
         return function
 
     return add
 
 
-def _described(docstring: str) -> tuple[str, dict[str, tuple[str, str]]]:
-    """Return what a docstring says of a command, and of its parameters by name: how to write it, and help."""
-    text, _, section = docstring.partition("\n\nOptions:\n")
+def _described(docstring: str) -> tuple[str, dict[str, tuple[str, str]], list[str]]:
+    """Return what a docstring says of a command and of its parameters, by name, and its examples."""
+    rest, _, tried = docstring.partition("\n\nExamples:\n")
+    text, _, section = rest.partition("\n\nOptions:\n")
     parts = re.findall(r"^    (\w+)(?: \((.+?)\))?: (.+?)(?=\n    \w|\Z)", section, re.MULTILINE | re.DOTALL)
-    return text, {name: (form, " ".join(help.split())) for name, form, help in parts}
+    described = {name: (form, " ".join(help.split())) for name, form, help in parts}
+    return text, described, re.split(r"\n(?=\S)", textwrap.dedent(tried)) if tried else []
 
 
 def _declared(parameter: inspect.Parameter, described: Mapping[str, tuple[str, str]]) -> Any:

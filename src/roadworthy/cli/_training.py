@@ -12,16 +12,13 @@ import typer
 
 from roadworthy.cli._console import console, make_folder
 
-Device = Annotated[
-    str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto for a GPU if there is one.")
-]
+Device = Annotated[str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto: a GPU if there is one.")]
 Precision = Annotated[
-    str,
-    typer.Option(metavar="HOW", help="auto: mixed precision on a GPU; float32: none; bfloat16: anywhere."),
+    str, typer.Option(metavar="HOW", help="auto: mixed on a GPU; float32: never mixed; bfloat16: always.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")]
 Workers = Annotated[
-    int | None, typer.Option(metavar="N", help="Processes that read; one per core if left out.")
+    int | None, typer.Option("--workers", metavar="N", help="Processes that read; all cores if left out.")
 ]
 
 

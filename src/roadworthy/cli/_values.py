@@ -14,9 +14,7 @@ _FEW = 200  # images: making so many takes no longer than starting processes
 _MOST_PROCESSES = 8
 Workers = Annotated[
     int | None,
-    typer.Option(
-        "--workers", metavar="N", help="Processes that make images; as many as there are cores if left out."
-    ),
+    typer.Option("--workers", metavar="N", help="Processes that make images; all cores if left out."),
 ]
 
 

@@ -28,21 +28,11 @@ _MOST_NAMED = 12
 _MOST_BAD = 20  # bad frames in the text for people; JSON has all
 
 Reference = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="The data set: its name, or name:path. See `roadworthy list datasets`."
-    ),
+    str, typer.Argument(metavar="DATA", help="The data: a name, or name:path; see `list datasets`.")
 ]
 
 
-@command(
-    app,
-    "roadworthy data show world",
-    "roadworthy data show world:town -o weather=rain -o level=heavy -o time=night",
-    "roadworthy data show world -o weather=all -o time=all --sample 15",
-    "roadworthy data show world:mountain --overlay depth --out depth.png",
-    "roadworthy data show kitti:path/to/training --overlay boxes",
-)
+@command(app)
 def show(
     reference: Reference,
     option: Options = None,
@@ -58,6 +48,13 @@ def show(
         columns (N): Frames beside each other.
         overlay (NAMES): What to draw: boxes, labels, depth, instances, signals, joined by commas; or none.
         seed (N): The seed of generated data; the same as -o seed=N.
+
+    Examples:
+        roadworthy data show world
+        roadworthy data show world:town -o weather=rain -o level=heavy -o time=night
+        roadworthy data show world -o weather=all -o time=all --sample 15
+        roadworthy data show world:mountain --overlay depth --out depth.png
+        roadworthy data show kitti:path/to/training --overlay boxes
     """
     overlays = parse_overlays(overlay)
     check_within("--sample", sample, 1, _MOST_FRAMES)
@@ -100,17 +97,17 @@ def show(
     return Answer(document, [f"{dataset.name}, {number}", rows, *skipped, f"Wrote {path}"])
 
 
-@command(
-    app,
-    "roadworthy data check kitti:path/to/training",
-    "roadworthy data check coco:annotations/instances_val.json -o on_unknown=skip",
-    "roadworthy data check yolo:data.yaml -o outside=clip --json",
-    "roadworthy data check world:town -o count=20",
-)
+@command(app)
 def check(reference: Reference, option: Options = None) -> Answer:
     """Read every frame of a data set, and report bad files, classes, signals and sizes.
 
     Ends with 0 when every frame can be read and with 2 when one cannot.
+
+    Examples:
+        roadworthy data check kitti:path/to/training
+        roadworthy data check coco:annotations/instances_val.json -o on_unknown=skip
+        roadworthy data check yolo:data.yaml -o outside=clip --json
+        roadworthy data check world:town -o count=20
     """
     dataset = opened(reference, option)
     summary, bad = summarize(dataset, tracked)
@@ -132,12 +129,7 @@ def check(reference: Reference, option: Options = None) -> Answer:
     )
 
 
-@command(
-    app,
-    "roadworthy data export world:town towns --format coco --sample 50",
-    "roadworthy data export world towns/training --format kitti",
-    "roadworthy data export kitti:training cars -f yolo --classes car,van",
-)
+@command(app)
 def export(
     reference: Reference,
     folder: Path,
@@ -153,6 +145,11 @@ def export(
         classes (WORDS): The classes to write, joined by commas, in the order of their numbers; all if left
             out.
         format (-f FORMAT): kitti, coco or yolo.
+
+    Examples:
+        roadworthy data export world:town towns --format coco --sample 50
+        roadworthy data export world towns/training --format kitti
+        roadworthy data export kitti:training cars -f yolo --classes car,van
     """
     check_within("--sample", sample, 1)
     chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)

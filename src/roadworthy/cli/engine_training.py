@@ -29,7 +29,7 @@ app = typer.Typer(
 
 EngineFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="The folder of the engine.")]
 EngineName = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="What to call it; as its folder if left out.")
+    str | None, typer.Option("--name", metavar="NAME", help="Its name; as its folder if left out.")
 ]
 Supports = Annotated[
     list[str] | None,
@@ -42,10 +42,7 @@ Supports = Annotated[
 ]
 Size = Annotated[
     str | None,
-    typer.Option(
-        metavar="WIDTHxHEIGHT",
-        help="The size to train at; 320 pixels wide and as high as the first frame has it if left out.",
-    ),
+    typer.Option(metavar="WIDTHxHEIGHT", help="The size to train at; 320 pixels wide if left out."),
 ]
 NetworkOptions = Annotated[
     list[str] | None,
@@ -53,14 +50,10 @@ NetworkOptions = Annotated[
 ]
 Steps = Annotated[int, typer.Option(metavar="N", help="Batches to learn from, at most.")]
 Minutes = Annotated[
-    float | None, typer.Option(metavar="MINUTES", help="How long it may learn; no limit if left out.")
+    float | None, typer.Option(metavar="MINUTES", help="The most time; no limit if left out.")
 ]
-Adversaries = Annotated[
-    str, typer.Option("--loss", metavar="LOSS", help="Of the adversaries: lsgan or hinge.")
-]
-Half = Annotated[
-    bool, typer.Option("--half", help="Store the weights with 16 bits, which halves the engine's file.")
-]
+Adversaries = Annotated[str, typer.Option("--loss", metavar="LOSS", help="Of the adversary: lsgan or hinge.")]
+Half = Annotated[bool, typer.Option("--half", help="Store weights with 16 bits, which halves the file.")]
 Domain = Annotated[str, typer.Option(metavar="WORDS", help="What the engine is for, such as camvid.")]
 License = Annotated[str, typer.Option(metavar="WORDS", help="The terms of use of the data or weights.")]
 Source = Annotated[str, typer.Option(metavar="WORDS", help="Where the data or weights come from.")]
@@ -78,12 +71,7 @@ _NARROW: dict[str, dict[str, Any]] = {
 """What --small makes of each network."""
 
 
-@command(
-    app,
-    "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid",
-    "roadworthy engines train synthesis --data world -o count=2000 --small --out mine --minutes 30",
-    "roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid --resume",
-)
+@command(app)
 def synthesis(
     out: EngineFolder,
     data: Data = "world",
@@ -121,6 +109,11 @@ def synthesis(
         edges: Show it the edges between things.
         perceptual (FILE): What the perceptual loss sees with: detector for the one that comes with the
             package, or a file with the weights of VGG19.
+
+    Examples:
+        roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid
+        roadworthy engines train synthesis --data world -o count=2000 --small --out mine --minutes 30
+        roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid --resume
     """
     from roadworthy.training.engines.train import Folder, train_synthesis
     from roadworthy.training.engines.writing import Purpose
@@ -157,14 +150,7 @@ def synthesis(
     return _trained(folder, card)
 
 
-@command(
-    app,
-    "roadworthy engines train translation --from folder:day --to folder:night --out engines/night \\\n"
-    '      --supports "replace time by night"',
-    "roadworthy engines train translation --from world -o count=800 --to world \\\n"
-    "      --to-option time=night --to-option count=800 --method ugatit --out night \\\n"
-    '      --supports "replace time by night"',
-)
+@command(app)
 def translation(
     out: EngineFolder,
     source_data: str,
@@ -193,13 +179,20 @@ def translation(
     license: License = "",
     source: Source = "",
 ) -> Answer:
-    """Train an engine that turns one kind of images into another, from images that are no pairs.
+    r"""Train an engine that turns one kind of images into another, from images that are no pairs.
 
     Options:
         to_option (KEY=VALUE): An option of --to; repeatable.
         method: The method.
         source_data (--from DATA): What is translated: a data set's name, or name:path.
         target_data (--to DATA): What it should look like.
+
+    Examples:
+        roadworthy engines train translation --from folder:day --to folder:night --out engines/night \
+              --supports "replace time by night"
+        roadworthy engines train translation --from world -o count=800 --to world \
+              --to-option time=night --to-option count=800 --method ugatit --out night \
+              --supports "replace time by night"
     """
     from roadworthy.training.engines.train import Folder, train_translation
     from roadworthy.training.engines.writing import Purpose

@@ -49,11 +49,7 @@ _MOST_FRAMES = 50
 _NEARER = {True: "yes", False: "no", None: "not measured"}
 
 Which = Annotated[
-    str,
-    typer.Argument(
-        metavar="ENGINE",
-        help="A learned engine: its folder, or the name of one that is shipped; see `engines list`.",
-    ),
+    str, typer.Argument(metavar="ENGINE", help="A learned engine: its folder or name; see `engines list`.")
 ]
 RunsOn = Annotated[str, typer.Option("--device", metavar="DEVICE", help="Where it runs: cpu or cuda.")]
 
@@ -72,12 +68,7 @@ def _size(option: str, text: str) -> tuple[int, int] | None:
     return height, width
 
 
-@command(
-    app,
-    "roadworthy engines list",
-    "roadworthy engines list --file mine/engines.yaml --json",
-    name="list",
-)
+@command(app, name="list")
 def list_engines(file: Path | None = None) -> Answer:
     """List the learned engines that come with Roadworthy, and those of an engines file, in its order.
 
@@ -86,6 +77,10 @@ def list_engines(file: Path | None = None) -> Answer:
 
     Options:
         file (FILE): An engines file to list as well; engines.yaml if left out, if it is there.
+
+    Examples:
+        roadworthy engines list
+        roadworthy engines list --file mine/engines.yaml --json
     """
     engines: list[tuple[str, UserEngine]] = [(SHIPPED, one) for one in shipped_engines()]
     path = _FILE if file is None and _FILE.is_file() else file
@@ -128,9 +123,14 @@ def _row(source: str, engine: UserEngine) -> dict[str, Any]:
     return row
 
 
-@command(app, "roadworthy engines show day-to-night", "roadworthy engines show my-engine --json")
+@command(app)
 def show(which: Which) -> Answer:
-    """Tell what is known about a learned engine: what it does and takes, how it was made, how good it is."""
+    """Tell what is known about a learned engine: what it does and takes, how it was made, how good it is.
+
+    Examples:
+        roadworthy engines show day-to-night
+        roadworthy engines show my-engine --json
+    """
     engine = _opened(which)
     card = engine.card
     measured = tuple(
@@ -191,12 +191,7 @@ def _number(metric: Metric, value: float | None, low: float | None, high: float 
     return text if low is None or high is None else f"{text} ({low:.4g} to {high:.4g})"
 
 
-@command(
-    app,
-    "roadworthy engines use day-to-night",
-    "roadworthy engines use runs/my-rain --as rain --file engines.yaml",
-    'roadworthy engines use colours --supports "remove line"',
-)
+@command(app)
 def use(
     which: Which,
     file: Path = _FILE,
@@ -212,6 +207,11 @@ def use(
     Options:
         file (FILE): The engines file.
         name (--as NAME): What to call it; as its card says if left out.
+
+    Examples:
+        roadworthy engines use day-to-night
+        roadworthy engines use runs/my-rain --as rain --file engines.yaml
+        roadworthy engines use colours --supports "remove line"
     """
     engine = _opened(which, device)
     called = name or engine.name
@@ -238,12 +238,7 @@ def use(
     )
 
 
-@command(
-    app,
-    "roadworthy engines try day-to-night",
-    "roadworthy engines try my-engine --data camvid:path/to/camvid --sample 6 --out sheet.png",
-    name="try",
-)
+@command(app, name="try")
 def try_engine(
     which: Which,
     data: Data = "world:town",
@@ -256,6 +251,10 @@ def try_engine(
     """Draw frames as they are, as a learned engine changes them, and as the built-in transforms do.
 
     Tells how long the engine takes, which frames do not qualify and why, and which classes it never saw.
+
+    Examples:
+        roadworthy engines try day-to-night
+        roadworthy engines try my-engine --data camvid:path/to/camvid --sample 6 --out sheet.png
     """
     check_within("--sample", sample, 1, _MOST_FRAMES)
     engine = _opened(which, device)
@@ -295,11 +294,7 @@ def _changes(engine: LearnedEngine, asked: dict[str, Operation]) -> Iterable[tup
             continue
 
 
-@command(
-    app,
-    "roadworthy engines compare day-to-night clear-to-rain",
-    "roadworthy engines compare my-engine --sample 200 --seed 900 --workers 8",
-)
+@command(app)
 def compare(
     which: list[str],
     sample: int = 60,
@@ -322,6 +317,10 @@ def compare(
         seed (N): Of the scenes; not one that an engine learned from.
         workers (N): How many processes.
         sample (-n N): How many scenes of the world.
+
+    Examples:
+        roadworthy engines compare day-to-night clear-to-rain
+        roadworthy engines compare my-engine --sample 200 --seed 900 --workers 8
     """
     check_within("--sample", sample, 2)
     check_within("--workers", workers, 1)
@@ -358,13 +357,7 @@ def _compared_cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-@command(
-    app,
-    'roadworthy engines import latest_net_G.pth --out city --channels cityscapes --supports "remove car"',
-    'roadworthy engines import gen_01000000.pt --out night --supports "replace time by night"',
-    'roadworthy engines import rain_params_0100000.pt --out rain --supports "replace weather by rain"',
-    name="import",
-)
+@command(app, name="import")
 def import_engine(
     checkpoint: Path,
     out: engine_training.EngineFolder,
@@ -395,6 +388,11 @@ def import_engine(
         setting (KEY=VALUE): What the weights do not tell of the network; repeatable.
         size (WIDTHxHEIGHT): The size of the images that it was trained with.
         most (WIDTHxHEIGHT): The largest size to run it at; larger images are made smaller.
+
+    Examples:
+        roadworthy engines import latest_net_G.pth --out city --channels cityscapes --supports "remove car"
+        roadworthy engines import gen_01000000.pt --out night --supports "replace time by night"
+        roadworthy engines import rain_params_0100000.pt --out rain --supports "replace weather by rain"
     """
     if not supports:
         raise InputError('say what it does, by --supports "replace time by night"')
@@ -427,7 +425,7 @@ def import_engine(
     )
 
 
-@command(app, "roadworthy engines export day-to-night --out night.pt")
+@command(app)
 def export(which: Which, out: Path) -> Answer:
     """Write the weights of a learned engine as a file for PyTorch.
 
@@ -436,6 +434,9 @@ def export(which: Which, out: Path) -> Answer:
 
     Options:
         out (--out FILE): The file of weights to write.
+
+    Examples:
+        roadworthy engines export day-to-night --out night.pt
     """
     from roadworthy.training.engine_networks import read_checkpoint, write_checkpoint
 

@@ -32,10 +32,7 @@ _TARGETS = {"mlflow": "", "fiftyone": "failures", "reqif": "requirements.reqif"}
 
 Suite = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The suite where it stands, if it names files beside it; else the copy in the run is read.",
-    ),
+    typer.Option(metavar="FILE", help="The suite, if it names files beside it; else the run's copy is read."),
 ]
 
 
@@ -50,12 +47,7 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
         yield lambda what, done: status.update(f"{what}: {done:,}")
 
 
-@command(
-    app,
-    "roadworthy evidence bundle out",
-    "roadworthy evidence bundle out --out evidence.zip --reqif",
-    "roadworthy evidence bundle out --out small --no-images",
-)
+@command(app)
 def bundle(
     run: RunFolder,
     out: Path | None = None,
@@ -76,6 +68,11 @@ def bundle(
         reqif: Write the requirements as ReqIF 1.2 as well.
         operating_domain (FILE): Declares the operating domain; Roadworthy's if left out.
         functional: Whether the run's data is read to see what part of the operating domain it touches.
+
+    Examples:
+        roadworthy evidence bundle out
+        roadworthy evidence bundle out --out evidence.zip --reqif
+        roadworthy evidence bundle out --out small --no-images
     """
     stored = StoredRun.open(run)
     with _progress() as progress:
@@ -105,12 +102,7 @@ def bundle(
     return Answer(document, [rows, digest, f"Wrote {made.path}; start with evidence/README.md"])
 
 
-@command(
-    app,
-    "roadworthy evidence verify out",
-    "roadworthy evidence verify evidence.zip --digest 3f0c…",
-    "roadworthy evidence verify out --rerun 50",
-)
+@command(app)
 def verify(
     bundle: Path,
     digest: str = "",
@@ -131,6 +123,11 @@ def verify(
         rerun (N): Run this many cases again, drawn at random, and compare.
         seed (N): The seed of that draw.
         tolerance (X): How far margins may differ, relative to their size; see docs.
+
+    Examples:
+        roadworthy evidence verify out
+        roadworthy evidence verify evidence.zip --digest 3f0c…
+        roadworthy evidence verify out --rerun 50
     """
     check_within("--rerun", rerun, 0)
     check_within("--tolerance", tolerance, 0)
@@ -179,12 +176,7 @@ def verify(
     )
 
 
-@command(
-    app,
-    "roadworthy evidence export out --to mlflow --uri sqlite:///mlflow.db",
-    "roadworthy evidence export out --to fiftyone --out failures",
-    "roadworthy evidence export out --to reqif --out requirements.reqif",
-)
+@command(app)
 def export(
     run: RunFolder,
     to: str,
@@ -205,6 +197,11 @@ def export(
         most (N): For fiftyone: the most cases of each requirement and model.
         passes: For fiftyone: cases that passed as well, where they have images.
         to (--to TOOL): mlflow, fiftyone or reqif.
+
+    Examples:
+        roadworthy evidence export out --to mlflow --uri sqlite:///mlflow.db
+        roadworthy evidence export out --to fiftyone --out failures
+        roadworthy evidence export out --to reqif --out requirements.reqif
     """
     if to not in _TARGETS:
         raise InputError(f"--to: unknown tool {to!r}; {suggest(to, _TARGETS)}")

@@ -40,10 +40,7 @@ _OTHER_SEED = 1_000_003  # what is added to the seed of generated data, for vali
 _FORMATS: dict[str, training.ExportFormat] = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript"}
 
 Reference = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL", help="The model: kind:path, a model.yaml, or a name. See `roadworthy list models`."
-    ),
+    str, typer.Argument(metavar="MODEL", help="kind:path, a model.yaml, or a name; see `list models`.")
 ]
 ModelOptions = Annotated[
     list[str] | None,
@@ -51,7 +48,7 @@ ModelOptions = Annotated[
         "--model-option",
         "-m",
         metavar="KEY=VALUE",
-        help="An option of the model, or a key of model.yaml such as input.width; repeatable.",
+        help="An option of the model, or a key of its model.yaml such as input.width; repeatable.",
     ),
 ]
 Outputs = Annotated[
@@ -59,30 +56,19 @@ Outputs = Annotated[
     typer.Option(
         "--output",
         metavar="WORDS",
-        help="What it predicts, joined by commas: speed, steering or both; classes for the detector and the "
-        "classifier.",
+        help="What it predicts, joined by commas: speed, steering or "
+        "both; classes for the detector and the classifier.",
     ),
 ]
 NetworkOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--network-option",
-        "-m",
-        metavar="KEY=VALUE",
-        help="A size of the network such as hidden=128; repeatable.",
+        "--network-option", "-m", metavar="KEY=VALUE", help="A size of it, such as hidden=128; repeatable."
     ),
 ]
 
 
-@command(
-    app,
-    "roadworthy models try onnx:net.onnx",
-    "roadworthy models try truth --data world:town",
-    "roadworthy models try onnx:net.onnx -m output.signals=steering --data world",
-    "roadworthy models try model.yaml --data world:town -o weather=rain --sample 12",
-    "roadworthy models try recorded:results --data kitti:training",
-    name="try",
-)
+@command(app, name="try")
 def try_model(
     reference: Reference,
     data: Data = "world",
@@ -95,6 +81,13 @@ def try_model(
 
     For a network without a description, print what its file says and a model.yaml to start from. The exit
     code is then 2, because nothing was tried.
+
+    Examples:
+        roadworthy models try onnx:net.onnx
+        roadworthy models try truth --data world:town
+        roadworthy models try onnx:net.onnx -m output.signals=steering --data world
+        roadworthy models try model.yaml --data world:town -o weather=rain --sample 12
+        roadworthy models try recorded:results --data kitti:training
     """
     check_within("--sample", sample, 1, _MOST_FRAMES)
     try:
@@ -148,12 +141,7 @@ def _undescribed(reference: str, runtime: Runtime) -> Answer:
     )
 
 
-@command(
-    app,
-    "roadworthy models evaluate trained/dave2 --data world:mountain -o count=500 -o seed=7",
-    "roadworthy models evaluate recorded:answers.csv --data udacity-ch2:drive",
-    "roadworthy models evaluate trained/dave2 --data world --lap meadow --lap town",
-)
+@command(app)
 def evaluate(
     reference: Reference,
     data: Data = "world",
@@ -166,6 +154,11 @@ def evaluate(
 
     Options:
         lap (TRACK): Let it also drive a lap of this track; repeatable.
+
+    Examples:
+        roadworthy models evaluate trained/dave2 --data world:mountain -o count=500 -o seed=7
+        roadworthy models evaluate recorded:answers.csv --data udacity-ch2:drive
+        roadworthy models evaluate trained/dave2 --data world --lap meadow --lap town
     """
     system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
     dataset = opened_for(data, option, history_of(system))
@@ -190,11 +183,7 @@ def measures_table(measures: Sequence[Measure]) -> ResultTable:
     return ResultTable("", ("measure", "value", "frames"), rows)
 
 
-@command(
-    app,
-    "roadworthy models export trained/dave2 dave2.pt",
-    "roadworthy models export net.pth net.onnx --network dave2 --output steering",
-)
+@command(app)
 def export(
     source: str,
     file: Path,
@@ -211,6 +200,10 @@ def export(
         source (WEIGHTS): A trained folder, an ONNX file, the name of a shipped network, or a state dict.
         file (FILE): The file to write: .onnx, .pt or .ts.
         network (NETWORK): The network, for a state dict, which does not tell.
+
+    Examples:
+        roadworthy models export trained/dave2 dave2.pt
+        roadworthy models export net.pth net.onnx --network dave2 --output steering
     """
     format = _FORMATS.get(file.suffix.lower())
     if format is None:
@@ -250,14 +243,7 @@ def chosen_variant(name: str, output: str | None, options: list[str] | None, sma
     return architecture(name).variant(words(output), sizes, small=small)
 
 
-@command(
-    app,
-    "roadworthy models train dave2 --data world -o count=4000 -o jitter=3",
-    "roadworthy models train epoch --small --output steering --data udacity-ch2:drive",
-    "roadworthy models train chauffeur --small --data world -o count=6000 -o sequence=12",
-    "roadworthy models train dave2 --data world -o count=4000 -o jitter=3 --resume",
-    "roadworthy models try trained/dave2 --data world:town",
-)
+@command(app)
 def train(
     name: str,
     data: Data = "world",
@@ -298,6 +284,13 @@ def train(
         mirror (SHARE): Of images that are mirrored.
         brightness (SHARE): By how much images get brighter or darker.
         memory (GIB): What the images may take; twice that while they are read.
+
+    Examples:
+        roadworthy models train dave2 --data world -o count=4000 -o jitter=3
+        roadworthy models train epoch --small --output steering --data udacity-ch2:drive
+        roadworthy models train chauffeur --small --data world -o count=6000 -o sequence=12
+        roadworthy models train dave2 --data world -o count=4000 -o jitter=3 --resume
+        roadworthy models try trained/dave2 --data world:town
     """
     variant = chosen_variant(name, output, network_option, small)
     settings = training.Settings(

@@ -12,7 +12,7 @@ from roadworthy.errors import InputError
 Seed = Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")]
 Picture = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="The picture to write; named after its subject if left out."),
+    typer.Option("--out", metavar="FILE", help="The picture; named after its subject if left out."),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 AllowCommands = Annotated[
@@ -23,7 +23,7 @@ Batch = Annotated[int, typer.Option("--batch", metavar="N", help="Images at a ti
 Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]
 Small = Annotated[bool, typer.Option("--small", help="Small networks: to try it out, or for a small GPU.")]
 ValidationShare = Annotated[
-    float, typer.Option("--val-share", metavar="SHARE", help="How much of the data is for validation.")
+    float, typer.Option("--val-share", metavar="SHARE", help="The part of the data for validation.")
 ]
 
 

@@ -33,13 +33,7 @@ _MOST = 40  # lines of a comparison
 _COLUMNS = ("requirement", "model", "verdict", "before", "after", "broken", "fixed", "p", "margins")
 
 
-@command(
-    app,
-    "roadworthy report rules-out",
-    "roadworthy report runs/nightly --format junit --out build/reports",
-    "roadworthy report runs/nightly --format html --json",
-    name="report",
-)
+@command(app, name="report")
 def write_reports(
     run: RunFolder,
     formats: list[str] | None = None,
@@ -53,6 +47,11 @@ def write_reports(
     Options:
         out (FOLDER): Where to; the folder of the run if left out.
         formats (--format WHAT): html, junit, csv or markdown; repeatable. All if left out.
+
+    Examples:
+        roadworthy report rules-out
+        roadworthy report runs/nightly --format junit --out build/reports
+        roadworthy report runs/nightly --format html --json
     """
     wanted = list(dict.fromkeys(formats or _WRITERS))
     for one in wanted:
@@ -79,13 +78,7 @@ def write_reports(
     )
 
 
-@command(
-    app,
-    "roadworthy compare runs/before runs/after",
-    "roadworthy compare runs/before runs/after --fail-on-regression --out compare.md",
-    "roadworthy compare runs/a runs/b --systems dave2=dave2-retrained --out compare.html",
-    name="compare",
-)
+@command(app, name="compare")
 def compare_runs(
     first: Path,
     second: Path,
@@ -110,6 +103,11 @@ def compare_runs(
         anyway: Compare runs with other data or seeds as well.
         out (FILE): Write the comparison: an .html or .md file.
         fail (--fail-on-regression): End with exit code 1 if something got worse.
+
+    Examples:
+        roadworthy compare runs/before runs/after
+        roadworthy compare runs/before runs/after --fail-on-regression --out compare.md
+        roadworthy compare runs/a runs/b --systems dave2=dave2-retrained --out compare.html
     """
     before, after = StoredRun.open(first), StoredRun.open(second)
     if fail:

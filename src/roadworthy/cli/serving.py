@@ -30,13 +30,7 @@ class _Serving(Answer):
             server.serve(self.settings, self.listening, lambda: super(_Serving, self).give(as_json=as_json))
 
 
-@command(
-    app,
-    "roadworthy serve",
-    "roadworthy serve --run rules-out --run suite-out",
-    "roadworthy serve --model onnx:net.onnx --data camvid:path --port 0",
-    "roadworthy serve --host 0.0.0.0 --name testbench.local",
-)
+@command(app)
 def serve(
     run: list[Path] | None = None,
     model: list[str] | None = None,
@@ -61,6 +55,12 @@ def serve(
         host (ADDRESS): The address to listen on; this machine alone by default.
         port (N): The port; any free one with 0. Left out, 8321 or the next free one.
         name (NAME): A name under which other machines reach this one; repeatable.
+
+    Examples:
+        roadworthy serve
+        roadworthy serve --run rules-out --run suite-out
+        roadworthy serve --model onnx:net.onnx --data camvid:path --port 0
+        roadworthy serve --host 0.0.0.0 --name testbench.local
     """
     settings = server.settings_for(
         host, out, runs=run or (), models=model or (), data=data or (), names=name or ()

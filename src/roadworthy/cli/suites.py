@@ -18,9 +18,7 @@ from roadworthy.runs.suites.schema import schema_text, suite_schema
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
-@command(
-    app, "roadworthy suites check night.suite.yaml", "roadworthy suites check suites/*.suite.yaml --json"
-)
+@command(app)
 def check(
     suites: list[Path],
     allow_commands: AllowCommands = False,
@@ -31,6 +29,10 @@ def check(
 
     Options:
         suites (SUITE…): The files.
+
+    Examples:
+        roadworthy suites check night.suite.yaml
+        roadworthy suites check suites/*.suite.yaml --json
     """
     documents: list[dict[str, Any]] = []
     shown: list[str] = []
@@ -54,7 +56,7 @@ def check(
     return Answer(documents, shown, errors=errors, exit_code=FAILED if errors else PASSED)
 
 
-@command(app, "roadworthy suites schema", "roadworthy suites schema --out suite.schema.json")
+@command(app)
 def schema(out: Path | None = None) -> Answer:
     """Print the JSON Schema of suites, with a description of every key, or write it to a file.
 
@@ -63,6 +65,10 @@ def schema(out: Path | None = None) -> Answer:
 
     Options:
         out (FILE): Where to write it; printed if left out.
+
+    Examples:
+        roadworthy suites schema
+        roadworthy suites schema --out suite.schema.json
     """
     if out is None:
         return Answer(suite_schema(), [schema_text().rstrip()])

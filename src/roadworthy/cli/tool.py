@@ -24,14 +24,20 @@ app = typer.Typer(cls=Group)
 _MANY = 50  # of one kind, that are listed only when it is asked for
 
 
-@command(app, "roadworthy list", "roadworthy list datasets", "roadworthy list --json", name="list")
+@command(app, name="list")
 def list_all(
     kind: Annotated[
         str | None,
         typer.Argument(help="Only this kind: datasets, transforms, models, metrics or simulators."),
     ] = None,
 ) -> Answer:
-    """List the data sets, transforms, models, metrics and simulators, plug-ins included."""
+    """List the data sets, transforms, models, metrics and simulators, plug-ins included.
+
+    Examples:
+        roadworthy list
+        roadworthy list datasets
+        roadworthy list --json
+    """
     registries = [one for one in registry.all_registries() if kind in (None, one.kind)]
     if kind == "engines":
         raise UnknownNameError("engines are listed by: roadworthy engines list")
@@ -103,13 +109,7 @@ def _rows(kind: str, entries: list[dict[str, Any]], *, in_short: bool) -> Iterat
         yield one["name"], "\n".join(about), one["source"]
 
 
-@command(
-    app,
-    "roadworthy selftest",
-    "roadworthy selftest --only bbsl --only evidence",
-    "roadworthy selftest --out tool-confidence",
-    name="selftest",
-)
+@command(app, name="selftest")
 def self_test(
     out: Path | None = None,
     only: list[str] | None = None,
@@ -126,6 +126,11 @@ def self_test(
         out (FOLDER): Write selftest.json and selftest.md, to be filed, here.
         only (METHOD): rules, coverage, reliability, bbsl, driving, labels, runs or evidence; repeatable.
         quick: Fewer sizes of each fault and less data: half a minute.
+
+    Examples:
+        roadworthy selftest
+        roadworthy selftest --only bbsl --only evidence
+        roadworthy selftest --out tool-confidence
     """
     from roadworthy.selftest import Standing, as_document, as_markdown, fault_table, selftest, sentence
 

@@ -37,20 +37,11 @@ _MOST_STEPS = 20
 _MOST_CUT_OUTS = 400
 
 GalleryName = Annotated[
-    str,
-    typer.Argument(
-        metavar="[GALLERY]", help="shipped, or the folder of a gallery; several joined by commas."
-    ),
+    str, typer.Argument(metavar="[GALLERY]", help="shipped, or folders of galleries, joined by commas.")
 ]
 
 
-@command(
-    app,
-    "roadworthy transforms show rotation",
-    "roadworthy transforms show rain --data world:town --sample 3 --steps 5",
-    "roadworthy transforms show fog --presets",
-    "roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid",
-)
+@command(app)
 def show(
     name: str,
     data: Data = "world:town",
@@ -71,6 +62,12 @@ def show(
         presets: Draw its presets instead of amounts.
         overlay (NAMES): What to draw over it: boxes, labels, depth, instances.
         parameter (-p KEY=VALUE): A parameter of the transform; repeatable.
+
+    Examples:
+        roadworthy transforms show rotation
+        roadworthy transforms show rain --data world:town --sample 3 --steps 5
+        roadworthy transforms show fog --presets
+        roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid
     """
     check_within("--sample", sample, 1, _MOST_FRAMES)
     check_within("--steps", steps, 2, _MOST_STEPS)
@@ -110,12 +107,16 @@ def _changes(name: str, given: list[str] | None, steps: int, presets: bool) -> t
     return variants(kind_of(name), steps, **{key: checked[key] for key in fixed})
 
 
-@command(app, "roadworthy transforms describe rain", "roadworthy transforms describe contrast --json")
+@command(app)
 def describe(name: str) -> Answer:
     """Tell what a transform does, what its parameters and presets are, and what it keeps.
 
     Options:
         name (TRANSFORM): The transform.
+
+    Examples:
+        roadworthy transforms describe rain
+        roadworthy transforms describe contrast --json
     """
     kind = kind_of(name)
     document = {
@@ -146,12 +147,7 @@ def describe(name: str) -> Answer:
     return Answer(document, [about, *tables])
 
 
-@command(
-    app,
-    'roadworthy transforms apply "rain:heavy" --data world:town --sample 20 --out rainy',
-    'roadworthy transforms apply "rotation(angle=6) + brightness(bias=30)" --out turned',
-    'roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers',
-)
+@command(app)
 def apply(
     transform: str,
     data: Data = "world:town",
@@ -168,6 +164,11 @@ def apply(
 
     Options:
         transform (TRANSFORM): name, name:preset or name(parameter=value, …); several by +.
+
+    Examples:
+        roadworthy transforms apply "rain:heavy" --data world:town --sample 20 --out rainy
+        roadworthy transforms apply "rotation(angle=6) + brightness(bias=30)" --out turned
+        roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers
     """
     check_within("--sample", sample, 1)
     change = parse_transform(transform)
@@ -187,12 +188,7 @@ def apply(
     )
 
 
-@command(
-    gallery,
-    "roadworthy gallery harvest camvid:path/to/camvid --out people --element pedestrian",
-    "roadworthy gallery harvest world:town -n 50 --out things -e vehicle -e pedestrian",
-    "roadworthy gallery harvest a2d2:path/to/a2d2 --out cars -e car --smallest 80 --most 40",
-)
+@command(gallery)
 def harvest(
     data: str,
     out: Path,
@@ -212,6 +208,11 @@ def harvest(
         add: Add to the gallery that is in the folder; nothing in it is lost.
         out (--out FOLDER): Where to write the gallery.
         element (-e WORD): What to cut out, such as pedestrian; repeatable; all that can be if left out.
+
+    Examples:
+        roadworthy gallery harvest camvid:path/to/camvid --out people --element pedestrian
+        roadworthy gallery harvest world:town -n 50 --out things -e vehicle -e pedestrian
+        roadworthy gallery harvest a2d2:path/to/a2d2 --out cars -e car --smallest 80 --most 40
     """
     for name, value in (("--sample", sample), ("--smallest", smallest), ("--most", most)):
         check_within(name, value, 1)
@@ -265,15 +266,15 @@ def harvest(
     )
 
 
-@command(
-    gallery,
-    "roadworthy gallery list",
-    "roadworthy gallery list people",
-    "roadworthy gallery list --json",
-    name="list",
-)
+@command(gallery, name="list")
 def list_gallery(gallery: GalleryName = "shipped") -> Answer:
-    """Tell what a gallery has."""
+    """Tell what a gallery has.
+
+    Examples:
+        roadworthy gallery list
+        roadworthy gallery list people
+        roadworthy gallery list --json
+    """
     found = Gallery.opened(gallery)
     rows = {}
     for element, kinds in found.counts().items():
@@ -285,12 +286,7 @@ def list_gallery(gallery: GalleryName = "shipped") -> Answer:
     )
 
 
-@command(
-    gallery,
-    "roadworthy gallery show",
-    "roadworthy gallery show people -e pedestrian --out people.png",
-    name="show",
-)
+@command(gallery, name="show")
 def show_gallery(
     gallery: GalleryName = "shipped",
     element: str = "",
@@ -300,6 +296,10 @@ def show_gallery(
 
     Options:
         element (-e WORDS): Only these, such as red car.
+
+    Examples:
+        roadworthy gallery show
+        roadworthy gallery show people -e pedestrian --out people.png
     """
     found = Gallery.opened(gallery)
     if not len(found):
