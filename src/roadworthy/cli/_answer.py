@@ -21,8 +21,8 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from rich.text import Text
 
-    Shown: TypeAlias = str | Text | ResultTable | Mapping[str, str]
-    """What people read: a line, a table, or titles with a line each."""
+Shown: TypeAlias = "str | Text | ResultTable | Mapping[str, str]"
+"""What people read: a line, a table, or titles with a line each."""
 
 PASSED, VIOLATED, FAILED, INCONCLUSIVE = 0, 1, 2, 3
 """The exit codes of every command: all passed; something is violated; wrong use, wrong input or a failure of
