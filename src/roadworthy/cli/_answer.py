@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from roadworthy._files import write_json, write_text
 from roadworthy.cli._console import (
     console,
+    make_folder,
     plain_table,
     print_error,
     print_json,
@@ -20,6 +22,7 @@ from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from rich.text import Text
+
 
 Shown: TypeAlias = "str | Text | ResultTable | Mapping[str, str]"
 """What people read: a line, a table, or titles with a line each."""
@@ -103,3 +106,19 @@ def show(one: Shown) -> None:
         print_rows(one)
     else:
         out.print(one, markup=False, soft_wrap=True)
+
+
+RESULT_FILE = "result.json"
+
+
+def print_tables(tables: Sequence[ResultTable]) -> None:
+    """Write tables for people."""
+    for table in tables:
+        show(table)
+
+
+def write_document(out: Path, document: Mapping[str, object], tables: Sequence[ResultTable]) -> None:
+    """Write what was found beside the rows: for scripts, and for people."""
+    make_folder(out)
+    write_json(out / RESULT_FILE, document)
+    write_text(out / "tables.md", "\n".join(one.markdown() for one in tables))

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._console import examples
-from roadworthy.cli._datasets import AsJson
+from roadworthy.cli.options import AsJson
 
 _Function = TypeVar("_Function", bound=Callable[..., Answer])
 

@@ -12,8 +12,7 @@ from roadworthy._files import plain_name
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, listed, parse_options, tracked, write_picture
-from roadworthy.cli._datasets import FewFrames, Options, Sample, counted, opened
-from roadworthy.cli.options import Picture, check_within, words
+from roadworthy.cli.options import FewFrames, Options, Picture, Sample, check_within, counted, opened, words
 from roadworthy.datasets import EXPORT_FORMATS, spread
 from roadworthy.datasets import export as exported
 from roadworthy.datasets.summary import DatasetSummary, box_words, spread_frames, summarize

@@ -13,10 +13,23 @@ from roadworthy.cases import Dataset
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import Bars, bars, parse_options
-from roadworthy.cli._datasets import Data, Options, opened
-from roadworthy.cli._training import Device, Precision, Resume, Workers, processes, training_folder
-from roadworthy.cli._values import two_numbers
-from roadworthy.cli.options import Batch, Rate, Seed, Small, ValidationShare
+from roadworthy.cli.options import (
+    Batch,
+    Data,
+    Device,
+    Options,
+    Precision,
+    Rate,
+    Resume,
+    Seed,
+    Small,
+    ValidationShare,
+    Workers,
+    opened,
+    processes,
+    training_folder,
+    two_numbers,
+)
 from roadworthy.errors import InputError
 from roadworthy.training import CHECKPOINT
 from roadworthy.training.engines.settings import EngineSettings, EngineWatcher, Measured

@@ -13,8 +13,6 @@ from roadworthy.cli import engine_training
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import listed, make_folder, progress, tracked, write_picture
-from roadworthy.cli._datasets import Data, FewFrames, Options, counted, opened
-from roadworthy.cli._values import two_numbers
 from roadworthy.cli.engine_training import (
     Domain,
     EngineName,
@@ -24,7 +22,17 @@ from roadworthy.cli.engine_training import (
     Supports,
     network_settings,
 )
-from roadworthy.cli.options import Picture, Seed, check_within
+from roadworthy.cli.options import (
+    Data,
+    FewFrames,
+    Options,
+    Picture,
+    Seed,
+    check_within,
+    counted,
+    opened,
+    two_numbers,
+)
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError
 from roadworthy.report import transform_strip

@@ -16,11 +16,30 @@ from roadworthy.cases import Dataset
 from roadworthy.cli._answer import FAILED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import Bars, bars, make_folder, parse_options, tracked, write_picture
-from roadworthy.cli._datasets import Data, FewFrames, Options, counted, opened
-from roadworthy.cli._models import history_of, opened_for
-from roadworthy.cli._out import free_folder
-from roadworthy.cli._training import Device, Precision, Resume, Workers, processes, training_folder
-from roadworthy.cli.options import Batch, Picture, Rate, Seed, Small, ValidationShare, check_within, words
+from roadworthy.cli.options import (
+    Batch,
+    Data,
+    Device,
+    FewFrames,
+    Options,
+    Picture,
+    Precision,
+    Rate,
+    Resume,
+    Seed,
+    Small,
+    ValidationShare,
+    Workers,
+    check_within,
+    counted,
+    free_folder,
+    history_of,
+    opened,
+    opened_for,
+    processes,
+    training_folder,
+    words,
+)
 from roadworthy.datasets import load, options_of, reader_for
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError

@@ -12,9 +12,18 @@ from roadworthy._files import plain_name
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import listed, make_folder, parse_options, tracked, write_picture
-from roadworthy.cli._datasets import Data, FewFrames, Options, Sample, counted, opened
-from roadworthy.cli._out import Out
-from roadworthy.cli.options import Picture, Seed, check_within
+from roadworthy.cli.options import (
+    Data,
+    FewFrames,
+    Options,
+    Out,
+    Picture,
+    Sample,
+    Seed,
+    check_within,
+    counted,
+    opened,
+)
 from roadworthy.datasets import spread
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError

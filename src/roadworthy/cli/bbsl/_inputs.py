@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._campaigns import data_form
-from roadworthy.cli._datasets import opened
-from roadworthy.cli._values import image_size
+from roadworthy.cli.options import image_size, opened
 from roadworthy.errors import FrameError, InputError
 
 if TYPE_CHECKING:

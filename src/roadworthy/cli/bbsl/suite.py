@@ -10,8 +10,6 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, plain_table, print_json, tracked
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._values import share
 from roadworthy.cli.bbsl._group import app
 from roadworthy.cli.bbsl._inputs import (
     Classes,
@@ -25,6 +23,7 @@ from roadworthy.cli.bbsl._inputs import (
 )
 from roadworthy.cli.bbsl._trial import Trial
 from roadworthy.cli.bbsl.trying import Allow, Match, Outside
+from roadworthy.cli.options import AsJson, Options, share
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

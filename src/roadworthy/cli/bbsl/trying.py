@@ -10,8 +10,6 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._values import share
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Annotations,
@@ -32,6 +30,7 @@ from roadworthy.cli.bbsl._inputs import (
     zones_of,
 )
 from roadworthy.cli.bbsl._trial import Trial
+from roadworthy.cli.options import AsJson, Options, share
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

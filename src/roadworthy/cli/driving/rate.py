@@ -21,10 +21,9 @@ from roadworthy.cli._console import (
     print_rows,
     progress,
 )
-from roadworthy.cli._datasets import AsJson
-from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._places import drives_in
+from roadworthy.cli.options import AsJson, Out
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

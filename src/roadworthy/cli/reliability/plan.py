@@ -10,7 +10,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json, tracked
-from roadworthy.cli._datasets import AsJson, Options, opened
+from roadworthy.cli.options import AsJson, Options, opened
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Out, Seed, Transforms
 

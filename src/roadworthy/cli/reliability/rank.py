@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy.cli._answer import print_tables, write_document
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json, print_note
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._models import frames_of, opened_models
-from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import Workers, processes_for
+from roadworthy.cli.options import AsJson, Options, Workers, frames_of, opened_models, processes_for
 from roadworthy.cli.reliability._campaign import Campaign
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (

@@ -8,9 +8,9 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roadworthy.cli._answer import RESULT_FILE
 from roadworthy.cli._campaigns import hashed, try_all, write_as_suite
 from roadworthy.cli._console import make_new_folder
-from roadworthy.cli._tables import RESULT_FILE
 from roadworthy.cli.rules._inputs import predicted_outputs
 from roadworthy.errors import InputError
 

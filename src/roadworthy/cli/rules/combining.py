@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy.cli._answer import print_tables, write_document
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json, print_note, print_report
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._models import frames_of, opened_models
-from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import Workers, processes_for
+from roadworthy.cli.options import AsJson, Options, Workers, frames_of, opened_models, processes_for
 from roadworthy.cli.rules._group import (
     AllowCommands,
     CutOuts,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy._files import file_name
+from roadworthy.cli._answer import print_tables, write_document
 from roadworthy.cli._campaigns import data_form
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
@@ -20,10 +21,16 @@ from roadworthy.cli._console import (
     print_report,
     tracked,
 )
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._models import USUAL, frames_of, opened_models
-from roadworthy.cli._tables import print_tables, write_document
-from roadworthy.cli._values import Workers, processes_for, share
+from roadworthy.cli.options import (
+    USUAL,
+    AsJson,
+    Options,
+    Workers,
+    frames_of,
+    opened_models,
+    processes_for,
+    share,
+)
 from roadworthy.cli.rules._group import (
     AllowCommands,
     CutOuts,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from roadworthy.cli._answer import RESULT_FILE, print_tables
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
-from roadworthy.cli._datasets import AsJson
-from roadworthy.cli._tables import RESULT_FILE, print_tables
+from roadworthy.cli.options import AsJson
 from roadworthy.cli.rules._group import Out, Seed, app
 from roadworthy.errors import InputError, suggest
 
