@@ -37,7 +37,7 @@ def test_a_shipped_network_is_told_and_its_description_opens(roadworthy: Run) ->
     Path("net.onnx").write_bytes(located_weights("dave2").read_bytes())
     result = roadworthy("models", "try", "onnx:net.onnx")
     assert result.exit_code == 2, "nothing was tried"
-    assert "onnx:net.onnx, and nobody has said yet what it answers" in result.stdout
+    assert "onnx:net.onnx has no description: it is not known what its outputs mean" in result.stdout
     assert "66, 200) float32" in result.stdout
     assert not list(Path().glob("*.png"))
     text = json.loads(roadworthy("models", "try", "onnx:net.onnx", "--json").stdout)["description"]

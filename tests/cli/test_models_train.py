@@ -56,7 +56,7 @@ def test_training_as_json_and_going_on(roadworthy: Run) -> None:
     assert (first["folder"], len(first["curve"])) == ("mine", 2)
     again = roadworthy(*train)
     assert again.exit_code == 2
-    assert "mine already holds a training: go on with it with --resume" in again.stderr
+    assert "mine already holds a training: add --resume" in again.stderr
     more = json.loads(roadworthy(*train, "--resume", "--epochs", "3").stdout)
     assert [one["epoch"] for one in more["curve"]] == [1, 2, 3]
     assert more["curve"][:2] == first["curve"]

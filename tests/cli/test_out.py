@@ -12,7 +12,7 @@ import typer
 from typer.testing import Result
 
 from roadworthy.cli import app
-from roadworthy.cli._out import free_folder
+from roadworthy.cli.options import free_folder
 
 Run = Callable[..., Result]
 

@@ -15,15 +15,13 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from roadworthy.cli.serving import PORT, _address, _listening
 from roadworthy.errors import InputError
-
-_PROGRAM = "import typer; from roadworthy.cli.serving import serve; typer.run(serve)"
+from roadworthy.web.server import PORT, address, listening
 
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple[dict[str, Any], subprocess.Popen[str]]]:
-    command = [sys.executable, "-c", _PROGRAM, "--json", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "roadworthy", "serve", "--json", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         text = ""
@@ -64,25 +62,25 @@ def test_open_to_others_it_has_a_token() -> None:
 
 class TestPort:
     def test_when_the_usual_port_is_taken_the_next_free_one_is_used(self) -> None:
-        with _listening("127.0.0.1", None) as first, _listening("127.0.0.1", None) as second:
+        with listening("127.0.0.1", None) as first, listening("127.0.0.1", None) as second:
             ports = [one.getsockname()[1] for one in (first, second)]
             assert ports[1] > ports[0] >= PORT
 
     def test_a_port_that_was_asked_for_and_is_taken_is_refused(self) -> None:
-        with _listening("127.0.0.1", 0) as first, pytest.raises(InputError, match="--port 0"):
-            _listening("127.0.0.1", first.getsockname()[1])
+        with listening("127.0.0.1", 0) as first, pytest.raises(InputError, match="--port 0"):
+            listening("127.0.0.1", first.getsockname()[1])
 
     def test_addresses_of_other_machines(self) -> None:
         with pytest.raises(InputError, match=r"cannot listen on 192\.0\.2\.1"):
-            _listening("192.0.2.1", 0)
+            listening("192.0.2.1", 0)
 
     @pytest.mark.parametrize("port", [-1, 65536])
     def test_numbers_that_are_no_ports(self, port: int) -> None:
         with pytest.raises(InputError, match="from 0 to 65535"):
-            _listening("127.0.0.1", port)
+            listening("127.0.0.1", port)
 
 
 def test_addresses_can_be_opened() -> None:
-    assert _address("127.0.0.1", 80, None) == "http://127.0.0.1:80/"
-    assert _address("::1", 80, "t") == "http://[::1]:80/?token=t"
-    assert _address("0.0.0.0", 80, None) == f"http://{socket.gethostname()}:80/"
+    assert address("127.0.0.1", 80, None) == "http://127.0.0.1:80/"
+    assert address("::1", 80, "t") == "http://[::1]:80/?token=t"
+    assert address("0.0.0.0", 80, None) == f"http://{socket.gethostname()}:80/"

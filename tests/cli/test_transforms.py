@@ -176,4 +176,4 @@ def test_a_folder_that_cannot_be_written_to_is_named(roadworthy: Run, tmp_path: 
     (tmp_path / "o" / "changes.jsonl").mkdir(parents=True)
     result = roadworthy("transforms", "apply", "mirror", "-n", "1", "--out", "o", *SMALL)
     assert result.exit_code == 2
-    assert "cannot write o/changes.jsonl: Is a directory; choose another folder" in result.stderr
+    assert "cannot write o/changes.jsonl: Is a directory; choose another place" in result.stderr

@@ -25,14 +25,6 @@ _RELATIVE = r"""() => {
     walker.currentNode.data = walker.currentNode.data.replace(/\/\S*\/pytest-\d+\/[^\/\s]+\//g, "");
   }
 }"""
-_PROGRAM = """
-import typer
-from roadworthy._starting import spare_torch
-from roadworthy.cli.serving import serve
-
-spare_torch()
-typer.run(serve)
-"""
 
 
 class Server:
@@ -46,7 +38,8 @@ class Server:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-c", _PROGRAM, "--json", "--port", str(self.port), "--out", str(self.out)]
+        command = [sys.executable, "-m", "roadworthy", "serve", "--json"]
+        command += ["--port", str(self.port), "--out", str(self.out)]
         command += [word for folder in self.runs for word in ("--run", str(folder))]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None

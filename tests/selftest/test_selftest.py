@@ -122,7 +122,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., An
 def test_the_command(command: Callable[..., Any]) -> None:
     shown = command("--only", "evidence", "--quick", "--out", "filed", "--seed", "3")
     assert shown.exit_code == 0, shown.output
-    assert re.search(r"^evidence +\n  flipped verdict +found", shown.stdout, re.M)
+    assert re.search(r"^  evidence/flipped verdict +found", shown.stdout, re.M)
     assert "forged run: Whoever writes all files anew" in shown.stdout
     assert "The self-test passed: 10 of 10 kinds of faults" in shown.stdout
     filed = json.loads(Path("filed/selftest.json").read_text("utf-8"))

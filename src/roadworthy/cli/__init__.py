@@ -1,4 +1,4 @@
-"""The command line: a module for each command, a package for each group of them."""
+"""The command line: a file for each group of commands, imported when it is used."""
 
 from __future__ import annotations
 

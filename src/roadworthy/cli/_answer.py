@@ -7,14 +7,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from roadworthy.cli._console import console, plain_table, print_json, print_note, print_report, print_rows
+from roadworthy._files import write_json, write_text
+from roadworthy.cli._console import (
+    console,
+    make_folder,
+    plain_table,
+    print_error,
+    print_json,
+    print_note,
+    print_report,
+    print_rows,
+)
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+
 Shown: TypeAlias = "str | Text | ResultTable | Mapping[str, str]"
 """What people read: a line, a table, or titles with a line each."""
+
+PASSED, VIOLATED, FAILED, INCONCLUSIVE = 0, 1, 2, 3
+"""The exit codes of every command: all passed; something is violated; wrong use, wrong input or a failure of
+the tool; nothing is violated, but something is inconclusive."""
+
+_STYLES = {
+    **dict.fromkeys(("violated", "regression", "missed", "false alarm", "failed"), "bold red"),
+    **dict.fromkeys(("passed", "improvement", "found"), "green"),
+    **dict.fromkeys(("inconclusive", "gone", "not applicable"), "yellow"),
+}
+"""How words in the cells of tables stand out."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +51,7 @@ class Answer:
         exit_code: 0 all passed, 1 something is violated, 2 wrong use or a failure, 3 something is
             inconclusive.
         conclusion: The last line: what the exit code is and why; may be empty where it is 0.
+        errors: What is wrong, a message each, on stderr.
 
     Example:
         >>> Answer({"frames": 3}, ["3 frames, all can be read"]).exit_code
@@ -41,12 +64,18 @@ class Answer:
     report: Path | None = None
     exit_code: int = 0
     conclusion: str = ""
+    errors: Sequence[str] = ()
 
     def give(self, *, as_json: bool) -> None:
         """Print it: one JSON document, or lines and tables for people."""
         if as_json:
             print_json(self.document)
-            return
+        else:
+            self._give_people()
+        for error in self.errors:
+            print_error(error)
+
+    def _give_people(self) -> None:
         for one in self.shown:
             show(one)
         for note in self.notes:
@@ -68,7 +97,7 @@ def show(one: Shown) -> None:
             out.print(Text(one.title, style="bold"))
         drawn = plain_table(*one.columns)
         for row in one.rows:
-            drawn.add_row(*(Text(cell) for cell in row))
+            drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
         out.print(Padding(drawn, (0, 0, 0, 2)))
         if one.note:
             out.print(Padding(Text(one.note, style="dim"), (0, 0, 0, 2)))
@@ -78,3 +107,19 @@ def show(one: Shown) -> None:
         print_rows(one)
     else:
         out.print(one, markup=False, soft_wrap=True)
+
+
+RESULT_FILE = "result.json"
+
+
+def print_tables(tables: Sequence[ResultTable]) -> None:
+    """Write tables for people."""
+    for table in tables:
+        show(table)
+
+
+def write_document(out: Path, document: Mapping[str, object], tables: Sequence[ResultTable]) -> None:
+    """Write what was found beside the rows: for scripts, and for people."""
+    make_folder(out)
+    write_json(out / RESULT_FILE, document)
+    write_text(out / "tables.md", "\n".join(one.markdown() for one in tables))

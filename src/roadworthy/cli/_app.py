@@ -2,6 +2,8 @@
 
 Exit codes: 0 everything passed; 1 something is violated; 2 wrong use, wrong input, or the tool failed; 3
 nothing is violated, but something is inconclusive; 130 interrupted.
+
+A command or group of commands is imported when it is used, so its module may import what it needs.
 """
 
 from __future__ import annotations
@@ -9,52 +11,109 @@ from __future__ import annotations
 import io
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_group
 
 from roadworthy._starting import spare_torch
 from roadworthy._version import __version__
-from roadworthy.cli import (
-    bbsl,
-    comparing,
-    coverage,
-    data,
-    demo,
-    driving,
-    engines,
-    evidence,
-    gallery,
-    listing,
-    models,
-    reliability,
-    reporting,
-    rules,
-    running,
-    selftesting,
-    serving,
-    suites,
-    transforms,
-)
-from roadworthy.cli._commands import Command, Group, command
+from roadworthy.cli._answer import FAILED
+from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import examples, print_error
-from roadworthy.cli._road import road_command
 from roadworthy.errors import RoadworthyError
 
-FAILED = 2
-_START, _TEST, _RUN, _LOOK = _PANELS = "Start here", "Test models", "Run suites", "Look around"
+
+@dataclass(frozen=True)
+class _Entry:
+    """A command or a group of commands.
+
+    Attributes:
+        panel: Where it stands on the help page.
+        made_by: Its module below `roadworthy.cli`, and there the app that has the command or is the group.
+        summary: Its line on the help page; for a group, all of its help.
+    """
+
+    panel: str
+    made_by: str
+    summary: str
+
+
+_START, _TEST, _RUN, _LOOK = "Start here", "Test models", "Run suites", "Look around"
+_ENTRIES = {
+    "demo": _Entry(_START, "demo:app", "Draw the built-in world and run every kind of requirement in it."),
+    "serve": _Entry(_START, "serving:app", "Serve the web page: write rules, run them, see what fails."),
+    "rules": _Entry(_TEST, "rules:app", "Write rules in plain English, run them on models, see what fails."),
+    "coverage": _Entry(_TEST, "coverage:app", "Measure coverage, search for changes that break a network."),
+    "reliability": _Entry(_TEST, "reliability:app", "Check that a model sees what a human still sees."),
+    "bbsl": _Entry(_TEST, "bbsl:app", "Specify object detection formally, and test detectors against it."),
+    "driving": _Entry(_TEST, "driving:app", "Let models drive in simulators, and measure how well they do."),
+    "run": _Entry(
+        _RUN, "running:app", "Run a suite: models, data and requirements of all kinds in one file."
+    ),
+    "report": _Entry(_RUN, "results:app", "Write the report of a run: HTML, JUnit, CSV, Markdown."),
+    "compare": _Entry(_RUN, "results:app", "Compare two runs: what broke, what got fixed."),
+    "suites": _Entry(_RUN, "suites:app", "Check suite files, and get their JSON Schema for your editor."),
+    "evidence": _Entry(_RUN, "evidence:app", "Bundle the evidence of a run, verify it, export it."),
+    "list": _Entry(_LOOK, "tool:app", "List data sets, transforms, models, metrics and simulators."),
+    "selftest": _Entry(_LOOK, "tool:app", "Check that Roadworthy finds faults that it seeds."),
+    "data": _Entry(_LOOK, "data:app", "Look at data sets, check them and convert them."),
+    "models": _Entry(_LOOK, "models:app", "Try models, train reference networks, evaluate and export them."),
+    "transforms": _Entry(_LOOK, "transforms:app", "Look at changes to images, and make them."),
+    "gallery": _Entry(_LOOK, "transforms:gallery", "Make galleries of cut-out objects, and look at them."),
+    "engines": _Entry(_LOOK, "engines:app", "Use, compare, train and import engines that change images."),
+}
+
+
+@cache
+def _loaded(name: str) -> Any:
+    """Return the command or group of a name; its module is imported here."""
+    entry = _ENTRIES[name]
+    module_name, _, attribute = entry.made_by.partition(":")
+    module = import_module(f"roadworthy.cli.{module_name}")
+    group = get_group(getattr(module, attribute))
+    made: Any = group.commands.get(name, group)
+    made.name, made.rich_help_panel = name, entry.panel
+    if isinstance(made, Group):
+        made.help = entry.summary
+    return made
+
+
+class _Commands(Mapping[str, Any]):
+    """All commands and groups by name, each loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _loaded(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_ENTRIES)
+
+    def __len__(self) -> int:
+        return len(_ENTRIES)
 
 
 class _Program(Group):
     """Turns exceptions into one clean message and an exit code, whichever command they come from."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        # Panel by panel: commands and groups of commands are registered in two lists.
-        def place(name: str) -> int:
-            return _PANELS.index(getattr(self.commands[name], "rich_help_panel", _LOOK))
+    def __init__(self, *given: Any, **others: Any) -> None:
+        super().__init__(*given, **others)
+        self.commands: Any = _Commands()
 
-        return sorted(super().list_commands(ctx), key=place)
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(_ENTRIES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Return what a help page and a shell need to know of a command; `resolve_command` loads it."""
+        entry = _ENTRIES.get(cmd_name)
+        return entry and Command(cmd_name, help=entry.summary, rich_help_panel=entry.panel)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, _loaded(name) if name else None, rest
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
         given = list(sys.argv[1:] if args is None else args)
@@ -113,29 +172,6 @@ def _global_options(
 ) -> None:
     """Test driving models: say what must hold, get the failing images and evidence you can trust."""
     # Both options are acted on elsewhere: --version by its callback, --debug by _Program.
-
-
-command(app, *demo.EXAMPLES, panel=_START)(demo.demo)
-app.command("serve", cls=Command, rich_help_panel=_START, epilog=serving.EXAMPLES)(serving.serve)
-road_command(app, *running.EXAMPLES, panel=_RUN)(running.run)
-app.add_typer(suites.app, name="suites", rich_help_panel=_RUN)
-app.command("report", cls=Command, rich_help_panel=_RUN, epilog=reporting.EXAMPLES)(reporting.write_reports)
-app.command("compare", cls=Command, rich_help_panel=_RUN, epilog=comparing.EXAMPLES)(comparing.compare_runs)
-app.add_typer(evidence.app, name="evidence", rich_help_panel=_RUN)
-app.command("list", cls=Command, rich_help_panel=_LOOK, epilog=listing.EXAMPLES)(listing.list_all)
-app.command("selftest", cls=Command, rich_help_panel=_LOOK, epilog=selftesting.EXAMPLES)(
-    selftesting.self_test
-)
-app.add_typer(rules.app, name="rules", rich_help_panel=_TEST)
-app.add_typer(coverage.app, name="coverage", rich_help_panel=_TEST)
-app.add_typer(reliability.app, name="reliability", rich_help_panel=_TEST)
-app.add_typer(bbsl.app, name="bbsl", rich_help_panel=_TEST)
-app.add_typer(driving.app, name="driving", rich_help_panel=_TEST)
-app.add_typer(data.app, name="data", rich_help_panel=_LOOK)
-app.add_typer(models.app, name="models", rich_help_panel=_LOOK)
-app.add_typer(transforms.app, name="transforms", rich_help_panel=_LOOK)
-app.add_typer(gallery.app, name="gallery", rich_help_panel=_LOOK)
-app.add_typer(engines.app, name="engines", rich_help_panel=_LOOK)
 
 
 def main() -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._console import examples
-from roadworthy.cli._datasets import AsJson
+from roadworthy.cli.options import AsJson
 
 _Function = TypeVar("_Function", bound=Callable[..., Answer])
 
@@ -35,16 +36,18 @@ _LISTED: Mapping[str, str] = {
 """Groups that are about things with names: of which kind these are."""
 
 
-def command(
-    app: typer.Typer, *lines: str, name: str | None = None, panel: str | None = None
-) -> Callable[[_Function], _Function]:
+def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
     """Add a command whose `Answer` is printed here, with --json; it ends with the answer's exit code.
+
+    A parameter whose type is not `Annotated` is described in the docstring, below ``Options:``, as
+    ``name (METAVAR): Its help.`` One without a default is an argument, others are options; one that is False
+    is a flag. Names of the option may stand before the metavar: ``(--element -e WORD)``. Below ``Examples:``
+    stand commands to try.
 
     Args:
         app: The group.
-        lines: Examples for its help page.
+        lines: Examples for its help page, where the docstring has none.
         name: What it is called, where that is not the name of the function.
-        panel: Under which heading the help of the group lists it.
     """
 
     def add(function: _Function) -> _Function:
@@ -54,15 +57,45 @@ def command(
             answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
+        text, described, tried = _described(inspect.getdoc(function) or "")
+        run.__doc__ = text
         signature = inspect.signature(function, eval_str=True)
         flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
-        parameters = [*signature.parameters.values(), flag]
+        parameters = [
+            *(one.replace(annotation=_declared(one, described)) for one in signature.parameters.values()),
+            flag,
+        ]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
-        app.command(name, cls=Command, epilog=examples(*lines), rich_help_panel=panel)(run)
+        app.command(name, cls=Command, epilog=examples(*lines, *tried))(run)
         return function
 
     return add
+
+
+def _described(docstring: str) -> tuple[str, dict[str, tuple[str, str]], list[str]]:
+    """Return what a docstring says of a command and of its parameters, by name, and its examples."""
+    rest, _, tried = docstring.partition("\n\nExamples:\n")
+    text, _, section = rest.partition("\n\nOptions:\n")
+    parts = re.findall(r"^    (\w+)(?: \((.+?)\))?: (.+?)(?=\n    \w|\Z)", section, re.MULTILINE | re.DOTALL)
+    described = {name: (form, " ".join(help.split())) for name, form, help in parts}
+    return text, described, re.split(r"\n(?=\S)", textwrap.dedent(tried)) if tried else []
+
+
+def _declared(parameter: inspect.Parameter, described: Mapping[str, tuple[str, str]]) -> Any:
+    """Return the type of a parameter with what typer must know of it."""
+    kind, default = parameter.annotation, parameter.default
+    if get_origin(kind) is Annotated:
+        return kind
+    form, help = described[parameter.name]
+    names = [word for word in form.split() if word.startswith("-")]
+    metavar = " ".join(word for word in form.split() if not word.startswith("-")) or None
+    if default is inspect.Parameter.empty and not names:
+        return Annotated[kind, typer.Argument(metavar=metavar, help=help)]
+    if default is False or names:
+        long = [] if any(one.startswith("--") for one in names) else [parameter.name.replace("_", "-")]
+        names = [*(f"--{one}" for one in long), *names]
+    return Annotated[kind, typer.Option(*names, metavar=metavar, help=help)]
 
 
 class Command(TyperCommand):

@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from roadworthy import images
 from roadworthy._files import check_free
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.console import Console
     from rich.progress import Progress, TaskID
     from rich.table import Table
@@ -196,6 +199,13 @@ def make_folder(path: Path) -> Path:
         raise InputError(f"cannot make the folder {path}: a file has this name; choose another") from None
     except OSError as error:
         raise InputError(f"cannot make the folder {path}: {error.strerror}; choose another") from error
+    return path
+
+
+def write_picture(path: Path, picture: NDArray[np.uint8]) -> Path:
+    """Write a picture, and make the folder that it lies in."""
+    make_folder(path.parent)
+    images.write_image(path, picture)
     return path
 
 

@@ -86,16 +86,13 @@ class RunOptions:
             raise InputError(f"--timeout must be a number of seconds above 0, got {self.timeout:g}")
 
 
-def road_command(
-    app: typer.Typer, *lines: str, name: str | None = None, panel: str | None = None
-) -> Callable[[_Function], _Function]:
+def road_command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
     """Add a command that tests something: it has the options of every run, which reach it as ``how``.
 
     Args:
         app: The group.
         lines: Examples for its help page.
         name: What it is called, where that is not the name of the function.
-        panel: Under which heading the help of the group lists it.
     """
 
     def add(function: _Function) -> _Function:
@@ -113,7 +110,7 @@ def road_command(
         added = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in shared.values()]
         run.__signature__ = own.replace(parameters=[*mine, *added])  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in [*mine, *added]}
-        command(app, *lines, name=name, panel=panel)(run)
+        command(app, *lines, name=name)(run)
         return function
 
     return add

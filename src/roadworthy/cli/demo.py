@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy.cli._answer import Answer
+from roadworthy.cli._commands import command
 from roadworthy.cli._console import make_folder, tracked
 from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
 from roadworthy.errors import InputError
@@ -21,9 +22,14 @@ if TYPE_CHECKING:
     from roadworthy.world import Scene
 
 
-EXAMPLES = ("roadworthy demo", "roadworthy demo --out pictures --json")
+app = typer.Typer()
 
 
+@command(
+    app,
+    "roadworthy demo",
+    "roadworthy demo --out pictures --json",
+)
 def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo-out"),
 ) -> Answer:

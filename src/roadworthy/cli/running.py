@@ -12,20 +12,22 @@ import typer
 from roadworthy._files import plain_name
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._console import console
-from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
+from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, road_command, run_plan
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.runs.suites import SuitePlan
 
-EXAMPLES = (
+app = typer.Typer()
+
+
+@road_command(
+    app,
     "roadworthy run examples/demo.suite.yaml",
     "roadworthy run night.suite.yaml --dry-run",
     "roadworthy run night.suite.yaml --only fog --only R7 --sample 20 --out quick",
     "roadworthy run night.suite.yaml --executor ray --address auto --workers 64 --json",
 )
-
-
 def run(
     suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A YAML file; see docs/suites.md.")],
     how: RunOptions,

@@ -14,8 +14,7 @@ from roadworthy._files import check_free
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, progress, tracked
-from roadworthy.cli._datasets import Data, Options, opened
-from roadworthy.cli._out import Out
+from roadworthy.cli.options import Data, Options, Out, opened
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 

@@ -1,97 +1,88 @@
-"""``roadworthy transforms``: looking at changes to images, and making them."""
+"""``roadworthy transforms`` and ``roadworthy gallery``: changes to images, and the objects that they add."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import Annotated, Any
 
 import typer
 
 from roadworthy._files import plain_name
-from roadworthy.cli._commands import Command, Group
-from roadworthy.cli._console import (
-    console,
-    examples,
-    make_folder,
-    parse_options,
-    plain_table,
-    print_json,
-    tracked,
+from roadworthy.cli._answer import FAILED, PASSED, Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import listed, make_folder, parse_options, tracked, write_picture
+from roadworthy.cli.options import (
+    Data,
+    FewFrames,
+    Options,
+    Out,
+    Picture,
+    Sample,
+    Seed,
+    check_within,
+    counted,
+    opened,
 )
-from roadworthy.cli._datasets import AsJson, Data, FewFrames, Options, Sample, counted, opened, spread_frames
-from roadworthy.cli._out import Out
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.datasets import spread
+from roadworthy.datasets.summary import spread_frames
+from roadworthy.errors import InputError
+from roadworthy.report import Tile, contact_sheet, transform_strip, variants
+from roadworthy.result_tables import ResultTable
+from roadworthy.transforms import Transform, kind_of, make_transform, parse_transform, spelled
+from roadworthy.transforms.making import write_changed
+from roadworthy.transforms.objects import Gallery
+from roadworthy.transforms.objects import harvest as harvested
+from roadworthy.transforms.objects.cutting import HARVESTED
+from roadworthy.transforms.objects.gallery import INDEX
 
-if TYPE_CHECKING:
-    from roadworthy.frames import Frame
-    from roadworthy.transforms import Parameter, Transform
+app = typer.Typer(cls=Group, no_args_is_help=True)
+gallery = typer.Typer(cls=Group, no_args_is_help=True)
 
-
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Look at changes to images, and make them.")
-
-_TILE_WIDTH = 400  # pixels on the sheet
+_TILE_WIDTH = 400  # pixels on the sheet of a transform
+_CUT_OUT_TILE = 150  # pixels on the sheet of a gallery
 _MOST_FRAMES = 50
 _MOST_STEPS = 20
+_MOST_CUT_OUTS = 400
 
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--parameter", "-p", metavar="KEY=VALUE", help="A parameter of the transform; repeatable."),
+GalleryName = Annotated[
+    str, typer.Argument(metavar="[GALLERY]", help="shipped, or folders of galleries, joined by commas.")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")]
 
 
-@app.callback()
-def _group() -> None:
-    """Look at changes to images, and make them."""
-
-
-@app.command(
-    cls=Command,
-    epilog=examples(
-        "roadworthy transforms show rotation",
-        "roadworthy transforms show rain --data world:town --sample 3 --steps 5",
-        "roadworthy transforms show fog --presets",
-        "roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid",
-    ),
-)
+@command(app)
 def show(
-    name: Annotated[
-        str, typer.Argument(metavar="TRANSFORM", help="The transform, by its name or as `apply` takes it.")
-    ],
+    name: str,
     data: Data = "world:town",
     option: Options = None,
-    parameter: Settings = None,
+    parameter: list[str] | None = None,
     sample: FewFrames = 2,
-    steps: Annotated[int, typer.Option(metavar="N", help="How many amounts, from none to strongest.")] = 6,
-    presets: Annotated[bool, typer.Option("--presets", help="Draw its presets instead of amounts.")] = False,
-    overlay: Annotated[
-        str, typer.Option(metavar="NAMES", help="What to draw over it: boxes, labels, depth, instances.")
-    ] = "none",
+    steps: int = 6,
+    presets: bool = False,
+    overlay: str = "none",
     seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The picture to write; named after the transform if left out."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Draw frames under a transform, from identity to strongest, with the visual change of each."""
-    from roadworthy.images import write_image
-    from roadworthy.report import transform_strip
+    out: Picture = None,
+) -> Answer:
+    """Draw frames under a transform, from identity to strongest, with the visual change of each.
 
-    _check("--sample", sample, 1, _MOST_FRAMES)
-    _check("--steps", steps, 2, _MOST_STEPS)
-    if presets:
-        changes = _presets(name, parameter)
-    elif re.search(r"[:(+]", name):
-        changes = _spelled_out(name, parameter)
-    else:
-        changes = _variants(name, steps, parameter)
-    path = out or Path(f"{plain_name(name.lower())}.png")
+    Options:
+        name (TRANSFORM): The transform, by its name or as `apply` takes it.
+        steps (N): How many amounts, from none to strongest.
+        presets: Draw its presets instead of amounts.
+        overlay (NAMES): What to draw over it: boxes, labels, depth, instances.
+        parameter (-p KEY=VALUE): A parameter of the transform; repeatable.
+
+    Examples:
+        roadworthy transforms show rotation
+        roadworthy transforms show rain --data world:town --sample 3 --steps 5
+        roadworthy transforms show fog --presets
+        roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid
+    """
+    check_within("--sample", sample, 1, _MOST_FRAMES)
+    check_within("--steps", steps, 2, _MOST_STEPS)
+    changes = _changes(name, parameter, steps, presets)
     dataset = opened(data, option, count=sample)
-    frames, _ = spread_frames(dataset, sample)
+    frames, _ = spread_frames(dataset, sample, tracked)
     sheet = transform_strip(
         frames,
         changes,
@@ -101,148 +92,23 @@ def show(
         title=name,
         note=f"{counted(len(frames), len(dataset))} of {dataset.name}",
     )
-    make_folder(path.parent)
-    write_image(path, sheet)
-    if as_json:
-        print_json({"sheet": str(path), "transforms": [str(one) for one in changes]})
-    else:
-        console().print(f"Wrote {path}", soft_wrap=True, markup=False)
+    path = write_picture(out or Path(f"{plain_name(name.lower())}.png"), sheet)
+    return Answer({"sheet": str(path), "transforms": [str(one) for one in changes]}, [f"Wrote {path}"])
 
 
-@app.command(
-    cls=Command,
-    epilog=examples("roadworthy transforms describe rain", "roadworthy transforms describe contrast --json"),
-)
-def describe(
-    name: Annotated[str, typer.Argument(metavar="TRANSFORM", help="The transform.")], as_json: AsJson = False
-) -> None:
-    """Tell what a transform does, what its parameters and presets are, and what it keeps."""
-    from roadworthy.transforms import kind_of
-
-    kind = kind_of(name)
-    if as_json:
-        print_json(
-            {
-                "name": kind.name,
-                "summary": kind.summary,
-                "family": kind.family,
-                "keeps": kind.keeps.value,
-                "needs": list(kind.needs),
-                "random": kind.random,
-                "parameters": [_parameter_document(one) for one in kind.parameters()],
-                "presets": {preset: dict(values) for preset, values in kind.presets.items()},
-            }
-        )
-        return
-    _print_description(kind)
-
-
-@app.command(
-    cls=Command,
-    epilog=examples(
-        'roadworthy transforms apply "rain:heavy" --data world:town --sample 20 --out rainy',
-        'roadworthy transforms apply "rotation(angle=6) + brightness(bias=30)" --out turned',
-        'roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers',
-    ),
-)
-def apply(
-    transform: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRANSFORM", help="name, name:preset or name(parameter=value, …); several by +."
-        ),
-    ],
-    data: Data = "world:town",
-    option: Options = None,
-    sample: Sample = None,
-    seed: Seed = 0,
-    out: Out = Path("changed"),
-    as_json: AsJson = False,
-) -> None:
-    """Change the frames of a data set; write the images, and what became of every frame.
-
-    The folder gets one image for each frame that qualifies, its label map in the colours of the ontology, and
-    changes.jsonl with a line for every frame: the image, its visual change and boxes, or the reason why the
-    frame does not qualify.
-    """
-    from roadworthy.images import write_image
-    from roadworthy.seeding import rng_for
-    from roadworthy.transforms import parse_transform
-
-    if sample is not None and sample < 1:
-        raise InputError(f"--sample must be 1 or more, got {sample}")
-    change = parse_transform(transform)
-    dataset = opened(data, option, count=sample)
-    from roadworthy.datasets import spread
-
-    indices = spread(len(dataset), len(dataset) if sample is None else sample)
-    folder = make_folder(out)
-    reasons: Counter[str] = Counter()
-    with _written(folder / "changes.jsonl") as rows:
-        for number, index in enumerate(tracked(indices, "Changing frames")):
-            frame = dataset[index]
-            row: dict[str, object] = {"frame": frame.id, "transform": str(change)}
-            try:
-                changed = change(frame, rng_for(seed, frame.id))
-            except NotApplicable as error:
-                reasons[error.reason] += 1
-                row["reason"] = error.reason
-            else:
-                row["image"] = f"{number:06d}.png"
-                row["visual_change"] = changed.visual_change
-                write_image(folder / f"{number:06d}.png", changed.image)
-                row |= _truth(changed, folder, f"labels/{number:06d}.png")
-            print(json.dumps(row, ensure_ascii=False), file=rows)
-    made = len(indices) - reasons.total()
-    if as_json:
-        print_json({"folder": str(folder), "frames": len(indices), "changed": made, "reasons": dict(reasons)})
-        return
-    shell = console()
-    shell.print(f"Changed {counted(made, len(indices))}")
-    # Reasons may hold the names of files and what programs said, with brackets that are no markup.
-    for reason, times in reasons.most_common():
-        shell.print(f"  {times} did not qualify: {reason}", soft_wrap=True, markup=False)
-    shell.print(f"Wrote {folder}", soft_wrap=True, markup=False)
-
-
-def _truth(frame: Frame, folder: Path, name: str) -> dict[str, object]:
-    """Write what is known about a changed frame, as far as it still holds; return the row's part of it."""
-    from roadworthy.images import write_image
-    from roadworthy.ontology import ontology
-
-    known: dict[str, object] = {}
-    if frame.labels is not None:
-        make_folder(folder / "labels")
-        write_image(folder / name, frame.labels.to_rgb())
-        known["labels"] = name
-    if frame.boxes is not None:
-        boxes = frame.boxes
-        words = map(ontology().word_for, boxes.classes, boxes.attributes)
-        known["boxes"] = [
-            {"class": word, "box": corners} for word, corners in zip(words, boxes.xyxy.tolist(), strict=True)
-        ]
-    return known
-
-
-def _written(path: Path) -> TextIO:
-    if path.is_file():
-        raise InputError(f"{path} exists, from an earlier run: remove {path.parent} or choose another --out")
-    try:
-        return path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose another folder") from error
-
-
-def _check(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise InputError(f"{name} must be between {low} and {high}, got {value}")
-
-
-def _variants(name: str, steps: int, given: list[str] | None) -> tuple[Transform, ...]:
-    from roadworthy.report import variants
-    from roadworthy.transforms import kind_of, make_transform
-
+def _changes(name: str, given: list[str] | None, steps: int, presets: bool) -> tuple[Transform, ...]:
+    """Return what is drawn: presets, a transform as `apply` takes it, or one in several amounts."""
     fixed = parse_options(given or [], "-p amount=0.5")
+    if presets:
+        kind = kind_of(name)
+        if not kind.presets:
+            raise InputError(f"{name} has no presets; leave out --presets to draw its amounts")
+        return tuple(make_transform(f"{name}:{preset}", **fixed) for preset in kind.presets)
+    if re.search(r"[:(+]", name):
+        if given:
+            raise InputError(f"write the parameters inside {name!r}, or its name alone with --parameter")
+        change = parse_transform(name)
+        return (type(change).at(0), change) if change.has_amount() else (change,)
     # Made once with text converted, so that a wrong parameter is refused before anything is drawn.
     checked = make_transform(name, **fixed).settings if fixed else {}
     if "amount" in fixed and "amount" not in checked:
@@ -250,67 +116,209 @@ def _variants(name: str, steps: int, given: list[str] | None) -> tuple[Transform
     return variants(kind_of(name), steps, **{key: checked[key] for key in fixed})
 
 
-def _spelled_out(text: str, given: list[str] | None) -> tuple[Transform, ...]:
-    """Return a transform as `apply` takes it, after its identity where it has one."""
-    from roadworthy.transforms import parse_transform
+@command(app)
+def describe(name: str) -> Answer:
+    """Tell what a transform does, what its parameters and presets are, and what it keeps.
 
-    if given:
-        raise InputError(f"write the parameters inside {text!r}, or its name alone with --parameter")
-    change = parse_transform(text)
-    return (type(change).at(0), change) if change.has_amount() else (change,)
+    Options:
+        name (TRANSFORM): The transform.
 
-
-def _presets(name: str, given: list[str] | None) -> tuple[Transform, ...]:
-    from roadworthy.transforms import kind_of, make_transform
-
+    Examples:
+        roadworthy transforms describe rain
+        roadworthy transforms describe contrast --json
+    """
     kind = kind_of(name)
-    if not kind.presets:
-        raise InputError(f"{name} has no presets; leave out --presets to draw its amounts")
-    return tuple(
-        make_transform(f"{name}:{preset}", **parse_options(given or [], "-p amount=0.5"))
-        for preset in kind.presets
+    document = {
+        "name": kind.name,
+        "summary": kind.summary,
+        "family": kind.family,
+        "keeps": kind.keeps.value,
+        "needs": list(kind.needs),
+        "random": kind.random,
+        "parameters": [one.document() for one in kind.parameters()],
+        "presets": {preset: dict(values) for preset, values in kind.presets.items()},
+    }
+    needs = f"; it needs {' and '.join(kind.needs)}" if kind.needs else ""
+    parameters = tuple(
+        (f"{one.name}={spelled(one.default)}", f"{one.description}\n{one.domain}")
+        for one in kind.parameters()
+    )
+    settings = tuple(
+        (preset, ", ".join(f"{key}={spelled(value)}" for key, value in values.items()))
+        for preset, values in kind.presets.items()
+    )
+    tables = [
+        ResultTable("", (title, ""), rows)
+        for title, rows in (("parameter", parameters), ("preset", settings))
+        if rows
+    ]
+    about = f"{kind.name}: {kind.summary}\n{kind.family}; {kind.keeps.value}{needs}"
+    return Answer(document, [about, *tables])
+
+
+@command(app)
+def apply(
+    transform: str,
+    data: Data = "world:town",
+    option: Options = None,
+    sample: Sample = None,
+    seed: Seed = 0,
+    out: Out = Path("changed"),
+) -> Answer:
+    """Change the frames of a data set; write the images, and what became of every frame.
+
+    The folder gets one image for each frame that qualifies, its label map in the colours of the ontology, and
+    changes.jsonl with a line for every frame: the image, its visual change and boxes, or the reason why the
+    frame does not qualify.
+
+    Options:
+        transform (TRANSFORM): name, name:preset or name(parameter=value, …); several by +.
+
+    Examples:
+        roadworthy transforms apply "rain:heavy" --data world:town --sample 20 --out rainy
+        roadworthy transforms apply "rotation(angle=6) + brightness(bias=30)" --out turned
+        roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers
+    """
+    check_within("--sample", sample, 1)
+    change = parse_transform(transform)
+    dataset = opened(data, option, count=sample)
+    indices = spread(len(dataset), len(dataset) if sample is None else sample)
+    frames = (dataset[index] for index in tracked(indices, "Changing frames"))
+    folder = make_folder(out)
+    reasons = write_changed(change, frames, folder, seed)
+    made = len(indices) - reasons.total()
+    return Answer(
+        {"folder": str(folder), "frames": len(indices), "changed": made, "reasons": dict(reasons)},
+        [
+            f"Changed {counted(made, len(indices))}",
+            *(f"  {times} did not qualify: {reason}" for reason, times in reasons.most_common()),
+            f"Wrote {folder}",
+        ],
     )
 
 
-def _parameter_document(parameter: Parameter) -> dict[str, object]:
-    document: dict[str, object] = {
-        "name": parameter.name,
-        "kind": parameter.kind,
-        "description": parameter.description,
-        "default": parameter.default,
+@command(gallery)
+def harvest(
+    data: str,
+    out: Path,
+    element: list[str] | None = None,
+    option: Options = None,
+    sample: Sample = None,
+    smallest: int = 40,
+    most: int | None = None,
+    add: bool = False,
+) -> Answer:
+    """Cut objects out of labelled frames: those that are seen whole, alone and clearly.
+
+    Options:
+        data (DATA): The labelled data set: its name, or name:path.
+        smallest (PIXELS): The least height of a cut-out.
+        most (N): How many of each element are enough; the largest stay.
+        add: Add to the gallery that is in the folder; nothing in it is lost.
+        out (--out FOLDER): Where to write the gallery.
+        element (-e WORD): What to cut out, such as pedestrian; repeatable; all that can be if left out.
+
+    Examples:
+        roadworthy gallery harvest camvid:path/to/camvid --out people --element pedestrian
+        roadworthy gallery harvest world:town -n 50 --out things -e vehicle -e pedestrian
+        roadworthy gallery harvest a2d2:path/to/a2d2 --out cars -e car --smallest 80 --most 40
+    """
+    for name, value in (("--sample", sample), ("--smallest", smallest), ("--most", most)):
+        check_within(name, value, 1)
+    earlier = Gallery.load(out) if add and (out / INDEX).is_file() else None
+    if earlier is None and (out / INDEX).exists():
+        raise InputError(
+            f"there is a gallery in {str(out)!r} already: add to it with --add, or choose another"
+        )
+    for one in earlier or ():
+        _ = one.rgba  # a broken one is found before the work and not after it
+    dataset = opened(data, option, count=sample)
+    indices = spread(len(dataset), len(dataset) if sample is None else sample)
+    result = harvested(
+        (dataset[index] for index in tracked(indices, "Cutting out")),
+        element or tuple(HARVESTED),
+        smallest=smallest,
+        most=most,
+        source=dataset.name,
+    )
+    known = 0
+    if result.cut_outs:
+        make_folder(out)
+        grown = (earlier or Gallery([])).grown(result.cut_outs)
+        known = len(earlier or ()) + len(result.cut_outs) - len(grown)
+        grown.save(out)
+    taken = {name: sum(one.element == name for one in result.cut_outs) for name in result.refused}
+    refused = {name: dict(reasons.most_common()) for name, reasons in result.refused.items()}
+    rows = {
+        name: f"{taken[name]} taken" + (f"; refused: {listed(reasons)}" if reasons else "")
+        for name, reasons in refused.items()
     }
-    if parameter.kind in ("number", "integer"):
-        document |= {
-            "unit": parameter.unit,
-            "low": parameter.low,
-            "high": parameter.high,
-            "identity": parameter.identity,
-            "strongest": parameter.strongest,
-        }
-    elif parameter.kind == "choice":
-        document["choices"] = list(parameter.choices)
-    return document
+    failed = (
+        [] if result.cut_outs else [f"nothing in {dataset.name} could be cut out, so no gallery was written"]
+    )
+    return Answer(
+        {
+            "gallery": str(out) if result.cut_outs else None,
+            "frames": result.frames,
+            "taken": taken,
+            "refused": refused,
+            "already_there": known,
+        },
+        [
+            f"{counted(result.frames, len(dataset))} of {dataset.name}",
+            rows,
+            *([f"{known} of them {'was' if known == 1 else 'were'} there already"] if known else []),
+            *([] if failed else [f"Wrote {out}"]),
+        ],
+        errors=failed,
+        exit_code=FAILED if failed else PASSED,
+    )
 
 
-def _print_description(kind: type[Transform]) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
+@command(gallery, name="list")
+def list_gallery(gallery: GalleryName = "shipped") -> Answer:
+    """Tell what a gallery has.
 
-    from roadworthy.transforms import spelled
+    Examples:
+        roadworthy gallery list
+        roadworthy gallery list people
+        roadworthy gallery list --json
+    """
+    found = Gallery.opened(gallery)
+    rows = {}
+    for element, kinds in found.counts().items():
+        named: dict[str, Any] = {words or "any": count for words, count in kinds.items()}
+        rows[element] = str(kinds.total()) if list(named) == ["any"] else f"{kinds.total()}: {listed(named)}"
+    return Answer(
+        {"gallery": gallery, "cut_outs": [one.facts() for one in found]},
+        [f"{len(found)} cut-outs in {found.name}, by element", rows],
+    )
 
-    out = console()
-    out.print(Text.assemble((kind.name, "bold"), f": {kind.summary}"), soft_wrap=True)
-    needs = f"; it needs {' and '.join(kind.needs)}" if kind.needs else ""
-    out.print(Text(f"{kind.family}; {kind.keeps.value}{needs}", style="dim"), soft_wrap=True)
-    table = plain_table("parameter", "")
-    for one in kind.parameters():
-        about = Text(one.description).append(f"\n{one.domain}", style="dim")
-        table.add_row(Text(f"{one.name}={spelled(one.default)}", style="cyan"), about)
-    if table.row_count:
-        out.print(Padding(table, (1, 0, 0, 2)))
-    if kind.presets:
-        presets = plain_table("preset", "")
-        for preset, values in kind.presets.items():
-            settings = ", ".join(f"{key}={spelled(value)}" for key, value in values.items())
-            presets.add_row(Text(preset, style="cyan"), settings)
-        out.print(Padding(presets, (1, 0, 0, 2)))
+
+@command(gallery, name="show")
+def show_gallery(
+    gallery: GalleryName = "shipped",
+    element: str = "",
+    out: Picture = None,
+) -> Answer:
+    """Draw a sheet of what a gallery has, each cut-out with its height in metres.
+
+    Options:
+        element (-e WORDS): Only these, such as red car.
+
+    Examples:
+        roadworthy gallery show
+        roadworthy gallery show people -e pedestrian --out people.png
+    """
+    found = Gallery.opened(gallery)
+    if not len(found):
+        raise InputError(f"the gallery {found.name!r} is empty: there is nothing to draw")
+    shown = list(found.select(element) if element else found)[:_MOST_CUT_OUTS]
+    tiles = [Tile(one.tile(_CUT_OUT_TILE), one.name, f"{one.height:.2f} m") for one in shown]
+    sheet = contact_sheet(tiles, columns=8, title=found.name, note=f"{len(shown)} cut-outs")
+    path = write_picture(out or Path(f"gallery-{plain_name(gallery)}.png"), sheet)
+    left = f" of {len(found)}" if len(shown) < len(found) else ""
+    return Answer(
+        {"sheet": str(path), "cut_outs": [one.facts() for one in shown]},
+        [f"Wrote {path} with {len(shown)}{left} cut-outs"],
+    )

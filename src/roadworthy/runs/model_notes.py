@@ -1,20 +1,24 @@
-"""What looks wrong with a model when it is tried: the mistakes that people make when they describe one."""
+"""A first look at a model: what it answers, and the mistakes that people make when they describe one."""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from roadworthy.cases import Dataset, Prediction
+from roadworthy.cases import ClassScores, Dataset, Prediction
 from roadworthy.datasets import spread
 from roadworthy.errors import InputError, SystemUnderTestError
-from roadworthy.frames import Frame, Signals
-from roadworthy.models import Network, Recorded, SystemUnderTest
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.models import Network, Recorded, SystemUnderTest, task_of
+from roadworthy.models.scorers import compare
 from roadworthy.runs.batches import ask
 from roadworthy.runs.store import add_notes, model_notes, read_manifest
 
@@ -25,6 +29,7 @@ _HARDLY = 0.05  # likewise, below which a model hardly varies
 _NEARLY_ZERO = 0.1  # degrees or m/s
 _SAME_FACTOR = 0.1
 _FEW = 12  # frames that a model is asked about before a run
+_TIMED = 2.0  # seconds for measuring how long a model takes
 _UNITS = {"speed": " m/s", "steering": "°"}
 
 # How many times the truth a model answers whose numbers are read in another unit than they have.
@@ -68,6 +73,136 @@ def notes(
             for note in _about_signal(name, system, frames, answers)
         ),
     ]
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """What a model is like on a few frames.
+
+    Attributes:
+        answers: What it answered, one prediction per frame.
+        document: What it is, what it answered, how near that is to the truth and how long it took.
+    """
+
+    answers: list[Prediction]
+    document: dict[str, Any]
+
+
+def first_look(system: SystemUnderTest, dataset: Dataset, frames: Sequence[Frame]) -> FirstLook:
+    """Let a model answer a few frames, and return what it is like.
+
+    Raises:
+        SystemUnderTestError: It fails, or gives more or fewer answers than it was asked for.
+    """
+    answers = _answers(system, frames)
+    document: dict[str, Any] = {
+        "model": system.name,
+        "task": " and ".join(sorted({task_of(answer) for answer in answers})),
+        "dataset": dataset.name,
+        "frames": [frame.id for frame in frames],
+        "milliseconds_per_frame": round(_milliseconds(system, frames), 3),
+    }
+    if isinstance(system, Network):
+        document |= _about(system)
+    document["answers"] = _ranges(answers)
+    document["truth"] = [
+        {"name": one.name, "value": one.value, "unit": one.unit, "frames": one.frames, "text": str(one)}
+        for one in compare(frames, answers)
+    ]
+    document["notes"] = notes(system, dataset, frames, answers)
+    return FirstLook(answers, document)
+
+
+def _answers(system: SystemUnderTest, frames: Sequence[Frame]) -> list[Prediction]:
+    """Return what the system answers, one prediction per frame."""
+    try:
+        answers = list(system.predict(frames))
+    except SystemUnderTestError:
+        raise
+    except Exception as error:
+        raise SystemUnderTestError(f"{system.name} raised {type(error).__name__}: {error}") from error
+    if len(answers) != len(frames):
+        raise SystemUnderTestError(
+            f"{system.name} must give {len(frames)} predictions for {len(frames)} frames, got {len(answers)}"
+        )
+    return answers
+
+
+def _milliseconds(system: SystemUnderTest, frames: Sequence[Frame]) -> float:
+    """Return the time per frame, of the fastest of a few calls: the first ones warm up."""
+    fastest, end = float("inf"), time.perf_counter() + _TIMED
+    for _ in range(5):
+        start = time.perf_counter()
+        system.predict(frames)
+        fastest = min(fastest, time.perf_counter() - start)
+        if time.perf_counter() > end:
+            break
+    return 1000 * fastest / len(frames)
+
+
+def _about(network: Network[Prediction]) -> dict[str, object]:
+    """Return what a network declares, and what its file says."""
+    asked = network.input
+    size = "the frame's own size" if asked.width is None else f"{asked.width}x{asked.height}"
+    values = asked.range or ((0, 255) if asked.dtype == "uint8" else (0, 1))
+    words = [size, asked.color, f"{asked.dtype}", asked.axes, f"values {values[0]:g} to {values[1]:g}"]
+    if asked.mean or asked.std:
+        words.append("then mean and std")
+    if any(asked.crop):
+        cut = zip(asked.crop, ("above", "below"), strict=True)
+        words.append("without " + " and ".join(f"{_cropped(one)} {where}" for one, where in cut if one))
+    if asked.fit == "letterbox":
+        words.append("letterboxed")
+    if asked.history:
+        words.append(f"{asked.history} earlier frames as {asked.stacking}")
+    return {
+        "input": ", ".join(words),
+        "batch": "any number" if network.batch is None else str(network.batch),
+        "outputs": [str(one) for one in network.runtime.outputs],
+        "files": [str(file) for file in network.files],
+    }
+
+
+def _cropped(cropped: float) -> str:
+    """Return what is cropped: shares of the height are below 1, numbers of rows are not.
+
+    Example:
+        >>> _cropped(0.3375), _cropped(60), _cropped(1)
+        ('33.75% of the rows', '60 rows', '1 row')
+    """
+    if cropped < 1:
+        return f"{cropped * 100:g}% of the rows"
+    return "1 row" if cropped == 1 else f"{cropped:g} rows"
+
+
+def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
+    """Return what was answered, in a line for each kind of answer."""
+    found: dict[str, str] = {}
+    values: dict[str, list[float]] = {}
+    for answer in answers:
+        if isinstance(answer, Signals):
+            for name, value in answer.as_dict().items():
+                values.setdefault(name, []).append(value)
+    for name, given in values.items():
+        if name != "timestamp":
+            found[name] = f"{min(given):.3g} to {max(given):.3g}{_UNITS.get(name, '')}"
+    boxes = Counter(name for answer in answers if isinstance(answer, Boxes) for name in answer.classes)
+    if any(isinstance(answer, Boxes) for answer in answers):
+        found["boxes"] = _counts(boxes.most_common()) or "none"
+    best = Counter(answer.best for answer in answers if isinstance(answer, ClassScores))
+    if best:
+        found["best class"] = _counts(best.most_common(8))
+    pixels: Counter[str] = Counter()
+    for answer in answers:
+        if isinstance(answer, LabelMap):
+            pixels.update(answer.present())
+    if total := sum(pixels.values()):
+        found["pixels"] = _counts((name, f"{one / total:.1%}") for name, one in pixels.most_common())
+    return found
+
+
+def _counts(values: Iterable[tuple[str, object]]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values)
 
 
 def note_models(

@@ -199,6 +199,22 @@ class FaultResult:
         """Whether the tool did what is claimed of it; a fault that could not be tried is not held against."""
         return self.standing not in (FaultStanding.CRASHED, FaultStanding.FALSE_ALARM, FaultStanding.MISSED)
 
+    def complaints(self) -> list[str]:
+        """Return what is wrong with it, with what the tool said; nothing where it is good."""
+        if self.good:
+            return []
+        if self.trouble:
+            return [f"{self.fault.id}: {self.trouble}"]
+        lines = []
+        if self.sound is not None and self.sound.found:
+            lines.append(f"{self.fault.id}: false alarm about {self.fault.sound}: {self.sound.said}")
+        expected = self.fault.expected
+        return lines + [
+            f"{self.fault.id}: {self.fault.told(size)} was missed: {seen.said}"
+            for size, seen in self.seen.items()
+            if expected is not None and size >= expected and not seen.found
+        ]
+
     @property
     def limit(self) -> float | None:
         """The detection limit: the smallest size from which on all were found; None if the largest was not.

@@ -1,18 +1,24 @@
-"""Making transforms from their names as users write them, alone or one after another."""
+"""Making transforms from their names as users write them, alone or in a row, and changing frames by them."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from roadworthy._files import writing
 from roadworthy._options import checked_options
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import write_image
+from roadworthy.ontology import ontology
 from roadworthy.registry import transforms
+from roadworthy.seeding import rng_for
 from roadworthy.transforms.transform import Keeps, Transform
 from roadworthy.visual_change import Tolerance
 
@@ -189,3 +195,57 @@ def _settings(inside: str, text: str) -> dict[str, object]:
             raise InputError(f"cannot read {value} in the transform {text!r}: {error}") from None
         position = match.end()
     return found
+
+
+def write_changed(change: Transform, frames: Iterable[Frame], folder: Path, seed: int) -> Counter[str]:
+    """Write frames after a change, and what became of every one; return why some did not qualify.
+
+    The folder gets an image for each frame that qualifies, its label map in the colours of the ontology, and
+    ``changes.jsonl`` with a line for every frame.
+
+    Args:
+        change: The change.
+        frames: What is changed.
+        folder: Where to write; it exists.
+        seed: Of all random numbers.
+
+    Raises:
+        InputError: The folder holds an earlier run, or cannot be written to.
+    """
+    path = folder / "changes.jsonl"
+    if path.is_file():
+        raise InputError(f"{path} exists, from an earlier run: remove {folder} or choose another --out")
+    reasons: Counter[str] = Counter()
+    with writing(path):
+        rows = path.open("w", encoding="utf-8")
+    with rows:
+        for number, frame in enumerate(frames):
+            row: dict[str, object] = {"frame": frame.id, "transform": str(change)}
+            try:
+                changed = change(frame, rng_for(seed, frame.id))
+            except NotApplicable as error:
+                reasons[error.reason] += 1
+                row["reason"] = error.reason
+            else:
+                row["image"] = f"{number:06d}.png"
+                row["visual_change"] = changed.visual_change
+                write_image(folder / f"{number:06d}.png", changed.image)
+                row |= _written_truth(changed, folder, f"labels/{number:06d}.png")
+            print(json.dumps(row, ensure_ascii=False), file=rows)
+    return reasons
+
+
+def _written_truth(frame: Frame, folder: Path, name: str) -> dict[str, object]:
+    """Write what is known about a changed frame, as far as it still holds; return the row's part of it."""
+    known: dict[str, object] = {}
+    if frame.labels is not None:
+        (folder / "labels").mkdir(exist_ok=True)
+        write_image(folder / name, frame.labels.to_rgb())
+        known["labels"] = name
+    if frame.boxes is not None:
+        boxes = frame.boxes
+        words = map(ontology().word_for, boxes.classes, boxes.attributes)
+        known["boxes"] = [
+            {"class": word, "box": corners} for word, corners in zip(words, boxes.xyxy.tolist(), strict=True)
+        ]
+    return known

@@ -75,6 +75,19 @@ class Parameter:
         same = "" if self.identity is None else f"; {spelled(self.identity)} changes nothing"
         return f"{spelled(self.low)} to {spelled(self.high)}{unit}{same}"
 
+    def document(self) -> dict[str, object]:
+        """Return it as what JSON can hold."""
+        document: dict[str, object] = {
+            name: getattr(self, name) for name in ("name", "kind", "description", "default")
+        }
+        if self.kind in ("number", "integer"):
+            document |= {
+                name: getattr(self, name) for name in ("unit", "low", "high", "identity", "strongest")
+            }
+        elif self.kind == "choice":
+            document["choices"] = list(self.choices)
+        return document
+
     def at(self, amount: float) -> float | int:
         """Return the value at an amount from 0 (identity) to 1 (strongest), short enough to be read.
 

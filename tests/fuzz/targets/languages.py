@@ -97,12 +97,12 @@ def _transform(folder: Path) -> None:
 
 def _options(folder: Path) -> None:
     """Read what is written in one value of a command line or of a suite; the first word says which."""
-    from roadworthy.cli.engines._supports import parse_supports
     from roadworthy.coverage.criteria import parse_mixture
     from roadworthy.driving.metrics import parse_metric
     from roadworthy.reliability.measures import read_measure
     from roadworthy.report.drawing import parse_overlays
     from roadworthy.rules.expectation import read_tolerance
+    from roadworthy.transforms.engines.files import parse_supports
 
     readers: dict[str, Callable[[str], object]] = {
         "criterion": parse_mixture,

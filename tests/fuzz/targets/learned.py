@@ -71,15 +71,14 @@ def _edited(folder: Path) -> None:
 
 
 def _beginning(folder: Path) -> None:
-    from roadworthy.cli.models._starting import description_to_begin_with
     from roadworthy.models import load_model
-    from roadworthy.models.description import read_description
+    from roadworthy.models.description import draft_description, read_description
     from roadworthy.models.network import UndescribedError
 
     try:
         load_model(f"onnx:{folder / 'net.onnx'}")
     except UndescribedError as error:
-        told = description_to_begin_with(f"onnx:{folder / 'net.onnx'}", error.runtime)
+        told = draft_description(f"onnx:{folder / 'net.onnx'}", error.runtime)
         (folder / "model.yaml").write_text(told)
         read_description(folder / "model.yaml")
 

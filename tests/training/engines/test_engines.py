@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from roadworthy.cli.engines._supports import parse_supports
-from roadworthy.cli.engines.train import app
+from roadworthy.cli.engine_training import app
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
@@ -36,6 +35,7 @@ from roadworthy.training.engines.settings import (
 from roadworthy.training.engines.train import Folder, train_synthesis, train_translation
 from roadworthy.training.engines.writing import Purpose
 from roadworthy.transforms import RemoveOperation, ReplaceOperation
+from roadworthy.transforms.engines.files import parse_supports
 from roadworthy.transforms.learned import EngineCard, LearnedEngine, shipped_names
 
 LINE = Purpose("lines", ({"operation": "remove", "element": "line"},), "world")
@@ -138,7 +138,7 @@ def test_supports_are_written_in_words() -> None:
         {"operation": "replace", "element": "time", "by": "night"},
     )
     for wrong in ("line", "remove line by tree", "replace time", "paint road"):
-        with pytest.raises(InputError, match=r"--supports: .* is written"):
+        with pytest.raises(InputError, match=r"--supports: write what"):
             parse_supports([wrong])
     # The words are checked before anything is trained, and it says where they stand.
     with pytest.raises(InputError, match=r"--supports 'replace seson by winter': 'seson' .* mean 'season'"):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roadworthy.cli._datasets import opened
 from roadworthy.cli._road import short_name
-from roadworthy.cli._values import image_size
+from roadworthy.cli.options import image_size, opened
 from roadworthy.errors import FrameError, InputError
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, print_json, tracked
-from roadworthy.cli._datasets import AsJson
-from roadworthy.cli._values import image_size
 from roadworthy.cli.bbsl._group import app
+from roadworthy.cli.options import AsJson, image_size
 
 if TYPE_CHECKING:
     from roadworthy.bbsl import Spec

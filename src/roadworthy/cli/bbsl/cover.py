@@ -13,8 +13,6 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._values import two_numbers
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Classes,
@@ -27,6 +25,7 @@ from roadworthy.cli.bbsl._inputs import (
     truth_of,
     zones_of,
 )
+from roadworthy.cli.options import AsJson, Options, two_numbers
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def cover(
     conditions is covered than --least asks for.
     """
     from roadworthy.bbsl.coverage import SpecCoverage
-    from roadworthy.cli._values import share
+    from roadworthy.cli.options import share
 
     if boundary < 0:
         raise InputError(f"--boundary must be 0 or more, got {boundary}")

@@ -10,7 +10,6 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, print_json
-from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Classes,
@@ -22,6 +21,7 @@ from roadworthy.cli.bbsl._inputs import (
     truth_of,
     zones_of,
 )
+from roadworthy.cli.options import AsJson, Options
 from roadworthy.errors import InputError, suggest
 
 if TYPE_CHECKING:

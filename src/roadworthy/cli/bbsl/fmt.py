@@ -11,8 +11,8 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
-from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.bbsl._group import app
+from roadworthy.cli.options import AsJson
 from roadworthy.errors import InputError
 
 Files = Annotated[

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._answer import Answer
-from roadworthy.cli._datasets import Options
 from roadworthy.cli._road import RunOptions, answered, data_document, road_command, short_name
-from roadworthy.cli._values import share
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Annotations,
@@ -26,6 +24,7 @@ from roadworthy.cli.bbsl._inputs import (
     detector_document,
     values_of,
 )
+from roadworthy.cli.options import Options, share
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 

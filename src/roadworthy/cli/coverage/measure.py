@@ -11,9 +11,9 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import examples, print_json, tracked
-from roadworthy.cli._datasets import AsJson, Options, opened
 from roadworthy.cli.coverage._group import IDLE_TRAINING, app
 from roadworthy.cli.coverage._measured import FUNCTIONAL, as_document, print_measured, write_measured
+from roadworthy.cli.options import AsJson, Options, opened
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

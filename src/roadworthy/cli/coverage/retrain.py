@@ -13,12 +13,10 @@ import typer
 from roadworthy._files import write_json
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import bars, console, examples, make_new_folder, plain_table, print_json
-from roadworthy.cli._datasets import AsJson, Data, Options
-from roadworthy.cli._out import free_folder
-from roadworthy.cli._training import Device, Workers, processes
-from roadworthy.cli._values import share as share_of
 from roadworthy.cli.coverage._group import app
 from roadworthy.cli.coverage._suites import check_searched, stored_images
+from roadworthy.cli.options import AsJson, Data, Device, Options, Workers, free_folder, processes
+from roadworthy.cli.options import share as share_of
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -186,7 +184,7 @@ def _sources(
     variant: Variant,
 ) -> tuple[Dataset, Dataset]:
     """Return the original training data, and the frames that images are made from."""
-    from roadworthy.cli._models import opened_for
+    from roadworthy.cli.options import opened_for
     from roadworthy.datasets import BaseDataset
 
     history = variant.spec.input.history or None

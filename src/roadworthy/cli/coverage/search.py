@@ -12,9 +12,8 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_new_folder
-from roadworthy.cli._datasets import AsJson, Data, Options, opened
-from roadworthy.cli._out import Out
 from roadworthy.cli.coverage._group import IDLE_TRAINING, app
+from roadworthy.cli.options import AsJson, Data, Options, Out, opened
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

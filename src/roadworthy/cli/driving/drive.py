@@ -20,10 +20,9 @@ from roadworthy.cli._console import (
     print_note,
     print_rows,
 )
-from roadworthy.cli._datasets import AsJson
-from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._tables import SHOWN, drive_facts, print_sectors, sector_rows, write_rows
+from roadworthy.cli.options import AsJson, Out
 from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, parse_options, plain_table, print_json, print_note
-from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._tables import (
     SHOWN,
@@ -19,6 +18,7 @@ from roadworthy.cli.driving._tables import (
     sector_rows,
     write_rows,
 )
+from roadworthy.cli.options import AsJson
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, make_folder, plain_table, print_json, tracked
-from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.driving._group import app
+from roadworthy.cli.options import AsJson
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

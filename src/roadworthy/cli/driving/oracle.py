@@ -11,9 +11,9 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, plain_table, print_json
-from roadworthy.cli._datasets import AsJson
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.cli.driving._places import drives_in
+from roadworthy.cli.options import AsJson
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

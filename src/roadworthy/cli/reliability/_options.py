@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from roadworthy.cli._datasets import Data, Sample
-from roadworthy.cli._out import Out
+from roadworthy.cli.options import Data, Out, Sample
 
 __all__ = [
     "Batch",

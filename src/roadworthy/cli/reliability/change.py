@@ -10,7 +10,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, plain_table, print_json, print_rows
-from roadworthy.cli._datasets import AsJson
+from roadworthy.cli.options import AsJson
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Study
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._answer import Answer
-from roadworthy.cli._datasets import Options
 from roadworthy.cli._road import (
     RunOptions,
     answered,
@@ -19,6 +18,7 @@ from roadworthy.cli._road import (
     road_command,
     suite_document,
 )
+from roadworthy.cli.options import Options
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
     Batch,

@@ -10,11 +10,8 @@ import typer
 from roadworthy.cli._answer import show
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
-from roadworthy.cli._datasets import AsJson, Options
-from roadworthy.cli._models import frames_of
-from roadworthy.cli._out import free_folder
-from roadworthy.cli.models._measures import measures_table
-from roadworthy.cli.models._networks import chosen_variant
+from roadworthy.cli.models import chosen_variant, measures_table
+from roadworthy.cli.options import AsJson, Options, frames_of, free_folder
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Limit, Seed, Study, Transforms
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from roadworthy.cli._answer import print_tables, write_document
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import console, examples, make_folder, print_json, progress
-from roadworthy.cli._datasets import AsJson, FewFrames, Options
-from roadworthy.cli._models import frames_of
-from roadworthy.cli._tables import print_tables, write_document
+from roadworthy.cli.options import AsJson, FewFrames, Options, frames_of
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import Data, Out, Seed, Study, Transforms
 

@@ -9,7 +9,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json, print_note
-from roadworthy.cli._datasets import AsJson
+from roadworthy.cli.options import AsJson
 from roadworthy.cli.rules._group import app
 from roadworthy.errors import InputError, RuleError
 

@@ -11,9 +11,8 @@ import typer
 
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._console import parse_options, tracked
-from roadworthy.cli._datasets import Data, Options, Sample
 from roadworthy.cli._road import RunOptions, answered, data_document, road_command, suite_document
-from roadworthy.cli._values import share
+from roadworthy.cli.options import Data, Options, Sample, share
 from roadworthy.cli.rules._group import CutOuts, Engines, Models, Rules, RulesFile, Same, Seed, Traffic, app
 from roadworthy.errors import InputError, suggest
 

@@ -8,7 +8,7 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, plain_table, print_json, tracked
-from roadworthy.cli._datasets import AsJson
+from roadworthy.cli.options import AsJson
 from roadworthy.cli.rules._group import app
 
 if TYPE_CHECKING:

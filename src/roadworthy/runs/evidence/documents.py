@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import replacing, write_text
+from roadworthy._files import replacing, sha256_of, write_text
 from roadworthy.cases import Scalar
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.evidence import conditions, requirement_coverage
@@ -19,6 +19,7 @@ from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.pairs import PairResult, folder_digests, pair_results, rows_of
 from roadworthy.runs.evidence.reqif import write_reqif
 from roadworthy.runs.evidence.requirement_coverage import tag_coverage
+from roadworthy.runs.evidence.sums import files_below
 from roadworthy.runs.store import Row, StoredRun, image_path, notes_of
 
 COLUMNS = (
@@ -286,6 +287,15 @@ def write_documents(
     text = index_text(run, tested, found, cases, names, functional)
     write_text(place / "README.md", text)
     return Written((TRACE, *(f"{FOLDER}/{name}" for name in names)), cases, tuple(tested), tuple(found))
+
+
+def export_reqif(run: StoredRun, path: Path) -> int:
+    """Write the requirements of a run with their outcomes as ReqIF, and return how many there are."""
+    digests = {name: sha256_of(run.folder / name) for name in files_below(run.folder)}
+    places = folder_digests(digests)
+    argued = [one.argued(places) for one in pair_results(run)]
+    write_reqif(argued, path)
+    return len(argued)
 
 
 def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.datasets import WorldDataset
-from roadworthy.errors import NotApplicable
+from roadworthy.errors import InputError, NotApplicable
 from roadworthy.intervals import ConfidenceInterval, bootstrap_mean
 from roadworthy.seeding import rng_for
-from roadworthy.training.engines.pairs import PairSource, WorldChange, pair_of
+from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pair_of
 from roadworthy.training.engines.pictures import Arrays, prepared
 from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms.learned.card import APART, EngineMetric
@@ -53,6 +53,17 @@ class EngineComparison:
     def is_better(self) -> bool:
         """Whether the engine is nearer to the truth than the classical transform, beyond chance."""
         return interval(self.distances["learned"] - self.distances["classical"])[1] < 0
+
+    def document(self) -> dict[str, Any]:
+        """Return the means and how far apart the two are, as what JSON can hold."""
+        apart = self.distances["learned"] - self.distances["classical"]
+        return {
+            "frames": len(self),
+            "distance": {key: float(one.mean()) for key, one in self.distances.items()},
+            "ssim": {key: float(one.mean()) for key, one in self.likeness.items()},
+            "learned_minus_built_in": {"mean": float(apart.mean()), "interval": list(interval(apart))},
+            "learned_is_nearer": self.is_better,
+        }
 
     def metrics(self) -> list[EngineMetric]:
         """Return what a card says about it."""
@@ -94,6 +105,21 @@ class EngineComparison:
 
 def _rounded(value: float) -> float:
     return round(value, 5)
+
+
+def changes_of(engine: LearnedEngine) -> list[WorldChange]:
+    """Return the changes that an engine makes and whose truth the world can draw.
+
+    Raises:
+        InputError: There is none.
+    """
+    changes = [one for one in CHANGES.values() if engine.supports(one.operation)]
+    if not changes:
+        known = ", ".join(" ".join(one.supports.values()) for one in CHANGES.values())
+        raise InputError(
+            f"the engine {engine.name!r} makes none of the changes whose truth is drawn here: {known}"
+        )
+    return changes
 
 
 def compared(

@@ -24,6 +24,7 @@ from roadworthy.transforms.engines.services import ENVIRONMENT, Service, texts_o
 from roadworthy.transforms.wording import ElementDescription, described
 
 _OPERATIONS = ("add", "remove", "replace")
+_SUPPORT = re.compile(r"\s*(add|remove|replace)\s+(.+?)(?:\s+by\s+(.+?))?\s*", re.IGNORECASE)
 
 
 class EngineForm(BaseModel):
@@ -287,6 +288,43 @@ engines:
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+( [A-Za-z0-9_./-]+)*")
+
+
+def parse_supports(given: Iterable[str]) -> tuple[dict[str, str], ...]:
+    """Return operations that are written in words, as a card has them.
+
+    Raises:
+        InputError: One is written in another way, or means nothing.
+
+    Example:
+        >>> parse_supports(["replace building by tree"])
+        ({'operation': 'replace', 'element': 'building', 'by': 'tree'},)
+    """
+    supports = []
+    for text in given:
+        words = _SUPPORT.fullmatch(text)
+        if words is None or (words[1].lower() == "replace") != (words[3] is not None):
+            raise InputError(
+                "--supports: write what the engine does as 'remove THING', 'add THING' or "
+                f"'replace THING by THING', got {text!r}"
+            )
+        one = {"operation": words[1].lower(), "element": words[2]}
+        if words[3] is not None:
+            one["by"] = words[3]
+        SupportForm.model_validate(one).support(lambda *_, text=text: f"--supports {text!r}")
+        supports.append(one)
+    return tuple(supports)
+
+
+def hidden_supports(engine: UserEngine, engines: Iterable[UserEngine]) -> list[str]:
+    """Return what another engine of a file does before this one gets to do it, a sentence each."""
+    notes = []
+    for support in engine.supported:
+        operation = support.asked()
+        first = next((one for one in engines if operation is not None and one.supports(operation)), engine)
+        if first.name != engine.name:
+            notes.append(f"{first.name} stands before {engine.name} in the file and does {support}")
+    return notes
 
 
 def put_engine(path: Path, name: str, entry: Mapping[str, Any]) -> bool:

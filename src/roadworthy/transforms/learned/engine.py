@@ -11,10 +11,14 @@ A network is data: it runs no code of whoever made it, so that it needs no permi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any, ClassVar, Literal
 
 import cv2
@@ -25,6 +29,7 @@ from roadworthy._files import is_folder, sha256_of
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.ontology import VOID
+from roadworthy.seeding import rng_for
 from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Image, Support
 from roadworthy.transforms.engines.engine import Labels, UserEngine
 from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard
@@ -468,3 +473,47 @@ def engine_folder(which: str | Path, beside: Path | None = None) -> Path:
     known = shipped_names()
     told = suggest(str(which), known) if known else "this installation comes with none"
     raise InputError(f"there is no folder {folder} and no learned engine {str(which)!r}: {told}")
+
+
+def engine_reference(which: str | Path, file: Path) -> str:
+    """Return how a file names an engine: by a folder relative to it, or by the name of a shipped one."""
+    folder = engine_folder(which).resolve()
+    if folder.parent == shipped_folder().resolve():
+        return folder.name
+    try:
+        return Path(os.path.relpath(folder, file.parent.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return str(folder)
+
+
+def tried(
+    engine: LearnedEngine, operations: Mapping[str, Operation], frames: Sequence[Frame], seed: int
+) -> dict[str, Any]:
+    """Return how long an engine takes, which frames do not qualify, and which classes it never saw.
+
+    Args:
+        engine: The engine.
+        operations: What it is asked for, by the words for it.
+        frames: What it changes.
+        seed: Of all random numbers.
+    """
+    rows = []
+    for words, operation in operations.items():
+        change = engine.transform(operation)
+        reasons: Counter[str] = Counter()
+        spent: list[float] = []
+        for frame in frames:
+            start = time.perf_counter()
+            try:
+                change(frame, rng_for(seed, frame.id), measure=False)
+                spent.append(time.perf_counter() - start)
+            except NotApplicable as error:
+                reasons[error.reason] += 1
+        seconds = median(spent) if spent else None
+        rows.append({"operation": words, "changed": len(spent), "seconds": seconds, "reasons": dict(reasons)})
+    unseen: Counter[str] = Counter()
+    if engine.card.kind == "synthesis" and isinstance(engine.backend, NetworkBackend):
+        for frame in frames:
+            if frame.labels is not None:
+                unseen.update(engine.backend.unseen(frame.labels))
+    return {"operations": rows, "unseen": dict(unseen)}

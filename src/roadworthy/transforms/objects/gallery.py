@@ -142,6 +142,31 @@ class CutOut:
         object.__setattr__(self, "properties", FrozenDict(known))
         object.__setattr__(self, "thing", self.thing or self.name)
 
+    def facts(self) -> dict[str, object]:
+        """Return what is known about it, as what JSON can hold."""
+        return {
+            "name": self.name,
+            "element": self.element,
+            "properties": dict(self.properties),
+            "height": self.height,
+            "thing": self.thing,
+            "facing": self.facing,
+            "source": self.source,
+        }
+
+    def tile(self, size: int) -> NDArray[np.uint8]:
+        """Return it on grey, as large as fits into a square of so many pixels."""
+        height, width = self.shape
+        factor = size / max(height, width)
+        high, wide = max(1, round(height * factor)), max(1, round(width * factor))
+        picture = self.scaled(high, wide).astype(np.float32)
+        tile = np.full((size, size, 3), 148.0, np.float32)
+        top, left = (size - high) // 2, (size - wide) // 2
+        window = tile[top : top + high, left : left + wide]
+        window *= 1 - picture[..., 3:] / 255
+        window += picture[..., :3]
+        return np.asarray(cv2.convertScaleAbs(tile), np.uint8)
+
     @cached_property
     def rgba(self) -> Rgba:
         """Its pixels, read at the first use: RGBA, height × width × 4, uint8."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from roadworthy.cli._commands import Group
-from roadworthy.cli._datasets import Data
+from roadworthy.cli.options import Data
 
 __all__ = [
     "Batch",

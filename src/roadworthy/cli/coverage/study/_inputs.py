@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from roadworthy.cli._datasets import opened
-from roadworthy.cli._models import history_of
+from roadworthy.cli.options import history_of, opened
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples, print_json
-from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.coverage.study._group import (
     Batch,
     Data,
@@ -21,6 +20,7 @@ from roadworthy.cli.coverage.study._group import (
     Transformations,
     app,
 )
+from roadworthy.cli.options import AsJson, Options
 
 
 @app.command(
@@ -73,11 +73,11 @@ def deviation(
     judgement of them; `false-alarms` counts it.
     """
     from roadworthy.cli._console import progress
-    from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._checks import check_pairs, refuse_to_overwrite, write_checks
     from roadworthy.cli.coverage.study._guided import GuidedImages
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
+    from roadworthy.cli.options import opened_models
     from roadworthy.coverage.oracle import check_epsilon, check_lambda, check_radius
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.papers.deeptest.asking import add_images, ask_models

@@ -9,7 +9,6 @@ import typer
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import examples
-from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.coverage.study._group import (
     Batch,
     Counting,
@@ -23,6 +22,7 @@ from roadworthy.cli.coverage.study._group import (
     Threshold,
     app,
 )
+from roadworthy.cli.options import AsJson, Options
 
 
 @app.command(
@@ -56,9 +56,9 @@ def directions(
     images steered to the left with images steered to the right.
     """
     from roadworthy.cli._console import progress
-    from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
+    from roadworthy.cli.options import opened_models
     from roadworthy.papers.deeptest.activity import HowCounted
     from roadworthy.papers.deeptest.directions import study_directions
     from roadworthy.papers.deeptest.figures import draw_directions

@@ -12,7 +12,6 @@ import typer
 from roadworthy._files import file_name
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import console, examples
-from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.coverage.study._group import (
     Counting,
     Data,
@@ -25,6 +24,7 @@ from roadworthy.cli.coverage.study._group import (
     Transformations,
     app,
 )
+from roadworthy.cli.options import AsJson, Options
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ def guided(
     combine transformations: by chance, DeepTest's Algorithm 1, and ours. Each search has as many tries as all
     transformations make images, and begins again with its seeds when it has nothing left to try.
     """
-    from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.cli.coverage.study._inputs import seed_images
     from roadworthy.cli.coverage.study._output import about, give_out, records
+    from roadworthy.cli.options import opened_models
     from roadworthy.coverage import Observed
     from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.models import Network

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import examples
-from roadworthy.cli._datasets import AsJson, Options
 from roadworthy.cli.coverage.study._group import (
     Batch,
     Counting,
@@ -22,6 +21,7 @@ from roadworthy.cli.coverage.study._group import (
     Transformations,
     app,
 )
+from roadworthy.cli.options import AsJson, Options
 
 if TYPE_CHECKING:
     from roadworthy.cli.coverage.study._inputs import SeedImages
@@ -147,8 +147,8 @@ def _observed(
     batch: int,
 ) -> tuple[SeedImages, list[Activity]]:
     from roadworthy.cli._console import progress
-    from roadworthy.cli._models import opened_models
     from roadworthy.cli.coverage.study._inputs import seed_images
+    from roadworthy.cli.options import opened_models
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.papers.deeptest.activity import HowCounted, observe_changes
 

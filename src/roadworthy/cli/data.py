@@ -1,0 +1,225 @@
+"""``roadworthy data``: looking at data sets, checking them and converting them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from roadworthy._files import plain_name
+from roadworthy.cli._answer import FAILED, PASSED, Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import bars, listed, parse_options, tracked, write_picture
+from roadworthy.cli.options import FewFrames, Options, Picture, Sample, check_within, counted, opened, words
+from roadworthy.datasets import EXPORT_FORMATS, spread
+from roadworthy.datasets import export as exported
+from roadworthy.datasets.summary import DatasetSummary, box_words, spread_frames, summarize
+from roadworthy.errors import InputError, suggest
+from roadworthy.report import frame_sheet, parse_overlays
+
+app = typer.Typer(cls=Group, no_args_is_help=True)
+
+_TILE_WIDTH = 640  # pixels on the sheet
+_MOST_FRAMES = 400  # larger pictures open in hardly any program
+_MOST_NAMED = 12
+_MOST_BAD = 20  # bad frames in the text for people; JSON has all
+
+Reference = Annotated[
+    str, typer.Argument(metavar="DATA", help="The data: a name, or name:path; see `list datasets`.")
+]
+
+
+@command(app)
+def show(
+    reference: Reference,
+    option: Options = None,
+    sample: FewFrames = 12,
+    columns: int = 3,
+    overlay: str = "boxes,labels,signals",
+    out: Picture = None,
+    seed: int | None = None,
+) -> Answer:
+    """Draw a contact sheet of a data set with what is known about its frames.
+
+    Options:
+        columns (N): Frames beside each other.
+        overlay (NAMES): What to draw: boxes, labels, depth, instances, signals, joined by commas; or none.
+        seed (N): The seed of generated data; the same as -o seed=N.
+
+    Examples:
+        roadworthy data show world
+        roadworthy data show world:town -o weather=rain -o level=heavy -o time=night
+        roadworthy data show world -o weather=all -o time=all --sample 15
+        roadworthy data show world:mountain --overlay depth --out depth.png
+        roadworthy data show kitti:path/to/training --overlay boxes
+    """
+    overlays = parse_overlays(overlay)
+    check_within("--sample", sample, 1, _MOST_FRAMES)
+    options = parse_options(option or [])
+    if seed is not None and "seed" in options:
+        raise InputError(f"the seed is given twice: --seed {seed} and -o seed={options['seed']}")
+    seeded = [] if seed is None else [f"seed={seed}"]
+    dataset = opened(reference, [*(option or []), *seeded], count=sample)
+    frames, bad = spread_frames(dataset, sample, tracked)
+    number = counted(len(frames), len(dataset))
+    sheet = frame_sheet(
+        frames,
+        columns,
+        overlays=overlays,
+        scale=min(4.0, _TILE_WIDTH / max(frame.width for frame in frames)),
+        title=dataset.name,
+        note=number,
+    )
+    path = write_picture(out or Path(f"{plain_name(reference)}.png"), sheet)
+    held = DatasetSummary.of(frames).document()
+    document = {
+        "sheet": str(path),
+        "dataset": dataset.name,
+        "frames": len(dataset),
+        "skipped": [{"index": index, "reason": reason} for index, reason in bad.items()],
+        **held,
+        "shown": [
+            {
+                "id": frame.id,
+                "size": list(frame.size),
+                "signals": frame.signals.as_dict(),
+                "boxes": None if frame.boxes is None else box_words(frame.boxes),
+                "metadata": dict(frame.metadata),
+            }
+            for frame in frames
+        ],
+    }
+    skipped = [f"Skipped {len(bad)} that cannot be read, the first: {why}" for why in list(bad.values())[:1]]
+    rows = _rows(held, len(frames))
+    return Answer(document, [f"{dataset.name}, {number}", rows, *skipped, f"Wrote {path}"])
+
+
+@command(app)
+def check(reference: Reference, option: Options = None) -> Answer:
+    """Read every frame of a data set, and report bad files, classes, signals and sizes.
+
+    Ends with 0 when every frame can be read and with 2 when one cannot.
+
+    Examples:
+        roadworthy data check kitti:path/to/training
+        roadworthy data check coco:annotations/instances_val.json -o on_unknown=skip
+        roadworthy data check yolo:data.yaml -o outside=clip --json
+        roadworthy data check world:town -o count=20
+    """
+    dataset = opened(reference, option)
+    summary, bad = summarize(dataset, tracked)
+    held = summary.document()
+    document = {
+        "dataset": dataset.name,
+        "frames": len(dataset),
+        "read": summary.read,
+        "bad": [{"id": id, "reason": reason} for id, reason in bad.items()],
+        **held,
+    }
+    state = f"{len(bad)} cannot be read" if bad else "all can be read"
+    title = f"{dataset.name}, {counted(len(dataset), len(dataset))}, {state}"
+    return Answer(
+        document,
+        [title, _rows(held, summary.read), *_reasons(bad, _MOST_BAD)],
+        # A frame that cannot be read is wrong input; 1 stays for requirements.
+        exit_code=FAILED if bad else PASSED,
+    )
+
+
+@command(app)
+def export(
+    reference: Reference,
+    folder: Path,
+    format: str,
+    option: Options = None,
+    sample: Sample = None,
+    classes: str | None = None,
+) -> Answer:
+    """Write the images and boxes of a data set as KITTI, COCO or YOLO.
+
+    Options:
+        folder (FOLDER): Where to write: a new or empty folder.
+        classes (WORDS): The classes to write, joined by commas, in the order of their numbers; all if left
+            out.
+        format (-f FORMAT): kitti, coco or yolo.
+
+    Examples:
+        roadworthy data export world:town towns --format coco --sample 50
+        roadworthy data export world towns/training --format kitti
+        roadworthy data export kitti:training cars -f yolo --classes car,van
+    """
+    check_within("--sample", sample, 1)
+    chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)
+    if chosen is None:
+        raise InputError(f"there is no format {format!r}: {suggest(format, EXPORT_FORMATS)}")
+    dataset = opened(reference, option, count=sample)
+    some = None if sample is None or sample >= len(dataset) else spread(len(dataset), sample)
+    with bars() as shown:
+        watch = shown.showing("Writing frames")
+        summary = exported(dataset, folder, chosen, classes=words(classes), indices=some, progress=watch)
+    document: dict[str, Any] = {
+        "folder": str(summary.folder),
+        "format": summary.format,
+        "reference": summary.reference,
+        "frames": summary.frames,
+        "boxes": dict(summary.boxes),
+        "left_out": dict(summary.left_out),
+        "lost": dict(summary.lost),
+        "skipped": dict(summary.skipped),
+    }
+    skipped = document["skipped"]
+    rows = {
+        "boxes": listed(document["boxes"]),
+        "left out": listed(document["left_out"]),
+        "not in this format": listed(document["lost"]),
+        "skipped": f"{counted(len(skipped), len(skipped))} that cannot be read" if skipped else "",
+    }
+    return Answer(
+        document,
+        [
+            f"{folder}, {summary.frames} frames, {sum(summary.boxes.values())} boxes",
+            {title: line for title, line in rows.items() if line},
+            *_reasons(skipped, _MOST_NAMED),
+            f"Open it as {summary.reference}",
+        ],
+    )
+
+
+def _reasons(bad: Mapping[str, str], most: int) -> Iterable[str]:
+    """Yield why frames cannot be read, by their ids."""
+    yield from (f"{id}: {reason}" for id, reason in list(bad.items())[:most])
+    if len(bad) > most:
+        yield f"and {len(bad) - most} more; --json lists all"
+
+
+def _rows(held: Mapping[str, Any], frames: int) -> dict[str, str]:
+    """Return what frames hold for people: a title and a line for each kind of thing."""
+    rows = {
+        "sizes": _most(held["sizes"]),
+        # What few frames have stands out from what all or none have.
+        "frames with": listed(held["frames_with"]),
+        **{name: _most(values) for name, values in held["conditions"].items()},
+        "boxes": _most(held["boxes"]),
+        "clipped": f"boxes {held['clipped_boxes']}" if held["clipped_boxes"] else "",
+        "pixels": listed({name: f"{share:.1%}" for name, share in held["labels"].items()}),
+        "signals": listed({name: _range(name, one, frames) for name, one in held["signals"].items()}),
+    }
+    return {title: line for title, line in rows.items() if line}
+
+
+def _most(numbers: Mapping[str, int]) -> str:
+    shown: dict[str, object] = dict(list(numbers.items())[:_MOST_NAMED])
+    if len(numbers) > _MOST_NAMED:
+        shown["and"] = f"{len(numbers) - _MOST_NAMED} more"
+    return listed(shown)
+
+
+def _range(name: str, signal: Mapping[str, float], frames: int) -> str:
+    low, high = signal["min"], signal["max"]
+    values = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+    if name == "timestamp" and low < high:
+        # Seconds since some beginning tell people nothing; how long it went on does.
+        values = f"over {high - low:.3g} s"
+    return values if signal["frames"] == frames else f"{values} in {signal['frames']} frames"

@@ -1,0 +1,426 @@
+"""``roadworthy models``: trying, training, evaluating and exporting models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from roadworthy import training
+from roadworthy._files import plain_name
+from roadworthy.cases import Dataset
+from roadworthy.cli._answer import FAILED, Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import Bars, bars, make_folder, parse_options, tracked, write_picture
+from roadworthy.cli.options import (
+    Batch,
+    Data,
+    Device,
+    FewFrames,
+    Options,
+    Picture,
+    Precision,
+    Rate,
+    Resume,
+    Seed,
+    Small,
+    ValidationShare,
+    Workers,
+    check_within,
+    counted,
+    free_folder,
+    history_of,
+    opened,
+    opened_for,
+    processes,
+    training_folder,
+    words,
+)
+from roadworthy.datasets import load, options_of, reader_for
+from roadworthy.datasets.summary import spread_frames
+from roadworthy.errors import InputError
+from roadworthy.models import Runtime, load_model
+from roadworthy.models.description import draft_description
+from roadworthy.models.network import UndescribedError
+from roadworthy.models.scorers import Measure
+from roadworthy.models.zoo import Variant, architecture, load_module, located_weights, read_variant
+from roadworthy.report import prediction_sheet
+from roadworthy.result_tables import ResultTable
+from roadworthy.runs.model_notes import first_look
+
+app = typer.Typer(cls=Group, no_args_is_help=True)
+
+_MOST_FRAMES = 100
+_OTHER_SEED = 1_000_003  # what is added to the seed of generated data, for validation
+_FORMATS: dict[str, training.ExportFormat] = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript"}
+
+Reference = Annotated[
+    str, typer.Argument(metavar="MODEL", help="kind:path, a model.yaml, or a name; see `list models`.")
+]
+ModelOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model-option",
+        "-m",
+        metavar="KEY=VALUE",
+        help="An option of the model, or a key of its model.yaml such as input.width; repeatable.",
+    ),
+]
+Outputs = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        metavar="WORDS",
+        help="What it predicts, joined by commas: speed, steering or "
+        "both; classes for the detector and the classifier.",
+    ),
+]
+NetworkOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--network-option", "-m", metavar="KEY=VALUE", help="A size of it, such as hidden=128; repeatable."
+    ),
+]
+
+
+@command(app, name="try")
+def try_model(
+    reference: Reference,
+    data: Data = "world",
+    option: Options = None,
+    model_option: ModelOptions = None,
+    sample: FewFrames = 6,
+    out: Picture = None,
+) -> Answer:
+    """Let a model answer a few frames, draw the answers and tell what it is like.
+
+    For a network without a description, print what its file says and a model.yaml to start from. The exit
+    code is then 2, because nothing was tried.
+
+    Examples:
+        roadworthy models try onnx:net.onnx
+        roadworthy models try truth --data world:town
+        roadworthy models try onnx:net.onnx -m output.signals=steering --data world
+        roadworthy models try model.yaml --data world:town -o weather=rain --sample 12
+        roadworthy models try recorded:results --data kitti:training
+    """
+    check_within("--sample", sample, 1, _MOST_FRAMES)
+    try:
+        system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
+    except UndescribedError as error:
+        return _undescribed(reference, error.runtime)
+    dataset = opened(data, option, count=sample, history=history_of(system))
+    frames, _ = spread_frames(dataset, sample, tracked)
+    look = first_look(system, dataset, frames)
+    note = f"{counted(len(frames), len(dataset))} of {dataset.name}"
+    sheet = prediction_sheet(frames, look.answers, title=system.name, note=note)
+    path = write_picture(out or Path(f"try-{plain_name(reference)}.png"), sheet)
+    known = look.document
+    rows = {
+        "input": known.get("input"),
+        "batch": known.get("batch"),
+        "outputs": ", ".join(known.get("outputs", ())),
+        "time": f"{known['milliseconds_per_frame']:.2f} ms per frame",
+        **known["answers"],
+        "against truth": ", ".join(one["text"] for one in known["truth"]),
+    }
+    return Answer(
+        {"sheet": str(path), **known},
+        [f"{known['model']}, {known['task']}", {name: value for name, value in rows.items() if value}],
+        known["notes"],
+        conclusion=f"Wrote {path}",
+    )
+
+
+def _undescribed(reference: str, runtime: Runtime) -> Answer:
+    """Tell what is known of a network that has no description, and how to write one."""
+    description = draft_description(reference, runtime)
+    document = {
+        "model": reference,
+        "input": None if runtime.input is None else asdict(runtime.input),
+        "outputs": [asdict(one) for one in runtime.outputs],
+        "description": description,
+    }
+    known = {"input": str(runtime.input or ""), "outputs": ", ".join(map(str, runtime.outputs))}
+    place = "as model.yaml" if reference.startswith("http") else "beside it as model.yaml"
+    return Answer(
+        document,
+        [
+            f"{reference} has no description: it is not known what its outputs mean",
+            {name: value or "not in its file" for name, value in known.items()},
+            f"Save this {place}, correct the lines with a comment, and try that file:\n",
+            description,
+        ],
+        exit_code=FAILED,
+        conclusion="roadworthy models try model.yaml",
+    )
+
+
+@command(app)
+def evaluate(
+    reference: Reference,
+    data: Data = "world",
+    option: Options = None,
+    model_option: ModelOptions = None,
+    lap: list[str] | None = None,
+    batch: Batch = 64,
+) -> Answer:
+    """Compare a model's answers with the truth of a whole data set.
+
+    Options:
+        lap (TRACK): Let it also drive a lap of this track; repeatable.
+
+    Examples:
+        roadworthy models evaluate trained/dave2 --data world:mountain -o count=500 -o seed=7
+        roadworthy models evaluate recorded:answers.csv --data udacity-ch2:drive
+        roadworthy models evaluate trained/dave2 --data world --lap meadow --lap town
+    """
+    system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
+    dataset = opened_for(data, option, history_of(system))
+    # A model that cannot drive says so in its first step, and all the data need not be waited for.
+    laps = [training.drive_lap(system, track) for track in tracked(lap or [], "Driving")]
+    with bars() as shown:
+        progress = shown.showing("Asking the model")
+        measures = training.evaluate(system, dataset, batch=batch, progress=progress)
+    document = {
+        "model": system.name,
+        "dataset": dataset.name,
+        "measures": [{**asdict(one), "text": str(one)} for one in measures],
+        "laps": [asdict(one) for one in laps],
+    }
+    title = f"{system.name} on {dataset.name}"
+    return Answer(document, [title, measures_table(measures), *map(str, laps)])
+
+
+def measures_table(measures: Sequence[Measure]) -> ResultTable:
+    """Return measures as people read them, a line each."""
+    rows = tuple((one.name, training.value_text(one), str(one.frames)) for one in measures)
+    return ResultTable("", ("measure", "value", "frames"), rows)
+
+
+@command(app)
+def export(
+    source: str,
+    file: Path,
+    network: str | None = None,
+    output: Outputs = None,
+    network_option: NetworkOptions = None,
+    small: Small = False,
+) -> Answer:
+    """Write a reference network as ONNX or TorchScript, checked to answer like the original.
+
+    Beside FILE comes FILE.yaml, with which every command opens it.
+
+    Options:
+        source (WEIGHTS): A trained folder, an ONNX file, the name of a shipped network, or a state dict.
+        file (FILE): The file to write: .onnx, .pt or .ts.
+        network (NETWORK): The network, for a state dict, which does not tell.
+
+    Examples:
+        roadworthy models export trained/dave2 dave2.pt
+        roadworthy models export net.pth net.onnx --network dave2 --output steering
+    """
+    format = _FORMATS.get(file.suffix.lower())
+    if format is None:
+        raise InputError(f"the file must end in {', '.join(_FORMATS)}, got {str(file)!r}")
+    weights = located_weights(source)
+    if network is not None:
+        variant = chosen_variant(network, output, network_option, small)
+    elif output is not None or network_option or small:
+        raise InputError("--output, --network-option and --small describe --network: give it too")
+    elif weights.suffix.lower() != ".onnx":
+        raise InputError(
+            f"{weights}: a state dict does not tell its network: add --network NETWORK, with --output, "
+            "--network-option and --small as they were when it was trained"
+        )
+    else:
+        variant = read_variant(weights)
+    module = load_module(source, variant=variant)
+    make_folder(file.parent)
+    frames = list(load("world", count=3, history=variant.spec.input.history))
+    difference = training.export(module, variant, file, format=format, frames=frames)
+    described = file.with_name(f"{file.name}.yaml")
+    training.write_description(described, variant, f"{format}:{file.name}")
+    document = {"file": str(file), "description": str(described), "format": format}
+    return Answer(
+        {**document, "network": variant.name, "difference": difference},
+        [
+            f"{variant.name}: the answers differ by {difference:.1e} at most",
+            f"Wrote {file} and {described}",
+            f"Try it: roadworthy models try {described}",
+        ],
+    )
+
+
+def chosen_variant(name: str, output: str | None, options: list[str] | None, small: bool) -> Variant:
+    """Return the network that the command line asks for."""
+    sizes = parse_options(options or [], "-m hidden=128")
+    return architecture(name).variant(words(output), sizes, small=small)
+
+
+@command(app)
+def train(
+    name: str,
+    data: Data = "world",
+    option: Options = None,
+    output: Outputs = None,
+    network_option: NetworkOptions = None,
+    small: Small = False,
+    out: Path | None = None,
+    resume: Resume = False,
+    weights: str | None = None,
+    val_data: str | None = None,
+    val_share: ValidationShare = 0.2,
+    epochs: int = 50,
+    patience: int = 8,
+    batch: Batch = 64,
+    lr: Rate = 1e-4,
+    decay: str = "none",
+    mirror: float = 0.5,
+    brightness: float = 0.2,
+    seed: Seed = 0,
+    device: Device = "auto",
+    precision: Precision = "auto",
+    workers: Workers = None,
+    memory: float = 8.0,
+) -> Answer:
+    """Train a reference network and write it as ONNX, with its card and a model.yaml.
+
+    Options:
+        name (NETWORK): dave2, epoch, chauffeur, rambo, vgg16, resnet101, detector or classifier.
+        out (FOLDER): Where to write; trained/NETWORK, or the next, if left out.
+        weights (MODEL): Weights to start from: a trained folder, an ONNX file, the name of a shipped network,
+            or a state dict.
+        val_data (DATA): Validation data, with the same options. If left out: the end of recorded data,
+            another seed of generated data.
+        epochs (N): The most epochs.
+        patience (N): Stop after this many epochs without a smaller validation loss.
+        decay (HOW): How the learning rate falls: none or cosine.
+        mirror (SHARE): Of images that are mirrored.
+        brightness (SHARE): By how much images get brighter or darker.
+        memory (GIB): What the images may take; twice that while they are read.
+
+    Examples:
+        roadworthy models train dave2 --data world -o count=4000 -o jitter=3
+        roadworthy models train epoch --small --output steering --data udacity-ch2:drive
+        roadworthy models train chauffeur --small --data world -o count=6000 -o sequence=12
+        roadworthy models train dave2 --data world -o count=4000 -o jitter=3 --resume
+        roadworthy models try trained/dave2 --data world:town
+    """
+    variant = chosen_variant(name, output, network_option, small)
+    settings = training.Settings(
+        epochs=epochs,
+        batch=batch,
+        learning_rate=lr,
+        decay=decay,  # type: ignore[arg-type]
+        patience=patience,
+        mirror=mirror,
+        brightness=brightness,
+        validation_share=val_share,
+        seed=seed,
+        device=device,
+        precision=precision,  # type: ignore[arg-type]
+        workers=processes(workers),
+        memory=memory,
+    )
+    place = out or free_folder(Path("trained") / name, resume=resume)
+    sources = _sources(data, option or [], val_data, variant, settings)
+    with _folder(place, resume) as folder, bars() as shown:
+        result = training.train(
+            variant,
+            sources.training,
+            validation=sources.validation,
+            settings=settings,
+            names=sources.names,
+            start=weights,
+            folder=folder,
+            resume=resume,
+            watcher=_Shown(shown),
+        )
+    card = result.card
+    rows = {
+        "trained": f"{len(card.curve)} epochs on {card.device} in {card.seconds:.0f} s; {card.stopped}",
+        "weights": f"of epoch {card.best_epoch}",
+        **{one.role: f"{one.frames} samples of {one.name}" for one in card.data},
+    }
+    title = f"{card.variant.name}, {card.parameters:,} parameters"
+    done = [f"Wrote {folder}", f"Try it: roadworthy models try {folder}"]
+    return Answer(
+        {"folder": str(folder), **card.to_dict()}, [title, rows, measures_table(card.measures), *done]
+    )
+
+
+@contextmanager
+def _folder(path: Path, resume: bool) -> Iterator[Path]:
+    """Make the folder of a training, unless it holds one that is not to be resumed."""
+    if not resume and (path / training.CHECKPOINT).exists():
+        raise InputError(f"{path} already holds a training: add --resume, or choose another with --out")
+    with training_folder(path, training.CHECKPOINT, "the state after the last whole epoch") as folder:
+        yield folder
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """Training and validation data with their names; without the latter, the end of the former is used."""
+
+    training: Dataset
+    validation: Dataset | None
+    names: tuple[str, str]
+
+
+def _sources(
+    reference: str,
+    given: list[str],
+    val_reference: str | None,
+    variant: Variant,
+    settings: training.Settings,
+) -> _Sources:
+    history = variant.spec.input.history or None
+    data = opened_for(reference, given, history)
+    name = " ".join([reference, *given])
+    usual = {one.name: one.default for one in options_of(reader_for(reference))}
+    if val_reference is None and "seed" not in usual:
+        return _Sources(data, None, (name, name))
+    others = given if val_reference else _of_another_seed(given, usual, len(data), settings.validation_share)
+    validation = opened_for(val_reference or reference, others, history)
+    return _Sources(data, validation, (name, " ".join([val_reference or reference, *others])))
+
+
+def _of_another_seed(
+    given: list[str], usual: Mapping[str, object], frames: int, validation_share: float
+) -> list[str]:
+    """Return the options of generated validation data.
+
+    Generated data has no end that is unlike its start, but another seed is another world.
+    """
+    chosen = {**usual, **parse_options(given)}
+    others = [text for text in given if text.partition("=")[0].strip() not in ("seed", "count")]
+    others.append(f"seed={int(str(chosen['seed'])) + _OTHER_SEED}")
+    if "count" in usual:
+        drive = int(str(chosen.get("sequence", 1)))
+        drives = max(1, round(frames * validation_share / drive))
+        others.append(f"count={drives * drive}")
+    return others
+
+
+class _Shown(training.Watcher):
+    """Shows a training on a terminal, and nothing in a pipe."""
+
+    def __init__(self, shown: Bars) -> None:
+        self._bars = shown
+
+    def reading(self, done: int, total: int) -> None:
+        self._bars.show("Reading frames", done, total)
+
+    def step(self, step: int, progress: float) -> None:  # noqa: ARG002
+        self._bars.show("Training", progress, 1.0)
+
+    def epoch(self, result: training.EpochResult) -> None:
+        measures = [str(one) for one in result.measures if one.name.endswith("MAE") or one.unit == "share"]
+        best = ["the best so far"] if result.best else []
+        loss = f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}"
+        self._bars.tell(", ".join([loss, *measures, *best]))

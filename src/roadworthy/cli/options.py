@@ -1,0 +1,282 @@
+"""Options and arguments that several commands take, each declared once, and what opens the things named."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roadworthy._files import is_free, numbered
+from roadworthy.cli._console import console, make_folder, parse_options
+from roadworthy.errors import InputError
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
+    from roadworthy.models import SystemUnderTest
+
+USUAL = ("dave2",)
+"""What is opened where no model is named."""
+
+_FEW = 200  # images: making so many takes no longer than starting processes
+_MOST_PROCESSES = 8
+
+AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
+Data = Annotated[str, typer.Option("--data", "-d", metavar="DATA", help="The data: a name, or name:path.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the data set; repeatable."),
+]
+Sample = Annotated[
+    int | None,
+    typer.Option("--sample", "-n", metavar="N", help="Frames, spread over the data; all if left out."),
+]
+FewFrames = Annotated[int, typer.Option("--sample", "-n", metavar="N", help="Frames, spread over the data.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")]
+Picture = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="The picture; named after its subject if left out."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", help="Processes to use; all cores if left out."),
+]
+AllowCommands = Annotated[
+    bool, typer.Option("--allow-commands", help="Let image engines run programs and code.")
+]
+Batch = Annotated[int, typer.Option("--batch", metavar="N", help="Images at a time.")]
+Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]
+Small = Annotated[bool, typer.Option("--small", help="Small networks: to try it out, or for a small GPU.")]
+ValidationShare = Annotated[
+    float, typer.Option("--val-share", metavar="SHARE", help="The part of the data for validation.")
+]
+Device = Annotated[str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto: a GPU if there is one.")]
+Precision = Annotated[
+    str, typer.Option(metavar="HOW", help="auto: mixed on a GPU; float32: never mixed; bfloat16: always.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")]
+
+
+def check_within(name: str, value: float | None, low: float, high: float | None = None) -> None:
+    """Refuse the value of an option that is out of range; None is one that was left out.
+
+    Raises:
+        InputError: It is too small or too large.
+    """
+    if value is None or (value >= low and (high is None or value <= high)):
+        return
+    span = f"{low} or more" if high is None else f"between {low} and {high}"
+    raise InputError(f"{name} must be {span}, got {value}")
+
+
+def words(text: str | None) -> list[str] | None:
+    """Return words that are joined by commas; None where they were left out.
+
+    Example:
+        >>> words("car, van")
+        ['car', 'van']
+    """
+    return None if text is None else [word for one in text.split(",") if (word := one.strip())]
+
+
+def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset:
+    """Open a data set with the options of the command line.
+
+    Args:
+        reference: Its name, or name:path.
+        given: Options written as key=value; they go before those wanted.
+        wanted: What the command would like; left out where it is None or the data set has no such option.
+    """
+    from roadworthy.datasets import load_fitting
+
+    return load_fitting(reference, options=parse_options(given or []), **wanted)
+
+
+def counted(shown: int, total: int) -> str:
+    """Return how many of the frames are used, in words.
+
+    Example:
+        >>> counted(1, 1), counted(9, 4500)
+        ('1 frame', '9 of 4500 frames')
+    """
+    noun = "frame" if total == 1 else "frames"
+    return f"{total} {noun}" if shown == total else f"{shown} of {total} {noun}"
+
+
+def opened_models(references: Sequence[str] | None) -> list[SystemUnderTest]:
+    """Open the models, each with a name of its own: what was written where two are called the same."""
+    from roadworthy.models import Network, load_model
+
+    written = list(references or USUAL)
+    systems = [load_model(one) for one in written]
+    called = Counter(one.name for one in systems)
+    for system, reference in zip(systems, written, strict=True):
+        if called[system.name] > 1 and isinstance(system, Network):
+            system.name = reference
+    names = [one.name for one in systems]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two models are called {name!r}: give one a name of its own in a model.yaml, or leave it out"
+            )
+    return systems
+
+
+def history_of(system: SystemUnderTest) -> int | None:
+    """Return how many earlier frames a system wants; None if it looks at none."""
+    from roadworthy.models import history_of as wanted
+
+    return wanted(system) or None
+
+
+def opened_for(reference: str, given: list[str] | None, history: int | None) -> Dataset:
+    """Open a data set for a network that sees so many earlier frames."""
+    # Frames of drives have their history before them; single ones must be read with it.
+    drives = "sequence" in parse_options(given or [])
+    return opened(reference, given, history=None if drives else history)
+
+
+def frames_of(
+    reference: str, options: list[str] | None, systems: Sequence[SystemUnderTest], sample: int | None
+) -> Dataset:
+    """Open the data set with as many earlier frames as the models want, or a sample of it."""
+    check_within("--sample", sample, 1)
+    from roadworthy.datasets import sample_of
+
+    history = max((history_of(one) or 0 for one in systems), default=0)
+    return sample_of(opened(reference, options, count=sample, history=history or None), sample)
+
+
+def share(name: str, text: str) -> float:
+    """Return a share that is written as 10% or 0.1.
+
+    Example:
+        >>> share("--allow", "10%"), share("--allow", "0.1")
+        (0.1, 0.1)
+    """
+    from roadworthy.runs.suites.forms import read_share
+
+    try:
+        return read_share(text)
+    except ValueError:
+        raise InputError(f"{name} must be a share such as 10% or 0.1, got {text!r}") from None
+
+
+def image_size(text: str) -> tuple[int, int]:
+    """Return width and height.
+
+    Example:
+        >>> image_size("1242x375")
+        (1242, 375)
+    """
+    return two_numbers(text, "a size is written WIDTHxHEIGHT, such as 1242x375")
+
+
+def two_numbers(text: str, rule: str) -> tuple[int, int]:
+    """Return two whole numbers above 0 with an x between them.
+
+    Raises:
+        InputError: They are not written so; begins with the rule.
+    """
+    found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", text)
+    if not found or not int(found[1]) or not int(found[2]):
+        raise InputError(f"{rule}, got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def processes_for(asked: int | None, images: int) -> int:
+    """Return how many processes make images: one for few of them."""
+    check_within("--workers", asked, 1)
+    if asked is not None:
+        return asked
+    return 1 if images <= _FEW else min(_MOST_PROCESSES, os.cpu_count() or 1)
+
+
+def free_folder(usual: Path, *, resume: bool | None = None) -> Path:
+    """Return the usual folder of a command, or the next that is free; say so where it is another.
+
+    So a command that is given twice never stops at what it wrote the first time, and never overwrites it.
+
+    Args:
+        usual: Where the command writes when it is not told where.
+        resume: Whether it goes on with what it wrote the last time; None where it cannot.
+    """
+    if resume:
+        last = _last_written(usual)
+        if last != usual:
+            _say(f"Going on with {last}, the last one; --out FOLDER names another.")
+        return last
+    found = next(one for one in numbered(usual) if is_free(one))
+    if found != usual:
+        otherwise = "" if resume is None else f", --resume goes on with {_last_written(usual)}"
+        _say(f"{usual} has something in it: writing to {found}. --out FOLDER names another{otherwise}.")
+    return found
+
+
+def _last_written(usual: Path) -> Path:
+    """Return the last folder of a row of numbers that has something in it; the usual one if none has."""
+    return [usual, *takewhile(lambda one: not is_free(one), numbered(usual))][-1]
+
+
+def _say(line: str) -> None:
+    # Not among the results: they may be read by a script.
+    console(stderr=True).print(line, markup=False, soft_wrap=True)
+
+
+def next_free(context: typer.Context, parameter: typer.CallbackParam, value: Path) -> Path:
+    """Return the folder of an option: as it was given, or the next that is free if it was left out."""
+    name = parameter.name
+    if context.resilient_parsing or name is None:
+        return value
+    source = context.get_parameter_source(name)
+    # By its name: typer has a copy of click of its own, or uses the other, depending on the version.
+    if source is None or source.name != "DEFAULT":
+        return value
+    known = {one.name for one in context.command.params}
+    # What was given is read before what was left out, so it is known here whether --resume was.
+    return free_folder(value, resume=bool(context.params.get("resume")) if "resume" in known else None)
+
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where everything is written; must be new. The next free one if left out.",
+        callback=next_free,
+    ),
+]
+"""The folder that a command writes to: new or empty, and its usual one, or the next, if left out."""
+
+
+def processes(given: int | None) -> int:
+    """Return how many processes read: as many as were asked for, or one per core."""
+    return (os.cpu_count() or 1) if given is None else given
+
+
+@contextmanager
+def training_folder(path: Path, checkpoint: str, state: str) -> Iterator[Path]:
+    """Make the folder of a training, leave no empty one behind, and say how to go on after Ctrl-C.
+
+    Args:
+        path: The folder.
+        checkpoint: The file in it that a training goes on from.
+        state: What is in that file, for people.
+    """
+    folder = make_folder(path)
+    try:
+        yield folder
+    except KeyboardInterrupt:
+        if (folder / checkpoint).is_file():
+            hint = f"Stopped. {folder} has {state}: go on with --resume --out {folder}"
+            console(stderr=True).print(hint, markup=False, soft_wrap=True)
+        raise
+    finally:
+        with suppress(OSError):  # a folder that holds something stays
+            folder.rmdir()

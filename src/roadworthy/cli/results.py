@@ -1,0 +1,174 @@
+"""``roadworthy report`` and ``roadworthy compare``: what stored runs show, and how two of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import make_folder, parse_options, tracked
+from roadworthy.cli.options import RunFolder
+from roadworthy.errors import InputError, suggest
+from roadworthy.report.comparison import as_document, counted, sentence, write_comparison
+from roadworthy.report.html import write_report
+from roadworthy.report.result_files import write_junit, write_results, write_summary
+from roadworthy.report.results import Standing, percent, results_of, signed, whole_of
+from roadworthy.result_tables import ResultTable
+from roadworthy.runs.comparison import Comparison, Difference, compare
+from roadworthy.runs.store import StoredRun
+
+app = typer.Typer(cls=Group)
+
+_WRITERS = {
+    "html": (write_report, "report.html"),
+    "junit": (write_junit, "junit.xml"),
+    "csv": (write_results, "results.csv"),
+    "markdown": (write_summary, "summary.md"),
+}
+_MOST = 40  # lines of a comparison
+_COLUMNS = ("requirement", "model", "verdict", "before", "after", "broken", "fixed", "p", "margins")
+
+
+@command(app, name="report")
+def write_reports(
+    run: RunFolder,
+    formats: list[str] | None = None,
+    out: Path | None = None,
+) -> Answer:
+    """Write the report of a run: one HTML page that needs no other file, JUnit XML, CSV and Markdown.
+
+    Any folder with the rows of a run will do, also of one that is still going on or of a single method, such
+    as rules-out. The exit code is 1 if a requirement is violated, 0 if none is.
+
+    Options:
+        out (FOLDER): Where to; the folder of the run if left out.
+        formats (--format WHAT): html, junit, csv or markdown; repeatable. All if left out.
+
+    Examples:
+        roadworthy report rules-out
+        roadworthy report runs/nightly --format junit --out build/reports
+        roadworthy report runs/nightly --format html --json
+    """
+    wanted = list(dict.fromkeys(formats or _WRITERS))
+    for one in wanted:
+        if one not in _WRITERS:
+            raise InputError(f"there is no format {one!r}: {suggest(one, _WRITERS)}")
+    stored = StoredRun.open(run)
+    folder = run if out is None else make_folder(out)
+    files = []
+    for one in tracked(wanted, "Writing the report"):
+        write, name = _WRITERS[one]
+        files.append(str(write(stored, folder / name)))
+    whole = whole_of(results_of(stored))
+    document = {
+        "status": whole.standing,
+        "sentence": whole.sentence,
+        "requirements": {str(name): number for name, number in whole.requirements.items()},
+        "cases": {str(name): number for name, number in whole.cases.items()},
+        "files": files,
+    }
+    return Answer(
+        document,
+        [whole.sentence, *(f"Wrote {path}" for path in files)],
+        exit_code=VIOLATED if whole.standing is Standing.VIOLATED else PASSED,
+    )
+
+
+@command(app, name="compare")
+def compare_runs(
+    first: Path,
+    second: Path,
+    fail: bool = False,
+    systems: list[str] | None = None,
+    alpha: float = 0.05,
+    anyway: bool = False,
+    out: Path | None = None,
+) -> Answer:
+    """Compare two runs: what broke, what got fixed, and whether that is more than chance.
+
+    Cases are paired by requirement, model and name. A regression is a requirement that passed and is violated
+    now, or of which significantly more frames got worse than better (McNemar's exact test, Holm's correction
+    over all requirements). Runs of other data or seeds are refused. The exit code is 0, or with
+    --fail-on-regression 1 if there is a regression.
+
+    Options:
+        first (RUN_A): The folder of the run before.
+        second (RUN_B): The folder of the run after.
+        systems (OLD=NEW): Compare this model with that one; repeatable. Else those of one name.
+        alpha (P): The level of significance.
+        anyway: Compare runs with other data or seeds as well.
+        out (FILE): Write the comparison: an .html or .md file.
+        fail (--fail-on-regression): End with exit code 1 if something got worse.
+
+    Examples:
+        roadworthy compare runs/before runs/after
+        roadworthy compare runs/before runs/after --fail-on-regression --out compare.md
+        roadworthy compare runs/a runs/b --systems dave2=dave2-retrained --out compare.html
+    """
+    before, after = StoredRun.open(first), StoredRun.open(second)
+    if fail:
+        _check_finished(after)
+    given = {key: str(value) for key, value in parse_options(systems or [], "--systems dave2=epoch").items()}
+    found = compare(before, after, systems=given or None, alpha=alpha, anyway=anyway)
+    written = [] if out is None else [f"Wrote {write_comparison(found, out, before, after)}"]
+    errors = []
+    if fail and not counted(found):
+        errors.append(
+            "nothing could be compared, so the run cannot be let through: test the same requirements with "
+            "the same data and seed, or leave --fail-on-regression out"
+        )
+    return Answer(
+        as_document(found),
+        [
+            ResultTable("", _COLUMNS, tuple(map(_cells, found.differences[:_MOST]))),
+            *_lines(found),
+            *written,
+            sentence(found),
+        ],
+        found.warnings,
+        errors=errors,
+        exit_code=FAILED if errors else VIOLATED if fail and found.regressions else PASSED,
+    )
+
+
+def _check_finished(run: StoredRun) -> None:
+    """Refuse to let a run through that did not test everything it was to test."""
+    unfinished = [f"{one.requirement.id} on {one.system}" for one in run.pairs if one.outcome is None]
+    if unfinished:
+        more = f" and {len(unfinished) - 3} more" if len(unfinished) > 3 else ""
+        raise InputError(
+            f"{run.folder} was not finished and cannot be let through: {', '.join(unfinished[:3])}{more} "
+            "lack an outcome; go on with `roadworthy run`, or leave --fail-on-regression out"
+        )
+
+
+def _lines(found: Comparison) -> Iterator[str]:
+    """Yield what got worse and better, with some of the cases that broke."""
+    if len(found.differences) > _MOST:
+        yield f"{len(found.differences) - _MOST} more, which stand no worse; --out writes more of them"
+    yield ""
+    for one in (*found.regressions, *found.improvements)[:_MOST]:
+        yield f"{one.verdict}: {one.requirement.id}, {one.after}: {one.why}"
+        for case in one.examples_broken[:3] if one.verdict == "regression" else ():
+            margins = " → ".join(
+                "none" if value is None else signed(value) for value in (case.before, case.after)
+            )
+            yield f"  broken: {case.case}, margin {margins}"
+
+
+def _cells(one: Difference) -> tuple[str, ...]:
+    system = one.after or one.before or ""
+    return (
+        one.requirement.id,
+        system if one.before in (None, system) else f"{one.before} → {system}",
+        one.verdict,
+        percent(one.rate_before),
+        percent(one.rate_after),
+        str(one.broken),
+        str(one.fixed),
+        "–" if one.p_adjusted is None else f"{one.p_adjusted:.2g}",
+        "–" if one.shift is None else signed(one.shift),
+    )
