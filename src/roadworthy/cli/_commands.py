@@ -47,19 +47,31 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
     def add(function: _Function) -> _Function:
         @wraps(function)
         def run(*given: Any, as_json: bool = False, **others: Any) -> None:
-            answer = function(*given, **others)
+            # Few commands ask: those that refuse what cannot be a document.
+            answer = function(*given, **others, **({"as_json": as_json} if asks else {}))
             answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
         signature = inspect.signature(function, eval_str=True)
+        asks = "as_json" in signature.parameters
         flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
-        parameters = [*signature.parameters.values(), flag]
+        parameters = [*(one for one in signature.parameters.values() if one.name != "as_json"), flag]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         app.command(name, cls=Command, epilog=examples(*lines))(run)
         return function
 
     return add
+
+
+def opt(metavar: str, help: str, *names: str, **others: Any) -> Any:
+    """Return an option that takes a value: what stands for the value, its help, its names if not the usual."""
+    return typer.Option(*names, metavar=metavar, help=help, **others)
+
+
+def flag(name: str, help: str) -> Any:
+    """Return an option that is given or not."""
+    return typer.Option(name, help=help)
 
 
 class Command(TyperCommand):

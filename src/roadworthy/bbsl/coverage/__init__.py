@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.bbsl.coverage.borders import Change, nearest_changes
+from roadworthy.bbsl.coverage.borders import BorderObjects, Change, nearest_changes
 from roadworthy.bbsl.coverage.conditions import AtomCoverage, SpecCoverage
 
-__all__ = ["AtomCoverage", "Change", "SpecCoverage", "nearest_changes"]
+__all__ = ["AtomCoverage", "BorderObjects", "Change", "SpecCoverage", "nearest_changes"]

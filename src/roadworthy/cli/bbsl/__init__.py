@@ -1,8 +1,8 @@
-"""``roadworthy bbsl``: a file for each command."""
+"""``roadworthy bbsl``."""
 
 from __future__ import annotations
 
-from roadworthy.cli.bbsl import check, cover, draw, fmt, suite, trying
+from roadworthy.cli.bbsl import specs, suite, trying
 from roadworthy.cli.bbsl._group import app
 
-__all__ = ["app", "check", "cover", "draw", "fmt", "suite", "trying"]
+__all__ = ["app", "specs", "suite", "trying"]
