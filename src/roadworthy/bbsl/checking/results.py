@@ -221,7 +221,7 @@ class CheckResult:
         return tuple(one for one in self.findings if not one.ok)
 
     def lines(self) -> list[str]:
-        """Return a line for each property, and the findings against the specification with their witnesses."""
+        """Return a line for each property, then each finding against the specification with its witness."""
         if self.vacuous:
             return ["the precondition can never hold, so the cases say nothing"]
         lines = []
@@ -229,9 +229,8 @@ class CheckResult:
             status = self.status(name)
             bounds = [one.up_to for one in self.of(name) if one.up_to is not None]
             bounded = status is ProofStatus.BOUNDED
-            lines.append(
-                f"{name}: {f'none up to {min(bounds)} boxes in each set' if bounded else status.value}"
-            )
+            answer = f"none up to {min(bounds)} boxes in each set" if bounded else status.value
+            lines.append(f"{name}: {answer}")
         for finding in self.problems:
             lines += [f"- {finding}", *([] if finding.witness is None else [f"    {finding.witness}"])]
         return lines

@@ -296,14 +296,14 @@ class BorderObjects:
         count: How many objects are kept for each case.
     """
 
-    def __init__(self, spec: Spec, function: str, moving: Sequence[str], count: int) -> None:
+    def __init__(self, spec: Spec, function: str, moving: tuple[str, ...], count: int) -> None:
         self._spec, self._function, self._moving, self._count = spec, function, moving, count
         self._kept: dict[tuple[str, ...], list[_Near]] = {}
 
     def add(self, frame: Frame, number: int, values: Mapping[str, Any]) -> None:
         """Take an object of a frame into account, with the values of all functions."""
-        size = {"height": frame.height, "width": frame.width}
-        row = judge(self._spec, values, values, moving=self._moving, **size)
+        size = {"height": float(frame.height), "width": float(frame.width)}
+        row = judge(self._spec, values, values, moving=self._moving, height=frame.height, width=frame.width)
         if row.passed is None or not math.isfinite(row.margin):
             return
         kept = [_Near(row.margin, frame.id, number, values, size), *self._kept.get(row.expected, [])]

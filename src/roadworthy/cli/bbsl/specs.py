@@ -32,6 +32,8 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from roadworthy.cli._answer import Shown
+
 
 @command(
     app,
@@ -148,8 +150,9 @@ def cover(
     return Answer(document, _covered(document), exit_code=PASSED if enough else VIOLATED)
 
 
-def _covered(document: dict[str, Any]) -> list[str | ResultTable | dict[str, str]]:
+def _covered(document: dict[str, Any]) -> list[Shown]:
     """Return what people read about the coverage of a specification."""
+    from roadworthy.bbsl.testing.judging import joined
 
     def pixels(value: float | None) -> str:
         return "-" if value is None else f"{value:.2f} px"
@@ -161,7 +164,8 @@ def _covered(document: dict[str, Any]) -> list[str | ResultTable | dict[str, str
         "positions": "positions in the image",
     }
     cases = [
-        (name, "(the case itself)", str(n), "", "", "") for name, n in document["cases"]["counts"].items()
+        (name, "(the case itself)", str(count), "", "", "")
+        for name, count in document["cases"]["counts"].items()
     ]
     atoms = [
         (
@@ -172,7 +176,7 @@ def _covered(document: dict[str, Any]) -> list[str | ResultTable | dict[str, str
         )
         for one in document["conditions"]["atoms"]
     ]
-    shown: list[str | ResultTable | dict[str, str]] = [
+    shown: list[Shown] = [
         f"{document['inputs']} inputs, {document['outside']} out of scope",
         {text: f"{document[name]['share']:.0%}" for name, text in shares.items()},
         ResultTable(
@@ -184,7 +188,7 @@ def _covered(document: dict[str, Any]) -> list[str | ResultTable | dict[str, str
             (
                 one["frame"],
                 str(one["object"]),
-                *(", ".join(one[end]) or "(none)" for end in ("before", "after")),
+                *(joined(tuple(one[end])) for end in ("before", "after")),
                 pixels(one["distance"]),
                 ", ".join(f"{side:.2f}" for side in one["box"]),
             )

@@ -1,8 +1,8 @@
-"""``roadworthy rules``: reading and running rules, a file for each command."""
+"""``roadworthy rules``: reading and running rules."""
 
 from __future__ import annotations
 
-from roadworthy.cli.rules import combining, parsing, run, study, truth
+from roadworthy.cli.rules import combining, reading, run, study
 from roadworthy.cli.rules._group import app
 
-__all__ = ["app", "combining", "parsing", "run", "study", "truth"]
+__all__ = ["app", "combining", "reading", "run", "study"]
