@@ -1,8 +1,8 @@
-"""``roadworthy reliability``: a file for each command."""
+"""``roadworthy reliability``."""
 
 from __future__ import annotations
 
-from roadworthy.cli.reliability import change, check, plan, rank, retrain, study, subsets, thresholds
+from roadworthy.cli.reliability import check, people, plan, rank
 from roadworthy.cli.reliability._group import app
 
-__all__ = ["app", "change", "check", "plan", "rank", "retrain", "study", "subsets", "thresholds"]
+__all__ = ["app", "check", "people", "plan", "rank"]

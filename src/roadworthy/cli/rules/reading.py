@@ -1,4 +1,4 @@
-"""``roadworthy rules parse``, ``explain`` and ``truth``: how rules are read, and whether they judge rightly."""
+"""``roadworthy rules parse``, ``explain`` and ``truth``: how rules are read, and whether they judge right."""
 
 from __future__ import annotations
 

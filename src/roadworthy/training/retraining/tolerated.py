@@ -15,8 +15,33 @@ from roadworthy.cases import Dataset, Original
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.reliability.sampling import Changed, shares
-from roadworthy.reliability.transformations import Transformation
+from roadworthy.reliability.transformations import (
+    PAPER_TRANSFORMATIONS,
+    Transformation,
+    transformation_named,
+)
 from roadworthy.seeding import rng_for
+from roadworthy.visual_change.tolerance import tolerance_of
+
+
+def tolerated_changes(
+    names: Sequence[str] | None, *, study: str, limit: float | None = None
+) -> tuple[list[Transformation], list[float]]:
+    """Return transformations and how far each may go: as far as people tolerate, or up to a limit.
+
+    Args:
+        names: Their names; the paper's eight if left out.
+        study: Whose tolerated ranges.
+        limit: The largest Δv, instead of what people tolerate.
+
+    Raises:
+        InputError: There is no such transformation, or nobody has measured it.
+    """
+    kinds = [transformation_named(one) for one in names or PAPER_TRANSFORMATIONS]
+    if limit is not None:
+        return kinds, [limit] * len(kinds)
+    known = [tolerance_of(one.name, study=study) for one in kinds]
+    return kinds, [max(one.correctness, one.prediction) for one in known]
 
 
 @dataclass(eq=False)
