@@ -64,7 +64,7 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
     return add
 
 
-def opt(metavar: str, help: str, *names: str, **others: Any) -> Any:
+def opt(metavar: str | None, help: str, *names: str, **others: Any) -> Any:
     """Return an option that takes a value: what stands for it, its help, and names other than the usual."""
     return typer.Option(*names, metavar=metavar, help=help, **others)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roadworthy._files import make_writable, write_json, write_text
+from roadworthy.coverage.measuring import Measured
 from roadworthy.coverage.search.findings import Growth
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.report._canvas import Image
 from roadworthy.report.drawing import draw_difference, draw_frame
-from roadworthy.report.plots import PALETTE, new_figure
+from roadworthy.report.plots import PALETTE, new_figure, save
 from roadworthy.report.sheets import Tile, contact_sheet
 
 if TYPE_CHECKING:
@@ -122,3 +125,17 @@ def _drawn(frame: Frame, scale: float) -> Image:
     # Only what the search judges is shown: the network did not answer for the rest.
     shown = Signals(speed=frame.signals.speed, steering=frame.signals.steering)
     return draw_frame(frame.replace(signals=shown), "signals", scale)
+
+
+def write_measured(folder: Path, found: Measured) -> None:
+    """Write what was measured into a folder: growth.png, coverage.json and holes.txt.
+
+    Raises:
+        InputError: They cannot be written.
+    """
+    make_writable(folder)
+    write_json(folder / "coverage.json", found.as_dict())
+    write_text(folder / "holes.txt", "\n".join(found.holes()) + "\n")
+    if found.growth:
+        title = f"Coverage of {found.model}" if found.model else "Coverage of the operating domain"
+        save(growth_figure(found.growth, title=title), folder / "growth.png")

@@ -10,14 +10,22 @@
 from __future__ import annotations
 
 from roadworthy.training.retraining.comparing import Comparison, Judgement, compared, judged
-from roadworthy.training.retraining.material import Changed, GuidedImage, Material, Unit, read_material
+from roadworthy.training.retraining.material import (
+    Changed,
+    GuidedImage,
+    Material,
+    Unit,
+    cut_in_two,
+    failing_images,
+    named_changes,
+    read_material,
+)
 from roadworthy.training.retraining.retrain import (
     Division,
     Plan,
     Retrained,
     divide,
     retrain,
-    table_rows,
     tuning_settings,
     usual_settings,
 )
@@ -33,11 +41,13 @@ __all__ = [
     "Retrained",
     "Unit",
     "compared",
+    "cut_in_two",
     "divide",
+    "failing_images",
     "judged",
+    "named_changes",
     "read_material",
     "retrain",
-    "table_rows",
     "tuning_settings",
     "usual_settings",
 ]

@@ -9,21 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset
+from roadworthy.datasets import BaseDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
+from roadworthy.runs.changed_images import check_searched, stored_images
 from roadworthy.seeding import rng_for
 from roadworthy.training import Samples, TrainingTask, read_samples, task_for, with_history
 from roadworthy.training.stored import Encoding, reading_material, write_material
-
-if TYPE_CHECKING:
-    from roadworthy.transforms import Transform
+from roadworthy.transforms import Transform, parse_transform
 
 __all__ = ["Changed", "Encoding", "GuidedImage", "Material", "Unit", "read_material"]
 
@@ -115,6 +114,12 @@ class Material:
     changed: Mapping[str, Changed]
     unit: Unit
     left_out: Mapping[str, int]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many images there are of each kind."""
+        changed = {kind: len(one.originals) for kind, one in self.changed.items()}
+        return {"training": len(self.training), CLEAN: len(self.clean), **changed}
 
     def save(self, path: Path, encoding: Encoding = "png") -> None:
         """Write it to one file that `load` reads.
@@ -237,6 +242,53 @@ def read_material(
     clean = Samples.joined(reader.parts[CLEAN], data.name)
     moments = np.array(reader.moments, np.int64)
     return Material(variant, learned, clean, moments, changed, Unit.of(data), reader.left_out)
+
+
+def cut_in_two(data: Dataset, cut: float) -> tuple[Dataset, Dataset]:
+    """Return the first part of a recording, as training data, and the rest, to make changed images from.
+
+    Raises:
+        InputError: The data set cannot be cut, or a part would be empty.
+    """
+    if not isinstance(data, BaseDataset):
+        raise InputError(
+            f"{data.name} cannot be cut into two parts: name the training data by --training DATA"
+        )
+    place = round(cut * len(data))
+    if not 0 < place < len(data):
+        raise InputError(
+            f"--cut {cut:.0%} leaves {place} of {len(data)} frames for training and {len(data) - place} to "
+            "change: both must have some"
+        )
+    return data[:place], data[place:]
+
+
+def named_changes(texts: Sequence[str]) -> dict[str, Transform]:
+    """Return changes by the names of their kinds.
+
+    Raises:
+        InputError: One cannot be read, or is there twice.
+    """
+    changes: dict[str, Transform] = {}
+    for text in texts:
+        change = parse_transform(text)
+        if change in changes.values():
+            raise InputError(f"the change {text!r} is given twice; leave one out")
+        changes[str(change) if change.name in changes else change.name] = change
+    return changes
+
+
+def failing_images(run: Path, data: Dataset) -> list[GuidedImage]:
+    """Return the failing images of a run on the data.
+
+    Raises:
+        InputError: There are none, or the run is on other data.
+    """
+    failing = [one for one in stored_images(run) if one.failing]
+    if not failing:
+        raise InputError(f"the run {run} has no failing images to learn from")
+    check_searched(run, data)
+    return [GuidedImage(one.case, one.original, one.file) for one in failing]
 
 
 class _Versions:
