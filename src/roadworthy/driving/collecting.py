@@ -129,5 +129,24 @@ def usual_direction(metric: str) -> Direction:
     return "down" if outer[0] in _MIDDLES and parsed.primitive in _GOOD_WHEN_LARGE else "up"
 
 
+def directions_of(metrics: Sequence[str], up: Sequence[str], down: Sequence[str]) -> dict[str, Direction]:
+    """Return whether each metric gets worse upwards or downwards: as usual, but for those that are named.
+
+    Raises:
+        InputError: A metric is named that is not there, or named for both.
+    """
+    ways = {name: usual_direction(name) for name in metrics}
+    risen, fallen = ({str(parse_metric(name)) for name in given} for given in (up, down))
+    for name in sorted(risen | fallen):
+        if name not in ways:
+            raise InputError(
+                f"{name} has a direction but is not looked at: the metrics are {', '.join(metrics)}"
+            )
+        if name in risen & fallen:
+            raise InputError(f"{name} gets worse upwards or downwards, not both: leave out --up or --down")
+        ways[name] = "up" if name in risen else "down"
+    return ways
+
+
 def _known(table: MetricTable, name: str) -> bool:
     return name in table.values and bool(np.isfinite(table.values[name]).all())

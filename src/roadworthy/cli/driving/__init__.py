@@ -1,8 +1,8 @@
-"""``roadworthy driving``: a file for each command."""
+"""``roadworthy driving``."""
 
 from __future__ import annotations
 
-from roadworthy.cli.driving import drive, metrics, mutate, oracle, rate
+from roadworthy.cli.driving import drive, quality, rate
 from roadworthy.cli.driving._group import app
 
-__all__ = ["app", "drive", "metrics", "mutate", "oracle", "rate"]
+__all__ = ["app", "drive", "quality", "rate"]

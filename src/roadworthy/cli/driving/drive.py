@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy._files import write_json
+from roadworthy.cli._answer import show
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
     console,
@@ -23,8 +24,8 @@ from roadworthy.cli._console import (
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
-from roadworthy.cli.driving._tables import SHOWN, drive_facts, print_sectors, sector_rows, write_rows
 from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
+from roadworthy.report.driving import drive_facts, sector_rows, sector_table, write_rows
 
 if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
@@ -259,7 +260,7 @@ def _report(
     )
     for note in driven.notes:
         print_note(f"{note}.")
-    print_sectors(_measured(driven, settings), SHOWN, partial_sectors(driven))
+    show(sector_table(_measured(driven, settings), partial=partial_sectors(driven)))
     print_rows(
         {
             "failing sectors": ", ".join(failed) or "none",

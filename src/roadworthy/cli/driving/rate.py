@@ -24,7 +24,7 @@ from roadworthy.cli._console import (
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
-from roadworthy.cli.driving._places import drives_in
+from roadworthy.driving.drives.readers import drives_in
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:

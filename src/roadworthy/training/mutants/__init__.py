@@ -29,7 +29,14 @@ from roadworthy.training.mutants.mutating import (
     mutate,
     plan,
 )
-from roadworthy.training.mutants.saving import read_mutants, save_mutant, write_fate, write_table
+from roadworthy.training.mutants.saving import (
+    make_mutants,
+    read_mutants,
+    read_mutation,
+    save_mutant,
+    write_fate,
+    write_table,
+)
 
 __all__ = [
     "LAYER_OPERATORS",
@@ -44,10 +51,12 @@ __all__ = [
     "example_of",
     "judge_drive",
     "largest_difference",
+    "make_mutants",
     "mutate",
     "plan",
     "probe_images",
     "read_mutants",
+    "read_mutation",
     "same",
     "save_mutant",
     "write_fate",
