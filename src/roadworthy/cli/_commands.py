@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -38,6 +39,8 @@ _LISTED: Mapping[str, str] = {
 def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
     """Add a command whose `Answer` is printed here, with --json; it ends with the answer's exit code.
 
+    A parameter that is a dataclass stands for options that several commands share, one for each field.
+
     Args:
         app: The group.
         lines: Examples for its help page.
@@ -48,20 +51,36 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
         @wraps(function)
         def run(*given: Any, as_json: bool = False, **others: Any) -> None:
             # Few commands ask: those that refuse what cannot be a document.
-            answer = function(*given, **others, **({"as_json": as_json} if asks else {}))
+            asked: dict[str, Any] = {"as_json": as_json} if "as_json" in signature.parameters else {}
+            for part, kind in shared.items():
+                asked[part] = kind(**{one.name: others.pop(one.name) for one in fields(kind)})
+            answer = function(*given, **others, **asked)
             answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
         signature = inspect.signature(function, eval_str=True)
-        asks = "as_json" in signature.parameters
-        flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
-        parameters = [*(one for one in signature.parameters.values() if one.name != "as_json"), flag]
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        own = [one for one in signature.parameters.values() if one.name != "as_json"]
+        shared: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+        parameters = [
+            *(each for one in own for each in (_options(shared[one.name]) if one.name in shared else [one])),
+            inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
+        ]
+        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+        run.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         app.command(name, cls=Command, epilog=examples(*lines))(run)
         return function
 
     return add
+
+
+def _options(shared: Any) -> list[inspect.Parameter]:
+    """Return the options that the fields of a dataclass are."""
+    kind, hints = inspect.Parameter.KEYWORD_ONLY, get_type_hints(shared, include_extras=True)
+    return [
+        inspect.Parameter(one.name, kind, default=one.default, annotation=hints[one.name])
+        for one in fields(shared)
+    ]
 
 
 def opt(metavar: str | None, help: str, *names: str, **others: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +33,24 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from roadworthy.cases import Dataset
     from roadworthy.cli._answer import Shown
+
+
+@dataclass(frozen=True)
+class Given:
+    """What gives external functions their values, and how the ground truth is read."""
+
+    bind: Bind = None
+    value: Set = None
+    object_name: ObjectName = ""
+    classes: Classes = "vehicle"
+    option: Options = None
+    size: Size = ""
+
+    def subject(self, spec: Path) -> Subject:
+        """Return the specification with its bindings."""
+        return subject_of(spec, self.bind, self.value, self.object_name, self.classes)
 
 
 @command(
@@ -91,12 +109,7 @@ def check(
 def cover(
     spec: SpecFile,
     truth: Truth,
-    bind: Bind = None,
-    value: Set = None,
-    object_name: ObjectName = "",
-    classes: Classes = "vehicle",
-    option: Options = None,
-    size: Size = "",
+    given: Given,
     near: Annotated[float, opt("PX", "How many pixels from a border is near it.")] = 5.0,
     grid: Annotated[str, opt("CxR", "Columns and rows of the grid over the image.")] = "12x5",
     boundary: Annotated[
@@ -119,7 +132,7 @@ def cover(
     if boundary < 0:
         raise InputError(f"--boundary must be 0 or more, got {boundary}")
     wanted = share("--least", least)
-    subject = subject_of(spec, bind, value, object_name, classes)
+    subject = given.subject(spec)
     role = subject.role
     if boundary and role is None:
         raise InputError(
@@ -128,7 +141,7 @@ def cover(
         )
     columns, rows = two_numbers(grid, "--grid is written COLUMNSxROWS, such as 12x5")
     coverage = SpecCoverage(subject.spec, near=near, grid=(rows, columns))
-    data = truth_of(truth, option, size)
+    data = truth_of(truth, given.option, given.size)
     moving = moving_functions(subject.spec, subject.bindings, role)
     nearest = BorderObjects(subject.spec, role.function, moving, boundary) if role and boundary else None
     for index in tracked(range(len(data)), "Reading frames"):
@@ -205,23 +218,18 @@ def _covered(document: dict[str, Any]) -> list[Shown]:
 )
 def draw(
     spec: SpecFile,
+    given: Given,
     out: Annotated[Path, opt("FILE", "The picture, PNG or SVG.")] = Path("specification.png"),
     truth: Annotated[str, opt("DATA", "Draw a frame of this data set instead.")] = "",
     frame: Annotated[str, opt("ID", "Which frame; the first if left out.")] = "",
-    bind: Bind = None,
-    value: Set = None,
-    object_name: ObjectName = "",
-    classes: Classes = "vehicle",
-    option: Options = None,
-    size: Size = "",
 ) -> Answer:
     """Draw an example of every case, y upward; or the objects of a frame with the cases that they lead to."""
     from roadworthy.report.plots import save
 
     if truth:
-        subject = subject_of(spec, bind, value, object_name, classes)
-        figure, shown = _frame_figure(subject, truth, option, size, frame)
-    elif frame or bind or value or object_name or option or size:
+        data = truth_of(truth, given.option, given.size)
+        figure, shown = _frame_figure(given.subject(spec), data, frame)
+    elif frame or given != Given(classes=given.classes):
         raise InputError(
             "--frame, --bind, --set, --object, -o and --size are about a frame: add --truth DATA"
         )
@@ -245,16 +253,13 @@ def _case_figure(path: Path) -> tuple[Figure, dict[str, object]]:
     return draw_findings(cases, axes_of=interval_axes(spec)), {"cases": shown}
 
 
-def _frame_figure(
-    subject: Subject, truth: str, option: list[str] | None, size: str, id: str
-) -> tuple[Figure, dict[str, object]]:
+def _frame_figure(subject: Subject, data: Dataset, id: str) -> tuple[Figure, dict[str, object]]:
     """Return the picture of a frame, and what is in it."""
     from roadworthy.bbsl.method import inputs_of
     from roadworthy.bbsl.testing import LabelledFrames
     from roadworthy.bbsl.testing.judging import joined, labels_of
     from roadworthy.report.bbsl import draw_labelled
 
-    data = truth_of(truth, option, size)
     ids = list(getattr(data, "ids", ()))
     if id and id not in ids:
         raise InputError(f"{data.name} has no frame {id!r}: {suggest(id, ids[:1000])}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,8 +21,8 @@ from roadworthy.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from roadworthy.coverage.criteria import Scaling as ScalingName
-    from roadworthy.papers.deeptest.activity import Activity
+    from roadworthy.models import SystemUnderTest
+    from roadworthy.papers.deeptest.activity import Activity, HowCounted
     from roadworthy.papers.deeptest.seeds import SeedImages
     from roadworthy.result_tables import ResultTable
 
@@ -32,14 +32,6 @@ app = typer.Typer(
     help="Repeat DeepTest's studies on your network and data: a table and a figure for each question.",
 )
 
-Models = Annotated[
-    list[str] | None,
-    opt("MODEL", "A network: a name, kind:path or a model.yaml; repeatable. dave2 if left out.", "--model"),
-]
-Part = Annotated[
-    str | None,
-    opt("FROM:TO", "Only these frames, such as 3600: to leave out those of the training.", "--frames"),
-]
 Sample = Annotated[int, opt("N", "How many seed images, drawn at random; 0 for all.", "--sample", "-n")]
 Transformations = Annotated[
     list[str] | None,
@@ -54,15 +46,54 @@ Counting = Annotated[
     str, opt("NAME", "What counts as a neuron: distinct, or deeptest as the public code does.")
 ]
 Threshold = Annotated[float, opt("NUMBER", "Above which a neuron is activated.")]
-Scaling = Annotated[
-    Literal["outputs", "neurons", "none"],
-    opt(None, "What a neuron's number is scaled by, within its layer, before."),
-]
 Lambda = Annotated[float, opt("λ", "λ of Equation 2.", "--lambda")]
 Reference = Annotated[Literal["mse", "rmse"], opt(None, "What λ multiplies: the originals' MSE or RMSE.")]
-Seed = Annotated[int, opt("N", "The same seed draws and makes the same images.")]
 Batch = Annotated[int, opt("N", "Images that a network sees at a time.")]
-Out = Annotated[Path, opt("FOLDER", "Where tables (CSV), figures (PNG) and JSON are written.")]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The networks and the data of a study, and where it is written."""
+
+    model: Annotated[
+        list[str] | None,
+        opt("MODEL", "A network: a name, kind:path or a model.yaml; repeatable. dave2 if left out."),
+    ] = None
+    data: Data = "world"
+    option: Options = None
+    frames: Annotated[
+        str | None, opt("FROM:TO", "Only these frames, such as 3600: to leave out those of the training.")
+    ] = None
+    seed: Annotated[int, opt("N", "The same seed draws and makes the same images.")] = 0
+    out: Annotated[Path, opt("FOLDER", "Where tables (CSV), figures (PNG) and JSON are written.")] = Path(
+        "coverage-study"
+    )
+
+    def opened(self, sample: int) -> tuple[list[SystemUnderTest], SeedImages]:
+        """Open the networks, and draw so many seed images from the data."""
+        systems = opened_models(self.model)
+        seeds = seed_images(self.data, self.option, systems, sample=sample, part=self.frames, seed=self.seed)
+        return systems, seeds
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """What counts as an activated neuron."""
+
+    counting: Counting = "distinct"
+    threshold: Threshold = 0.2
+    scaling: Annotated[
+        Literal["outputs", "neurons", "none"],
+        opt(None, "What a neuron's number is scaled by, within its layer, before."),
+    ] = "outputs"
+    batch: Batch = 64
+
+    @property
+    def how(self) -> HowCounted:
+        """The same for the study."""
+        from roadworthy.papers.deeptest.activity import HowCounted
+
+        return HowCounted(self.counting, self.threshold, self.scaling)
 
 
 def _answer(
@@ -93,7 +124,7 @@ def _answer(
 
 
 def _records(items: Iterable[Any]) -> list[dict[str, Any]]:
-    return [dataclasses.asdict(one) for one in items]
+    return [asdict(one) for one in items]
 
 
 @command(
@@ -102,38 +133,30 @@ def _records(items: Iterable[Any]) -> list[dict[str, Any]]:
     "roadworthy coverage study directions --model epoch-udacity -d udacity-ch2:drive --frames 3600:",
 )
 def directions(
-    model: Models = None,
-    data: Data = "world",
-    option: Options = None,
-    frames: Part = None,
+    inputs: Inputs,
+    neurons: Neurons,
     sample: Sample = 500,
     angle: Annotated[
         Literal["predicted", "recorded"], opt(None, "Whose steering angle: the network's, or the driver's.")
     ] = "predicted",
-    counting: Counting = "distinct",
-    threshold: Threshold = 0.2,
-    scaling: Scaling = "outputs",
-    seed: Seed = 0,
-    batch: Batch = 64,
-    out: Out = Path("coverage-study"),
 ) -> Answer:
     """Does coverage change with what the network answers? RQ1, Table 5.
 
     Spearman's correlation of the coverage of single images with the steering angle, and a comparison of
     images steered to the left with images steered to the right.
     """
-    from roadworthy.papers.deeptest.activity import HowCounted
     from roadworthy.papers.deeptest.directions import study_directions
     from roadworthy.papers.deeptest.figures import draw_directions
 
-    how = HowCounted(counting, threshold, scaling)
-    systems = opened_models(model)
-    seeds = seed_images(data, option, systems, sample=sample, part=frames, seed=seed)
+    how = neurons.how
+    systems, seeds = inputs.opened(sample)
     with progress("Watching", len(seeds)) as told:
-        study = study_directions(systems, seeds, how=how, angle=angle, batch=batch, progress=told)
-    about = seeds.about(study.coverage, seed)
+        study = study_directions(systems, seeds, how=how, angle=angle, batch=neurons.batch, progress=told)
+    about = seeds.about(study.coverage, inputs.seed)
     document = {**about, "counted": str(how), "angle": angle, "rows": _records(study.rows)}
-    return _answer(out, "directions", document, [study.table()], {"directions": draw_directions(study)})
+    return _answer(
+        inputs.out, "directions", document, [study.table()], {"directions": draw_directions(study)}
+    )
 
 
 @command(
@@ -142,18 +165,10 @@ def directions(
     "roadworthy coverage study transformations -t deeptest --sample 20",
 )
 def transformations(
-    model: Models = None,
-    data: Data = "world",
-    option: Options = None,
-    frames: Part = None,
+    inputs: Inputs,
+    neurons: Neurons,
     sample: Sample = 100,
     transformation: Transformations = None,
-    counting: Counting = "distinct",
-    threshold: Threshold = 0.2,
-    scaling: Scaling = "outputs",
-    seed: Seed = 0,
-    batch: Batch = 64,
-    out: Out = Path("coverage-study"),
 ) -> Answer:
     """Do different transformations activate different neurons? RQ2, Figure 4.
 
@@ -163,19 +178,17 @@ def transformations(
     from roadworthy.papers.deeptest.figures import draw_transformations
     from roadworthy.papers.deeptest.transformations import study_transformations
 
-    seeds, found = _observed(
-        model, data, option, frames, sample, transformation, counting, threshold, scaling, seed, batch
-    )
+    seeds, found = _observed(inputs, neurons, sample, transformation)
     study = study_transformations(found)
     document = {
-        **seeds.about([one.model for one in found], seed),
+        **seeds.about([one.model for one in found], inputs.seed),
         "counted": study.how,
         "transformations": list(found[0].transformations),
         "distances": _records(study.distances),
         "cumulative": _records(study.growth),
     }
     figures = {"transformations": draw_transformations(study)}
-    return _answer(out, "transformations", document, study.tables(), figures)
+    return _answer(inputs.out, "transformations", document, study.tables(), figures)
 
 
 @command(
@@ -184,18 +197,10 @@ def transformations(
     "roadworthy coverage study change --counting deeptest --model epoch --sample 50",
 )
 def change(
-    model: Models = None,
-    data: Data = "world",
-    option: Options = None,
-    frames: Part = None,
+    inputs: Inputs,
+    neurons: Neurons,
     sample: Sample = 100,
     transformation: Transformations = None,
-    counting: Counting = "distinct",
-    threshold: Threshold = 0.2,
-    scaling: Scaling = "outputs",
-    seed: Seed = 0,
-    batch: Batch = 64,
-    out: Out = Path("coverage-study"),
 ) -> Answer:
     """By how much does each transformation change the coverage of a seed image? Figure 5.
 
@@ -205,36 +210,24 @@ def change(
     from roadworthy.papers.deeptest.figures import draw_change
     from roadworthy.papers.deeptest.transformations import study_change
 
-    seeds, found = _observed(
-        model, data, option, frames, sample, transformation, counting, threshold, scaling, seed, batch
-    )
-    study = study_change(found, seed=seed)
-    document = {**seeds.about(study.counts, seed), "counted": study.how, "rows": _records(study.rows)}
-    return _answer(out, "change", document, [study.table()], {"change": draw_change(study)})
+    seeds, found = _observed(inputs, neurons, sample, transformation)
+    study = study_change(found, seed=inputs.seed)
+    document = {**seeds.about(study.counts, inputs.seed), "counted": study.how, "rows": _records(study.rows)}
+    return _answer(inputs.out, "change", document, [study.table()], {"change": draw_change(study)})
 
 
 def _observed(
-    model: list[str] | None,
-    data: str,
-    option: list[str] | None,
-    part: str | None,
-    sample: int,
-    names: list[str] | None,
-    counting: str,
-    threshold: float,
-    scaling: ScalingName,
-    seed: int,
-    batch: int,
+    inputs: Inputs, neurons: Neurons, sample: int, names: list[str] | None
 ) -> tuple[SeedImages, list[Activity]]:
     from roadworthy.coverage.parameter_sets import parameter_sets
-    from roadworthy.papers.deeptest.activity import HowCounted, observe_changes
+    from roadworthy.papers.deeptest.activity import observe_changes
 
-    how = HowCounted(counting, threshold, scaling)
-    sets = parameter_sets(names or ["simple"])
-    systems = opened_models(model)
-    seeds = seed_images(data, option, systems, sample=sample, part=part, seed=seed)
+    how, sets = neurons.how, parameter_sets(names or ["simple"])
+    systems, seeds = inputs.opened(sample)
     with progress("Changing images", len(seeds)) as told:
-        found = observe_changes(systems, seeds, sets, how=how, seed=seed, batch=batch, progress=told)
+        found = observe_changes(
+            systems, seeds, sets, how=how, seed=inputs.seed, batch=neurons.batch, progress=told
+        )
     return seeds, found
 
 
@@ -245,10 +238,7 @@ def _observed(
     "roadworthy coverage study guided --tries 500 --lambda 3 --counting deeptest --out strict",
 )
 def guided(
-    model: Models = None,
-    data: Data = "world",
-    option: Options = None,
-    frames: Part = None,
+    inputs: Inputs,
     sample: Sample = 20,
     transformation: Transformations = None,
     tries: Annotated[int, opt("N", "Tries of each search; 0 for as many as all transformations make.")] = 0,
@@ -256,8 +246,6 @@ def guided(
     reference: Reference = "mse",
     counting: Counting = "distinct",
     threshold: Threshold = 0.2,
-    seed: Seed = 0,
-    out: Out = Path("coverage-study"),
 ) -> Answer:
     """Can coverage be increased further by combining transformations? RQ3, Table 6.
 
@@ -272,8 +260,7 @@ def guided(
 
     if tries < 0:
         raise InputError(f"--tries must be 0 or more, got {tries}")
-    systems = opened_models(model)
-    drawn = seed_images(data, option, systems, sample=sample, part=frames, seed=seed)
+    systems, drawn = inputs.opened(sample)
     seeds = Seeds(drawn)
     settings = Settings(
         criterion=f"neuron(threshold={threshold})",
@@ -296,14 +283,14 @@ def guided(
         tries=budget,
         counting=counting,
         note=note,
-        out=out / "runs",
-        seed=seed,
+        out=inputs.out / "runs",
+        seed=inputs.seed,
         progress=progress,
     )
     figures = {f"guided-{file_name(name)}": draw_growth(growth) for name, growth in growths.items()}
-    about = drawn.about([one.name for one in systems], seed)
+    about = drawn.about([one.name for one in systems], inputs.seed)
     document = {**about, "tries": budget, "rows": _records(study.rows)}
-    return _answer(out, "guided", document, [study.table()], figures)
+    return _answer(inputs.out, "guided", document, [study.table()], figures)
 
 
 @command(
@@ -314,10 +301,7 @@ def guided(
     "roadworthy coverage study deviation --guided search-out",
 )
 def deviation(
-    model: Models = None,
-    data: Data = "world",
-    option: Options = None,
-    frames: Part = None,
+    inputs: Inputs,
     sample: Sample = 50,
     transformation: Transformations = None,
     lam: Lambda = 5.0,
@@ -333,9 +317,7 @@ def deviation(
         ),
     ] = None,
     check: Annotated[int, opt("N", "Findings of each model that are drawn for checking by hand.")] = 16,
-    seed: Seed = 0,
     batch: Batch = 64,
-    out: Out = Path("coverage-study"),
 ) -> Answer:
     """Which changed images are answered wrongly, and by how much? RQ4, Figure 6, Tables 7 and 8.
 
@@ -352,14 +334,14 @@ def deviation(
     from roadworthy.papers.deeptest.figures import check_pairs, draw_deviation, write_checks
     from roadworthy.papers.deeptest.seeds import GuidedImages
 
+    out, seed = inputs.out, inputs.seed
     refuse_to_overwrite(out)
     check_lambda(lam)
     check_epsilon(epsilon)
     check_radius(radius)
     choose_findings([], check)
     sets = parameter_sets(transformation or ["deeptest"])
-    systems = opened_models(model)
-    seeds = seed_images(data, option, systems, sample=sample, part=frames, seed=seed)
+    systems, seeds = inputs.opened(sample)
     found = None if guided is None else GuidedImages(guided, seeds)
     if found is not None:
         seeds = found.with_originals(seeds)

@@ -25,7 +25,6 @@ from roadworthy.cli._datasets import AsJson
 from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
 from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
-from roadworthy.report.driving import drive_facts, sector_rows, sector_table, write_rows
 
 if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
@@ -189,7 +188,7 @@ def _write(driven: Drive, settings: MetricSettings, metric: str, folder: Path) -
     from roadworthy.driving.drives.drive import partial_sectors
     from roadworthy.driving.drives.readers import write_drive
     from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
-    from roadworthy.report.driving import drive_figure, failing_sectors
+    from roadworthy.report.driving import drive_figure, failing_sectors, sector_rows, write_rows
     from roadworthy.report.plots import save
 
     write_drive(driven, folder / DRIVE_FILE)

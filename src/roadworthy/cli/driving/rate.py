@@ -24,7 +24,6 @@ from roadworthy.cli._console import (
 from roadworthy.cli._datasets import AsJson
 from roadworthy.cli._out import Out
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
-from roadworthy.driving.drives.readers import drives_in
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,6 +103,7 @@ def plan(
     world. The folder gets plan.json, instructions.md, clips/, answers.csv to be filled in, README.md, and
     key.json, which no rater may see.
     """
+    from roadworthy.driving.drives.readers import drives_in
     from roadworthy.driving.rating import Design, Lengths, plan_study
     from roadworthy.driving.rating.files import write_study
     from roadworthy.report.films import FILM_ENDINGS, film_of

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,28 +34,62 @@ _ANSWERS = typer.Argument(
     metavar="PATH",
     help="A CSV file of binned or single answers, a folder of binned ones, or an experiment's folder.",
 )
-RuleName = Annotated[
-    str,
-    opt("NAME", "How a threshold is found: imagenet or cifar10 (published), released, text, or careful."),
-]
-OnOriginals = Annotated[
-    float | None,
-    opt("SHARE", "The share of right answers on images without a change; from the data if left out."),
-]
-Only = Annotated[list[str] | None, opt("NAME", "Only this transformation; repeatable.", "--transform", "-t")]
-Columns = Annotated[
-    list[str] | None,
-    opt("NAME=COLUMN", "The name of a column of single answers, such as answer=human_label; repeatable."),
-]
-AnswersFrom = Annotated[
-    list[Path] | None,
-    opt("FILE", "Answers to an experiment, if they are not in its answers.csv; repeatable."),
-]
-Width = Annotated[
-    float | None,
-    opt("Δv", "Width of the intervals for single answers; wider ones need fewer answers. 0.01 if left out."),
-]
-Plot = Annotated[Path | None, opt("FILE", "Draw them, as .png or .svg.")]
+
+
+@dataclass(frozen=True)
+class People:
+    """What people answered, and how a threshold is found from it."""
+
+    rule: Annotated[
+        str,
+        opt("NAME", "How a threshold is found: imagenet or cifar10 (published), released, text, or careful."),
+    ] = "imagenet"
+    originals: Annotated[
+        float | None,
+        opt("SHARE", "The share of right answers on images without a change; from the data if left out."),
+    ] = None
+    transform: Annotated[
+        list[str] | None, opt("NAME", "Only this transformation; repeatable.", "--transform", "-t")
+    ] = None
+    column: Annotated[
+        list[str] | None,
+        opt("NAME=COLUMN", "The name of a column of single answers, such as answer=human_label; repeatable."),
+    ] = None
+    answers: Annotated[
+        list[Path] | None,
+        opt("FILE", "Answers to an experiment, if they are not in its answers.csv; repeatable."),
+    ] = None
+    width: Annotated[
+        float | None,
+        opt("Δv", "Width of the intervals for single answers; wider needs fewer answers. 0.01 if left out."),
+    ] = None
+    seed: Seed = 0
+    plot: Annotated[Path | None, opt("FILE", "Draw them, as .png or .svg.")] = None
+
+    def opened(self, path: Path) -> HumanData:
+        """Read the answers."""
+        from roadworthy.reliability.human import read_human
+
+        given = parse_options(self.column or (), "--column answer=human_label")
+        named = {name: str(column) for name, column in given.items()}
+        data = read_human(path, columns=named, answers=tuple(self.answers or ()), width=self.width)
+        return data.only(self.transform or ())
+
+    @property
+    def known_originals(self) -> Originals | None:
+        """How people do on images without a change, where that was said."""
+        from roadworthy.reliability.human import Originals
+
+        return None if self.originals is None else Originals(self.originals, None, "--originals")
+
+    def draw(self, figure: Callable[[], Figure]) -> list[str]:
+        """Draw the plot, where one was asked for, and say so."""
+        from roadworthy.report.plots import save
+
+        if self.plot is None:
+            return []
+        save(figure(), self.plot)
+        return [f"Wrote {self.plot}"]
 
 
 @command(
@@ -130,19 +166,12 @@ def _yes(value: object) -> str:
     "roadworthy reliability thresholds",
 )
 def thresholds(
+    people: People,
     path: Annotated[Path | None, _ANSWERS] = None,
-    rule: RuleName = "imagenet",
-    originals: OnOriginals = None,
-    transform: Only = None,
-    column: Columns = None,
-    answers: AnswersFrom = None,
-    width: Width = None,
     repetitions: Annotated[
         int, opt("N", "How often the experiment is repeated in silico; 0: no intervals.")
     ] = 1000,
     confidence: Annotated[float, opt("SHARE", "Of spread and interval.")] = 0.9,
-    seed: Seed = 0,
-    plot: Plot = None,
     save: Annotated[Path | None, opt("FILE", "Write them as a YAML file that `check --study` takes.")] = None,
 ) -> Answer:
     """Find the visual change up to which people do as well as without any.
@@ -158,23 +187,23 @@ def thresholds(
     from roadworthy.reliability.human import estimate_threshold, rule_named
     from roadworthy.reliability.human.thresholds import find_each, write_study
 
-    chosen = rule_named(rule)
-    data, known = _opened(path, column, answers, transform, width), _originals(originals)
-    settings: dict[str, Any] = {"samples": repetitions, "confidence": confidence, "seed": seed}
+    chosen, known = rule_named(people.rule), people.known_originals
+    data = people.opened(path)
+    settings: dict[str, Any] = {"samples": repetitions, "confidence": confidence, "seed": people.seed}
     found, troubles = find_each(
         tracked(data.bins, "Finding thresholds"),
         lambda one: estimate_threshold(one, rule=chosen, originals=known, **settings),
     )
-    wrote = _plotted(plot, lambda: draw_thresholds(found))
+    wrote = people.draw(lambda: draw_thresholds(found))
     without = [] if save is None else write_study(found, save)
     document = {
         "rule": {"name": chosen.name, "summary": chosen.summary},
-        "seed": seed,
+        "seed": people.seed,
         "repetitions": repetitions,
         "thresholds": [one.as_dict() for one in found],
         "left_out": data.collected.left_out if data.collected else {},
         "not_counted": [*data.without, *troubles],
-        "plot": None if plot is None else str(plot),
+        "plot": None if people.plot is None else str(people.plot),
     }
 
     def between(interval: tuple[float, float] | None) -> str:
@@ -225,37 +254,6 @@ def _published() -> Answer:
         for name, study in studies.items()
     ]
     return Answer({name: study.as_dict() for name, study in studies.items()}, shown)
-
-
-def _opened(
-    path: Path,
-    columns: list[str] | None,
-    files: list[Path] | None,
-    only: list[str] | None,
-    width: float | None,
-) -> HumanData:
-    """Read the answers that a command is about."""
-    from roadworthy.reliability.human import read_human
-
-    given = parse_options(columns or (), "--column answer=human_label")
-    named = {name: str(column) for name, column in given.items()}
-    return read_human(path, columns=named, answers=tuple(files or ()), width=width).only(only or ())
-
-
-def _originals(share: float | None) -> Originals | None:
-    from roadworthy.reliability.human import Originals
-
-    return None if share is None else Originals(share, None, "--originals")
-
-
-def _plotted(plot: Path | None, draw: Any) -> list[str]:
-    from roadworthy.report.plots import save
-
-    if plot is None:
-        return []
-    figure: Figure = draw()
-    save(figure, plot)
-    return [f"Wrote {plot}"]
 
 
 def _left_out(data: HumanData, troubles: list[str]) -> list[str]:
@@ -326,18 +324,11 @@ def levels(
     "roadworthy reliability study subsets raw.csv --draw raters --pairs 50 --plot subsets.png",
 )
 def subsets(
+    people: People,
     path: Annotated[Path, _ANSWERS],
     draw: Annotated[str | None, opt("WHAT", "images, raters or answers; images where known.")] = None,
     share: Annotated[float, opt("SHARE", "How much of the whole a subset is.")] = 0.6,
     pairs: Annotated[int, opt("N", "How many pairs of subsets.")] = 10,
-    rule: RuleName = "imagenet",
-    originals: OnOriginals = None,
-    transform: Only = None,
-    column: Columns = None,
-    answers: AnswersFrom = None,
-    width: Width = None,
-    seed: Seed = 0,
-    plot: Plot = None,
 ) -> Answer:
     """Find thresholds from parts of the answers, and compare the curves (RQ1).
 
@@ -349,13 +340,13 @@ def subsets(
     from roadworthy.reliability.human import rule_named
     from roadworthy.reliability.human.thresholds import find_each
 
-    rule_named(rule)
-    data, known = _opened(path, column, answers, transform, width), _originals(originals)
-    settings: dict[str, Any] = {"rule": rule, "share": share, "pairs": pairs, "seed": seed}
+    rule_named(people.rule)
+    data, known = people.opened(path), people.known_originals
+    settings: dict[str, Any] = {"rule": people.rule, "share": share, "pairs": pairs, "seed": people.seed}
     found, troubles = find_each(
         tracked(data.bins, "Drawing subsets"), lambda one: study_subsets(data, one, draw, known, **settings)
     )
-    wrote = _plotted(plot, lambda: draw_subsets(found))
+    wrote = people.draw(lambda: draw_subsets(found))
     without = [*data.without, *troubles]
     document = {**settings, "studies": [one.as_dict() for one in found], "not_counted": without}
     columns = ("transformation", "", "all", f"{share:.0%} subsets", "median", "curves alike")
