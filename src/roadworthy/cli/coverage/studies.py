@@ -154,9 +154,8 @@ def directions(
         study = study_directions(systems, seeds, how=how, angle=angle, batch=neurons.batch, progress=told)
     about = seeds.about(study.coverage, inputs.seed)
     document = {**about, "counted": str(how), "angle": angle, "rows": _records(study.rows)}
-    return _answer(
-        inputs.out, "directions", document, [study.table()], {"directions": draw_directions(study)}
-    )
+    figures = {"directions": draw_directions(study)}
+    return _answer(inputs.out, "directions", document, [study.table()], figures)
 
 
 @command(

@@ -233,7 +233,7 @@ def _report(
 ) -> None:
     """Write and show the summary."""
     from roadworthy.driving.drives.drive import partial_sectors
-    from roadworthy.report.driving import failing_sectors
+    from roadworthy.report.driving import drive_facts, failing_sectors, sector_rows, sector_table
 
     whole = sector_rows(_measured(driven, settings, whole=True))[0]
     failed = failing_sectors(driven)
