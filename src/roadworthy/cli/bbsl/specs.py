@@ -61,9 +61,7 @@ class Given:
 )
 def check(
     spec: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Files with specifications in BBSL.")],
-    boxes: Annotated[
-        int, opt("N", "Boxes of a set to try, where no number is known to be enough for all.")
-    ] = 3,
+    boxes: Annotated[int, opt("N", "Boxes of a set to try, where no number is known to suffice.")] = 3,
     seconds: Annotated[float, opt("S", "The most time for one question.")] = 10.0,
     image: Annotated[str, opt("WxH", "The size of IMG; any if left out.")] = "",
     draw: Annotated[Path | None, opt("FOLDER", "Draw the witnesses into this folder.")] = None,
@@ -112,9 +110,7 @@ def cover(
     given: Given,
     near: Annotated[float, opt("PX", "How many pixels from a border is near it.")] = 5.0,
     grid: Annotated[str, opt("CxR", "Columns and rows of the grid over the image.")] = "12x5",
-    boundary: Annotated[
-        int, opt("N", "Make boxes on the borders from the N nearest objects of each case.")
-    ] = 0,
+    boundary: Annotated[int, opt("N", "Make boxes on the borders from each case's N nearest objects.")] = 0,
     least: Annotated[str, opt("SHARE", "The share of conditions that must be covered.")] = "0",
     out: Annotated[Path | None, opt("FOLDER", "Draw the coverage into this folder.")] = None,
 ) -> Answer:
@@ -288,13 +284,9 @@ def _frame_figure(subject: Subject, data: Dataset, id: str) -> tuple[Figure, dic
     "roadworthy bbsl fmt --ascii - < stop.bbsl",
 )
 def fmt(
-    files: Annotated[
-        list[str], typer.Argument(metavar="SPEC", help="Files of specifications; - for standard input.")
-    ],
+    files: Annotated[list[str], typer.Argument(metavar="SPEC", help="Specifications; - for standard input.")],
     ascii: Annotated[bool, flag("--ascii", "Spell symbols in ASCII: ~ for ≈, in for ∈, …")] = False,
-    check: Annotated[
-        bool, flag("--check", "Change nothing; end with 1 when a file is not in canonical form.")
-    ] = False,
+    check: Annotated[bool, flag("--check", "Change nothing; exit with 1 if a file would change.")] = False,
     as_json: bool = False,
 ) -> Answer:
     """Rewrite specifications in their canonical form; comments are kept. Types are not looked at."""

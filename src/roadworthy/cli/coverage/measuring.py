@@ -48,7 +48,7 @@ TrainingOptions = Annotated[list[str] | None, opt("KEY=VALUE", "An option of the
 def measure(
     model: Annotated[str, opt("MODEL", "The network: a name, kind:path or a model.yaml.")] = "dave2",
     data: Annotated[
-        str | None, opt("DATA", "The data set: its name, or name:path. world if left out.", "--data", "-d")
+        str | None, opt("DATA", "The data set: name or name:path; world by default.", "--data", "-d")
     ] = None,
     option: Options = None,
     run: Annotated[Path | None, opt("FOLDER", "A run, whose images are measured instead.")] = None,
@@ -64,7 +64,7 @@ def measure(
         ),
     ] = None,
     counting: Annotated[
-        str, opt("NAME", "distinct: each neuron once; deeptest: as DeepTest's public code.")
+        str, opt("NAME", "distinct: each neuron once; deeptest: as DeepTest's code.")
     ] = "distinct",
     threshold: Annotated[float, opt("NUMBER", "Above which a neuron is activated.")] = 0.2,
     sample: Annotated[
@@ -74,9 +74,7 @@ def measure(
     training: Annotated[str | None, opt("DATA", "Training data, for criteria that compare with it.")] = None,
     training_option: TrainingOptions = None,
     training_sample: Annotated[int | None, opt("N", "How many frames of it; all if left out.")] = None,
-    operating_domain: Annotated[
-        Path | None, opt("FILE", "Declares the operating domain; Roadworthy's if left out.")
-    ] = None,
+    operating_domain: Annotated[Path | None, opt("FILE", "Your operating domain; ours if left out.")] = None,
     merge: Annotated[
         list[Path] | None,
         opt(
@@ -85,9 +83,7 @@ def measure(
         ),
     ] = None,
     state: Annotated[Path | None, opt("FILE", "Write what was seen, to be added by --merge.")] = None,
-    out: Annotated[
-        Path | None, opt("FOLDER", "Write growth.png, coverage.json and holes.txt into it.")
-    ] = None,
+    out: Annotated[Path | None, opt("FOLDER", "Write growth.png, coverage.json and holes.txt here.")] = None,
 ) -> Answer:
     """Measure what images make a network do and which part of the operating domain they try.
 
@@ -228,7 +224,7 @@ class _Frames:
 )
 def retrain(
     model: Annotated[
-        str, opt("NETWORK", "The network before: a shipped one, a trained folder, or its ONNX file.")
+        str, opt("NETWORK", "The network: a shipped one, a trained folder, or its ONNX file.")
     ] = "dave2-udacity",
     data: Data = "world",
     option: Options = None,
@@ -240,11 +236,9 @@ def retrain(
     cut: Annotated[str, opt("SHARE", "How much of the data is training data.")] = "80%",
     change: Annotated[
         list[str] | None,
-        opt("TRANSFORM", "How frames are changed; repeatable. rain and fog if left out."),
+        opt("TRANSFORM", "How frames are changed; repeatable. Default: rain and fog."),
     ] = None,
-    run: Annotated[
-        Path | None, opt("FOLDER", "A run of a search on the data, whose failures are learned from.")
-    ] = None,
+    run: Annotated[Path | None, opt("FOLDER", "A search on the data: learn from its failures.")] = None,
     learn: Annotated[
         list[str] | None,
         opt(
@@ -255,31 +249,21 @@ def retrain(
     ] = None,
     share: Annotated[str, opt("SHARE", "Of the changed images, to learn from.")] = "66%",
     split: Annotated[
-        str, opt("HOW", "random, as in the paper, or time: learn from the first part alone.")
+        str, opt("HOW", "random, as in the paper, or time: learn from the first part.")
     ] = "random",
-    scratch: Annotated[
-        bool, flag("--scratch", "Train a fresh network instead of going on with the weights.")
-    ] = False,
+    scratch: Annotated[bool, flag("--scratch", "Train a fresh network instead of tuning this one.")] = False,
     control: Annotated[bool, flag("--control", "Also train as long without the changed images.")] = False,
-    tolerance: Annotated[
-        str, opt("SHARE", "How much the clean error may have risen, at most, to be kept.")
-    ] = "5%",
+    tolerance: Annotated[str, opt("SHARE", "How much the clean error may rise at most.")] = "5%",
     epochs: Annotated[int | None, opt("N", "The most epochs.")] = None,
     lr: Annotated[float | None, opt("RATE", "Adam's learning rate.")] = None,
     batch: Annotated[int | None, opt("N", "Images at a time.")] = None,
     seed: Annotated[int, opt("N", "Chooses all that is random.")] = 0,
     device: Device = "auto",
     workers: Workers = None,
-    prepare: Annotated[
-        Path | None, opt("FILE", "Only write what is needed for training, for another machine.")
-    ] = None,
+    prepare: Annotated[Path | None, opt("FILE", "Only write the training data, for another machine.")] = None,
     prepared: Annotated[Path | None, opt("FILE", "Use what --prepare wrote instead of the data.")] = None,
-    lossy: Annotated[
-        bool, flag("--lossy", "Write images for --prepare as JPEG, a third of the size.")
-    ] = False,
-    out: Annotated[
-        Path | None, opt("FOLDER", "Where the new network is written; retrained, or the next, if left out.")
-    ] = None,
+    lossy: Annotated[bool, flag("--lossy", "With --prepare: images as JPEG, a third of the size.")] = False,
+    out: Annotated[Path | None, opt("FOLDER", "Where to write; the next free retrained if left out.")] = None,
 ) -> Answer:
     """Retrain a network with changed images and compare it with what it was, on images it has not seen.
 

@@ -62,7 +62,7 @@ class Inputs:
     data: Data = "world"
     option: Options = None
     frames: Annotated[
-        str | None, opt("FROM:TO", "Only these frames, such as 3600: to leave out those of the training.")
+        str | None, opt("FROM:TO", "Only these frames, such as 3600: to skip the training.")
     ] = None
     seed: Annotated[int, opt("N", "The same seed draws and makes the same images.")] = 0
     out: Annotated[Path, opt("FOLDER", "Where tables (CSV), figures (PNG) and JSON are written.")] = Path(

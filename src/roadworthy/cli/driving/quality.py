@@ -47,20 +47,14 @@ def metrics(
             show_default=False,
         ),
     ] = None,
-    listed: Annotated[
-        bool, flag("--list", "List all metrics; with a log, which it allows and what others lack.")
-    ] = False,
+    listed: Annotated[bool, flag("--list", "List all metrics; with a log, which of them it allows.")] = False,
     metric: Annotated[list[str] | None, opt("NAME", "Only this metric, such as SD(LP); repeatable.")] = None,
     per: Annotated[str, opt("WHAT", "drive, sector or step: what a number is for.")] = "drive",
     option: Annotated[
         list[str] | None, opt("KEY=VALUE", "An option of the reader; repeatable.", "--option", "-o")
     ] = None,
-    cut_seconds: Annotated[
-        float | None, opt("SECONDS", "Cut the drive into sectors of so many seconds.")
-    ] = None,
-    cut_metres: Annotated[
-        float | None, opt("METRES", "Cut the drive into sectors of so many metres.")
-    ] = None,
+    cut_seconds: Annotated[float | None, opt("SECONDS", "Cut the drive into sectors this long.")] = None,
+    cut_metres: Annotated[float | None, opt("METRES", "Cut the drive into sectors this long.")] = None,
     settings: SettingsFile = None,
     csv: Annotated[Path | None, opt("FILE", "Write the numbers as CSV.")] = None,
 ) -> Answer:
@@ -195,23 +189,14 @@ def _notes(drive: Drive) -> list[str]:
     "roadworthy driving drive --model mutants/GF-0.03",
 )
 def mutate(
-    model: Annotated[
-        str,
-        opt("MODEL", "The network: a name that comes with the package, or a file or folder of a training."),
-    ] = "dave2",
-    operators: Annotated[
-        str, opt("NAMES", "What is done to it, joined by commas.")
-    ] = "GF,WS,NEB,NAI,NS,LR,LA,LD",
-    ratios: Annotated[
-        str, opt("SHARES", "Of the weights (GF) or neurons (WS, NEB, NAI, NS).")
-    ] = "0.01,0.03,0.05",
+    model: Annotated[str, opt("MODEL", "The network: a shipped one, or a trained file or folder.")] = "dave2",
+    operators: Annotated[str, opt("NAMES", "The operators, comma-separated.")] = "GF,WS,NEB,NAI,NS,LR,LA,LD",
+    ratios: Annotated[str, opt("SHARES", "Of weights (GF), neurons (WS, NEB, NAI, NS).")] = "0.01,0.03,0.05",
     layers: Annotated[int, opt("N", "How many layers LR, LA and LD change, each in a mutant.")] = 3,
     sigma: Annotated[float, opt("SHARE", "The noise of GF, as a share of the layer's own spread.")] = 1.0,
     seed: Annotated[int, opt("N", "Chooses layers, weights, neurons and noise.")] = 0,
     again: Annotated[Path | None, opt("FILE", "Make the mutant of this mutant.json again.")] = None,
-    listed: Annotated[
-        bool, flag("--list", "List the layers that each operator can change, or why not.")
-    ] = False,
+    listed: Annotated[bool, flag("--list", "List the layers each operator can change, or why not.")] = False,
     drive: Annotated[str | None, opt("TRACK", "Let every mutant drive a lap of this track.")] = None,
     out: Annotated[Path, opt("FOLDER", "Where everything is written.")] = Path("mutants"),
 ) -> Answer:
@@ -301,27 +286,17 @@ def _drives(help: str) -> Any:
 def oracle(
     nominal: Annotated[list[Path] | None, _drives("Drives of the model that drives well")] = None,
     mutants: Annotated[list[Path] | None, _drives("Drives of its mutants")] = None,
-    test_nominal: Annotated[
-        list[Path] | None, _drives("Drives of another model, to try the oracles on")
-    ] = None,
+    test_nominal: Annotated[list[Path] | None, _drives("Drives of another model, to test oracles on")] = None,
     test_mutants: Annotated[list[Path] | None, _drives("Drives of that model's mutants")] = None,
     metric: Annotated[
         list[str] | None,
-        opt("NAME", "Look at this metric; repeatable. Those of Table II if left out."),
+        opt("NAME", "Use this metric; repeatable. Default: those of Table II."),
     ] = None,
-    down: Annotated[
-        list[str] | None, opt("NAME", "This metric gets worse downwards, against what is usual.")
-    ] = None,
-    up: Annotated[
-        list[str] | None, opt("NAME", "This metric gets worse upwards, against what is usual.")
-    ] = None,
-    size: Annotated[
-        int | None, opt("N", "Look at the N metrics with the highest variance scores.", min=1)
-    ] = None,
+    down: Annotated[list[str] | None, opt("NAME", "A metric where less is worse, unlike usual.")] = None,
+    up: Annotated[list[str] | None, opt("NAME", "A metric where more is worse, unlike usual.")] = None,
+    size: Annotated[int | None, opt("N", "Use the N metrics with the top variance scores.", min=1)] = None,
     give_up: Annotated[int, opt("K", "In how many nominal sectors an alarm is allowed.", min=0)] = 0,
-    partial: Annotated[
-        bool, flag("--partial", "Take the sectors in the middle of which drives end as well.")
-    ] = False,
+    partial: Annotated[bool, flag("--partial", "Also use the sectors that drives do not finish.")] = False,
     seconds: Annotated[float | None, opt("SECONDS", "For each fit at most; then a bound is told.")] = None,
     smtlib: Annotated[Path | None, opt("FILE", "Write the problem for other solvers, as SMT-LIB.")] = None,
     settings: SettingsFile = None,

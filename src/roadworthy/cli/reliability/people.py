@@ -168,9 +168,7 @@ def _yes(value: object) -> str:
 def thresholds(
     people: People,
     path: Annotated[Path | None, _ANSWERS] = None,
-    repetitions: Annotated[
-        int, opt("N", "How often the experiment is repeated in silico; 0: no intervals.")
-    ] = 1000,
+    repetitions: Annotated[int, opt("N", "How often the experiment is simulated; 0: no intervals.")] = 1000,
     confidence: Annotated[float, opt("SHARE", "Of spread and interval.")] = 0.9,
     save: Annotated[Path | None, opt("FILE", "Write them as a YAML file that `check --study` takes.")] = None,
 ) -> Answer:
@@ -371,19 +369,15 @@ def retrain(
     limit: Limit = None,
     study: Study = "imagenet",
     versions: Annotated[
-        int | None, opt("N", "Changed versions of each frame; one for each transformation if left out.")
+        int | None, opt("N", "Changed versions of each frame; default: one per change.")
     ] = None,
-    weights: Annotated[
-        str | None, opt("MODEL", "Weights to start from; the shipped ones if left out, or none.")
-    ] = None,
+    weights: Annotated[str | None, opt("MODEL", "Weights to start from, or none; default: shipped.")] = None,
     epochs: Annotated[int, opt("N", "The most epochs.")] = 10,
     lr: Annotated[float, opt("RATE", "Adam's learning rate, which falls to 0.")] = 1e-3,
     minutes: Annotated[float | None, opt("N", "No epoch is started that would end later.")] = None,
     workers: Annotated[int, opt("N", "Processes that make images.")] = 1,
     seed: Seed = 11,
-    out: Annotated[
-        Path | None, opt("FOLDER", "Where to write; retrained/NETWORK, or the next, if left out.")
-    ] = None,
+    out: Annotated[Path | None, opt("FOLDER", "Where to write; default: the next retrained/NETWORK.")] = None,
 ) -> Answer:
     """Train a reference network on, with images changed inside the range that people tolerate.
 
