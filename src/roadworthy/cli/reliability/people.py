@@ -368,9 +368,7 @@ def retrain(
     transform: Transforms = None,
     limit: Limit = None,
     study: Study = "imagenet",
-    versions: Annotated[
-        int | None, opt("N", "Changed versions of each frame; default: one per change.")
-    ] = None,
+    versions: Annotated[int | None, opt("N", "Changed versions of a frame; default: one per change.")] = None,
     weights: Annotated[str | None, opt("MODEL", "Weights to start from, or none; default: shipped.")] = None,
     epochs: Annotated[int, opt("N", "The most epochs.")] = 10,
     lr: Annotated[float, opt("RATE", "Adam's learning rate, which falls to 0.")] = 1e-3,
