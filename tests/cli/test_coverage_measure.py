@@ -88,7 +88,7 @@ def test_the_images_of_a_run(roadworthy: Roadworthy, tmp_path: Path) -> None:
         (("--training", "world:town"), "or leave it out"),
         (("--training-option", "count=3"), "add --training DATA"),
         (("--counting", "all"), "no counting 'all'"),
-        (("--model", "truth"), "shows no neurons"),
+        (("--model", "truth"), "does not show its layers"),
         (("--sample", "-1"), "fewer than 0 frames"),
         (("--run", "nowhere"), "not the folder of a run"),
         (("--run", "a", "--data", "world"), "not both"),

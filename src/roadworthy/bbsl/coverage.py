@@ -34,9 +34,10 @@ from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import And, Disjunction, Expression, Not, Quantified, TruthConstant, Type
-from roadworthy.bbsl.testing.judging import Corners, labels_of
+from roadworthy.bbsl.testing.judging import Corners, judge, labels_of
 from roadworthy.bbsl.values import Box, Coordinates, Interval, Value
 from roadworthy.errors import InputError
+from roadworthy.frames import Frame
 
 
 @dataclass
@@ -514,3 +515,54 @@ def pinned(symbolic: symbols.Symbolic, value: Value) -> symbols.Formula:
 def _number(value: Value) -> float:
     assert isinstance(value, int | float)
     return float(value)
+
+
+@dataclass(frozen=True)
+class _Near:
+    """An object near a border."""
+
+    margin: float
+    frame: str
+    number: int
+    values: Mapping[str, Any]
+    size: Mapping[str, float]
+
+
+class BorderObjects:
+    """Keeps, for every case, the objects that are nearest to a border.
+
+    Args:
+        spec: The specification.
+        function: The external function that stands for the object.
+        moving: The functions whose boxes are detected.
+        count: How many objects are kept for each case.
+    """
+
+    def __init__(self, spec: Spec, function: str, moving: tuple[str, ...], count: int) -> None:
+        self._spec, self._function, self._moving, self._count = spec, function, moving, count
+        self._kept: dict[tuple[str, ...], list[_Near]] = {}
+
+    def add(self, frame: Frame, number: int, values: Mapping[str, Any]) -> None:
+        """Take an object of a frame into account, with the values of all functions."""
+        size = {"height": float(frame.height), "width": float(frame.width)}
+        row = judge(self._spec, values, values, moving=self._moving, height=frame.height, width=frame.width)
+        if row.passed is None or not math.isfinite(row.margin):
+            return
+        kept = [_Near(row.margin, frame.id, number, values, size), *self._kept.get(row.expected, [])]
+        self._kept[row.expected] = sorted(kept, key=lambda one: one.margin)[: self._count]
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Return the nearest boxes that lead to other cases, case by case, the nearest object first."""
+        return [
+            {
+                "frame": one.frame,
+                "object": one.number,
+                "before": list(change.before),
+                "after": list(change.after),
+                "box": list(change.box),
+                "distance": change.distance,
+            }
+            for kept in self._kept.values()
+            for one in kept
+            for change in nearest_changes(self._spec, one.values, self._function, **one.size)
+        ]

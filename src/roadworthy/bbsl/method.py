@@ -377,3 +377,25 @@ def method_for(
             "leave one of type bb unbound, or name it as the object"
         )
     return BbslTrackMethod(spec, bindings, role=role, **settings)
+
+
+def inputs_of(
+    frame: Frame, bindings: Bindings, role: ObjectRole | None
+) -> Iterator[tuple[Corners | None, dict[str, Any]]]:
+    """Yield what the ground truth of a frame gives a specification: each object's box and all values.
+
+    Where no function stands for an object, there is one input without a box: the whole frame.
+
+    Raises:
+        InputError: The frame has no boxes.
+    """
+    if frame.boxes is None:
+        raise InputError(f"frame {frame.id!r} has no boxes: choose data with ground truth")
+    known = dict(bindings.values(FrameView.of(frame)))
+    if role is None:
+        yield None, known
+        return
+    objects = frame.boxes.select(*role.classes)
+    for number in range(len(objects)):
+        box = corners_of(objects, number)
+        yield box, {**known, **object_values(role, box)}

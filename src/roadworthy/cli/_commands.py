@@ -6,9 +6,10 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import wraps
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -39,6 +40,8 @@ _LISTED: Mapping[str, str] = {
 def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
     """Add a command whose `Answer` is printed here, with --json; it ends with the answer's exit code.
 
+    A parameter that is a dataclass stands for options that several commands share, one for each field.
+
     A parameter whose type is not `Annotated` is described in the docstring, below ``Options:``, as
     ``name (METAVAR): Its help.`` One without a default is an argument, others are options; one that is False
     is a flag. Names of the option may stand before the metavar: ``(--element -e WORD)``. Below ``Examples:``
@@ -53,19 +56,33 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
     def add(function: _Function) -> _Function:
         @wraps(function)
         def run(*given: Any, as_json: bool = False, **others: Any) -> None:
-            answer = function(*given, **others)
+            # Few commands ask: those that refuse what cannot be a document.
+            asked: dict[str, Any] = {"as_json": as_json} if "as_json" in signature.parameters else {}
+            for part, kind in shared.items():
+                asked[part] = kind(**{one.name: others.pop(one.name) for one in fields(kind)})
+            answer = function(*given, **others, **asked)
             answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
         text, described, tried = _described(inspect.getdoc(function) or "")
         run.__doc__ = text
         signature = inspect.signature(function, eval_str=True)
-        flag = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+        own = [one for one in signature.parameters.values() if one.name != "as_json"]
+        shared: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
         parameters = [
-            *(one.replace(annotation=_declared(one, described)) for one in signature.parameters.values()),
-            flag,
+            *(
+                each
+                for one in own
+                for each in (
+                    _options(shared[one.name])
+                    if one.name in shared
+                    else [one.replace(annotation=_declared(one, described))]
+                )
+            ),
+            inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
         ]
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+        run.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         app.command(name, cls=Command, epilog=examples(*lines, *tried))(run)
         return function
@@ -96,6 +113,25 @@ def _declared(parameter: inspect.Parameter, described: Mapping[str, tuple[str, s
         long = [] if any(one.startswith("--") for one in names) else [parameter.name.replace("_", "-")]
         names = [*(f"--{one}" for one in long), *names]
     return Annotated[kind, typer.Option(*names, metavar=metavar, help=help)]
+
+
+def _options(shared: Any) -> list[inspect.Parameter]:
+    """Return the options that the fields of a dataclass are."""
+    kind, hints = inspect.Parameter.KEYWORD_ONLY, get_type_hints(shared, include_extras=True)
+    return [
+        inspect.Parameter(one.name, kind, default=one.default, annotation=hints[one.name])
+        for one in fields(shared)
+    ]
+
+
+def opt(metavar: str | None, help: str, *names: str, **others: Any) -> Any:
+    """Return an option that takes a value: what stands for it, its help, and names other than the usual."""
+    return typer.Option(*names, metavar=metavar, help=help, **others)
+
+
+def flag(name: str, help: str) -> Any:
+    """Return an option that is given or not."""
+    return typer.Option(name, help=help)
 
 
 class Command(TyperCommand):

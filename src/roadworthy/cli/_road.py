@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -16,7 +14,6 @@ import typer
 
 from roadworthy._files import write_json, write_text
 from roadworthy.cli._answer import Answer, Shown
-from roadworthy.cli._commands import command
 from roadworthy.cli._console import console, parse_options, progress, tracked
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
@@ -74,7 +71,7 @@ class RunOptions:
         bool, typer.Option("--allow-commands", help="Let image engines of yours run programs and code.")
     ] = False
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse at once what would be refused when models and data have been opened."""
         if self.out is not None and self.out.exists() and not self.out.is_dir():
             raise InputError(f"cannot make the folder {self.out}: a file has this name; choose another")
@@ -84,36 +81,6 @@ class RunOptions:
             raise InputError("--address is that of a Ray cluster: add --executor ray")
         if not 0 < self.timeout < math.inf:
             raise InputError(f"--timeout must be a number of seconds above 0, got {self.timeout:g}")
-
-
-def road_command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
-    """Add a command that tests something: it has the options of every run, which reach it as ``how``.
-
-    Args:
-        app: The group.
-        lines: Examples for its help page.
-        name: What it is called, where that is not the name of the function.
-    """
-
-    def add(function: _Function) -> _Function:
-        own = inspect.signature(function, eval_str=True)
-        shared = inspect.signature(RunOptions, eval_str=True).parameters
-        names = {one.name for one in fields(RunOptions)}
-
-        @wraps(function)
-        def run(**given: Any) -> Answer:
-            how = RunOptions(**{key: value for key, value in given.items() if key in names})
-            how.check()
-            return function(how=how, **{key: value for key, value in given.items() if key not in names})
-
-        mine = [one for one in own.parameters.values() if one.name != "how"]
-        added = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in shared.values()]
-        run.__signature__ = own.replace(parameters=[*mine, *added])  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in [*mine, *added]}
-        command(app, *lines, name=name)(run)
-        return function
-
-    return add
 
 
 def suite_document(

@@ -11,8 +11,9 @@ import typer
 
 from roadworthy._files import plain_name
 from roadworthy.cli._answer import Answer
+from roadworthy.cli._commands import command
 from roadworthy.cli._console import console
-from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, road_command, run_plan
+from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@road_command(
+@command(
     app,
     "roadworthy run examples/demo.suite.yaml",
     "roadworthy run night.suite.yaml --dry-run",

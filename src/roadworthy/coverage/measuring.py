@@ -24,13 +24,15 @@ from roadworthy._files import parse_json, replacing
 from roadworthy._frozen import read_npz
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import Ranges, SurpriseReference, learn_ranges, learn_reference
-from roadworthy.coverage.criteria.named import CriterionChoice
+from roadworthy.coverage.criteria.named import CriterionChoice, parse_criterion
 from roadworthy.coverage.criteria.neurons import Cells, Counted
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 
+FUNCTIONAL = "functional"
+"""What the coverage of the operating domain is called among the criteria."""
 _FORMAT = "roadworthy coverage 1"
 _MOST_POINTS = 256  # of a growth curve; of more, every second is left out
 
@@ -128,7 +130,67 @@ class CoverageMeasurement:
     def values(self) -> dict[str, float]:
         """The share that is covered by each criterion."""
         found = {name: one.value for name, one in self.criteria.items()}
-        return found if self.functional is None else {**found, "functional": self.functional.value}
+        return found if self.functional is None else {**found, FUNCTIONAL: self.functional.value}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        document: dict[str, Any] = {
+            "model": self.model or None,
+            "counting": self.counting or None,
+            "images": self.images,
+            "criteria": [
+                {
+                    "criterion": one.criterion,
+                    "covered": one.covered,
+                    "total": one.total,
+                    "value": one.value,
+                    "layers": [
+                        {
+                            "layer": row.layer.name,
+                            "kind": row.layer.kind,
+                            "neurons": row.layer.neurons,
+                            "covered": row.covered,
+                            "total": row.total,
+                            "untried_neurons": list(row.untried),
+                        }
+                        for row in one.rows()
+                    ],
+                }
+                for one in self.criteria.values()
+            ],
+            "growth": [{"images": count, **values} for count, values in self.growth],
+        }
+        if (whole := self.functional) is not None:
+            document[FUNCTIONAL] = {
+                "operating_domain": whole.domain.path.name,
+                "covered": whole.covered,
+                "total": whole.total,
+                "value": whole.value,
+                "dimensions": [row._asdict() for row in whole.rows()],
+                "holes": whole.holes(),
+            }
+        return document
+
+    def holes(self, most: int | None = None) -> list[str]:
+        """Return what was never tried, in words; of each layer, dimension or cross at most so many."""
+        lines = []
+        for one in self.criteria.values():
+            for row in one.rows():
+                if row.untried:
+                    numbers = ", ".join(map(str, row.untried[:most]))
+                    cut = "" if most is None or len(row.untried) <= most else ", …"
+                    lines.append(
+                        f"{one.criterion}: {row.layer.name}: {len(row.untried)} of {row.layer.neurons} "
+                        f"neurons never tried: {numbers}{cut}"
+                    )
+        groups: dict[str, list[str]] = {}
+        for hole in [] if self.functional is None else self.functional.holes():
+            groups.setdefault(hole.partition(":")[0], []).append(hole)
+        for name, holes in groups.items():
+            lines += holes[:most]
+            if most is not None and len(holes) > most:
+                lines.append(f"{name}: and {len(holes) - most} more")
+        return lines
 
     def merge(self, other: CoverageMeasurement) -> None:
         """Add what other images cover, as if they had been measured here.
@@ -225,6 +287,22 @@ class CoverageMeasurement:
             parts = {name.removeprefix("functional "): one for name, one in arrays.items()}
             found.functional = FunctionalCoverage.from_state(domain, parts)
         return found
+
+
+def chosen_criteria(names: Sequence[str], threshold: float) -> tuple[list[CriterionChoice], bool]:
+    """Return the criteria of the network, and whether the operating domain is measured.
+
+    Args:
+        names: Criteria with their options, and "functional".
+        threshold: Above which a neuron is activated, where the criterion does not say.
+
+    Raises:
+        InputError: There is no such criterion or option.
+    """
+    choices = [parse_criterion(name) for name in names if name != FUNCTIONAL]
+    return [
+        one.with_default("threshold", threshold) if one.name == "neuron" else one for one in choices
+    ], FUNCTIONAL in names
 
 
 class Measuring:

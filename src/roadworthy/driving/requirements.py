@@ -432,3 +432,22 @@ def _among(name: str, values: Mapping[str, float], what: str) -> str:
     if spelled not in values:
         raise InputError(f"{name} has a {what} and no threshold: {suggest(name, values)}")
     return spelled
+
+
+def directions_of(metrics: Sequence[str], up: Sequence[str], down: Sequence[str]) -> dict[str, Direction]:
+    """Return whether each metric gets worse upwards or downwards: as usual, but for those that are named.
+
+    Raises:
+        InputError: A metric is named that is not there, or named for both.
+    """
+    ways = {name: usual_direction(name) for name in metrics}
+    risen, fallen = ({str(parse_metric(name)) for name in given} for given in (up, down))
+    for name in sorted(risen | fallen):
+        if name not in ways:
+            raise InputError(
+                f"{name} has a direction but is not looked at: the metrics are {', '.join(metrics)}"
+            )
+        if name in risen & fallen:
+            raise InputError(f"{name} gets worse upwards or downwards, not both: leave out --up or --down")
+        ways[name] = "up" if name in risen else "down"
+    return ways

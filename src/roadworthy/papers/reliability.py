@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from statistics import median
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from roadworthy.cases import Dataset, Outcome
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.reliability.checking import Pairs
 from roadworthy.reliability.human.answers import WIDTH, Bins, HumanAnswer, UnchangedAccuracy, bins_of
+from roadworthy.reliability.human.reading import HumanData
 from roadworthy.reliability.human.thresholds import Threshold, ThresholdRule, estimate_threshold, rule_named
 from roadworthy.reliability.measures import TaskMeasure
 from roadworthy.reliability.method import collected
@@ -78,6 +80,40 @@ class LevelStudy:
         inside = values[values <= self.limit]
         counts = np.histogram(inside, parts, (0.0, self.limit))[0]
         return float((counts >= 0.01 * values.size).mean())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "transformation": self.transformation,
+            "t_c": self.correctness,
+            "t_p": self.prediction,
+            "levels": None if self.range is None else list(self.range),
+            "levels_mean": self.levels.mean(axis=1).round(4).tolist() if self.levels.size else [],
+            "levels_beyond": self.beyond,
+            "covered": {name: self.covered(getattr(self, name)) for name in ("levels", "published", "even")},
+            "largest_even": float(self.even.max()) if self.even.size else None,
+        }
+
+
+def level_table(studies: Iterable[LevelStudy]) -> ResultTable:
+    """Return how well the levels of ImageNet-C cover what people tolerate."""
+    rows = []
+    for one in studies:
+        limits = ("-" if end is None else f"{end:g}" for end in (one.correctness, one.prediction))
+        levels = ["-"] * 3
+        if one.range is not None and one.beyond is not None:
+            low, high = one.range
+            levels = [f"{low:.2f} to {high:.2f}", f"{one.beyond:.0%}", f"{one.covered(one.levels):.0%}"]
+        drawn = (f"{one.covered(values):.0%}" if values.size else "-" for values in (one.published, one.even))
+        rows.append((one.transformation, *limits, *levels, *drawn))
+    return ResultTable(
+        "ImageNet-C's levels and the range that people tolerate",
+        ("change", "t_c", "t_p", "Δv of levels", "beyond", "levels cover", "published", "even"),
+        tuple(rows),
+        "Covered are those tenths of the range up to the larger limit that hold one in a hundred images or "
+        "more: of ImageNet-C's levels, of parameters drawn as published, of draws that are even over Δv. "
+        "Beyond are images of the levels outside of it.",
+    )
 
 
 def study_levels(
@@ -291,6 +327,57 @@ class SubsetStudy:
     def values(self) -> tuple[float, ...]:
         """The thresholds of all subsets, ascending."""
         return tuple(sorted(one.value for pair in self.pairs for one in pair))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "transformation": self.whole.bins.transformation,
+            "requirement": self.whole.bins.requirement,
+            "drawn": self.drawn,
+            "threshold": self.whole.value,
+            "pairs": [[first.value, second.value] for first, second in self.pairs],
+            "alike": self.alike,
+        }
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The line of a table: the threshold, those of subsets, and how many curves are alike."""
+        values = self.values
+        return (
+            self.whole.bins.transformation,
+            self.whole.symbol,
+            f"{self.whole.value:.2f}",
+            f"{values[0]:.2f}–{values[-1]:.2f}",
+            f"{median(values):.2f}",
+            f"{self.alike} of {len(self.pairs)}",
+        )
+
+
+def study_subsets(
+    data: HumanData, bins: Bins, draw: str | None, originals: UnchangedAccuracy | None, **settings: Any
+) -> SubsetStudy:
+    """Draw subsets of answers of people, however they were given.
+
+    Args:
+        data: The answers.
+        bins: Those about one transformation.
+        draw: One of `Drawn`; images where they are known, if left out.
+        originals: How people do on images without a change, for answers that are counted.
+        settings: As `study_bins` takes them.
+
+    Raises:
+        InputError: The answers do not allow it.
+    """
+    what = draw or ("images" if data.answers else "answers")
+    if what == "answers":
+        return study_bins(bins, originals=originals, **settings)
+    if what not in get_args(Drawn):
+        raise InputError(f"--draw must be one of {', '.join(get_args(Drawn))}, got {what!r}")
+    if not data.answers:
+        raise InputError(f"--draw {what} needs single answers; of binned ones only answers can be drawn")
+    drawn: Drawn = "images" if what == "images" else "raters"
+    kept, width = bins.requirement, bins.width
+    return study_answers(data.answers, bins.transformation, kept, drawn=drawn, width=width, **settings)
 
 
 def curves_overlap(one: Threshold, other: Threshold) -> NDArray[np.bool_]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Signals
+from roadworthy.result_tables import ResultTable
 from roadworthy.rules.counterfactual import Counterfactuals
 from roadworthy.rules.language.parser import parse
 from roadworthy.rules.reading import Rule
@@ -204,6 +206,64 @@ class TruthMatrix:
         for driver in self.drivers:
             if driver != CAREFUL and not any(self._dependent(driver)):
                 yield f"no rule depends on what {driver!r} lacks"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        drivers = []
+        for name in self.drivers:
+            (caught, of), (wrong, others) = self.caught(name), self.false_alarms(name)
+            drivers.append(
+                {
+                    "name": name,
+                    "summary": FAULTS[name].summary if name in FAULTS else "has no fault",
+                    "sensitivity": {row.rule.id: row.rate(name) for row in self._dependent(name)},
+                    "caught": caught,
+                    "qualify": of,
+                    "false_alarms": wrong,
+                    "qualify_for_others": others,
+                }
+            )
+        return {
+            "passed": not self.shortfalls,
+            "shortfalls": list(self.shortfalls),
+            "drivers": drivers,
+            "rules": [
+                {
+                    "id": row.rule.id,
+                    "text": row.rule.text,
+                    "depends_on": list(row.rule.caught),
+                    "qualify": row.qualify,
+                    "violations": {name: row.violations[name] for name in self.drivers},
+                    "reasons": dict(row.reasons.most_common()),
+                }
+                for row in self.rows
+            ],
+        }
+
+    def table(self) -> ResultTable:
+        """Return the share of qualifying frames in which each driver violates each rule."""
+        rows = [
+            (
+                row.rule.id,
+                str(row.qualify),
+                *("–" if (rate := row.rate(name)) is None else _percent(rate) for name in self.drivers),
+            )
+            for row in self.rows
+        ]
+        sums = [self.caught(name) for name in self.drivers]
+        rows.append(("sensitivity", "", *(_percent(caught / of) if of else "" for caught, of in sums)))
+        wrong = [self.false_alarms(name) for name in self.drivers]
+        rows.append(("false alarms", "", *(f"{false}/{of}" for false, of in wrong)))
+        title = f"Share of qualifying frames in which a driver violates a rule; {self.frames} frames"
+        columns = ("rule", "frames", *(name.replace("-", "-\n") for name in self.drivers))
+        return ResultTable(title, columns, tuple(rows))
+
+
+def _percent(share: float) -> str:
+    """Return a share; only 0 and 1 look whole."""
+    if share in (0, 1):
+        return f"{share:.0%}" if share else "0"
+    return f"{min(max(share, 0.0001), 0.9999):.2%}"
 
 
 def _sums(rows: Iterable[TruthRow], driver: str) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roadworthy.bbsl.checking import CheckFinding, Witness
+from roadworthy.bbsl.checking import CheckFinding, CheckResult, Witness
 from roadworthy.bbsl.checking.models import FunctionValue, Value
 from roadworthy.bbsl.checking.results import written
 from roadworthy.bbsl.coverage import SpecCoverage
@@ -425,3 +425,10 @@ def draw_labelled(
         # Below the picture: names beside every box would hide the boxes behind it.
         place.legend(keys, seen, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=len(keys))
     return figure
+
+
+def draw_check(spec: Spec, result: CheckResult) -> Figure | None:
+    """Draw what speaks against a specification, or an example of every case; None where there is neither."""
+    against = [one for one in result.problems if one.witness is not None]
+    shown = against or [one for one in result.findings if one.witness is not None]
+    return draw_findings(shown, axes_of=interval_axes(spec)) if shown else None

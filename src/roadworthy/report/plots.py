@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import replacing
+from roadworthy._files import make_writable, replacing, write_json, write_text
+from roadworthy.coverage.measuring import CoverageMeasurement
 from roadworthy.coverage.search.findings import CoverageGrowth
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
@@ -300,3 +301,17 @@ def tolerated_sheet(
             told = f"Δv {made.visual_change:.2f}/{limit:g}"
             tiles.append(Tile(draw_frame(made, (), _TOLERATED_WIDTH / frame.width), name, told))
     return contact_sheet(tiles, len(places))
+
+
+def write_measured(folder: Path, found: CoverageMeasurement) -> None:
+    """Write what was measured into a folder: growth.png, coverage.json and holes.txt.
+
+    Raises:
+        InputError: They cannot be written.
+    """
+    make_writable(folder)
+    write_json(folder / "coverage.json", found.as_dict())
+    write_text(folder / "holes.txt", "\n".join(found.holes()) + "\n")
+    if found.growth:
+        title = f"Coverage of {found.model}" if found.model else "Coverage of the operating domain"
+        save(growth_figure(found.growth, title=title), folder / "growth.png")

@@ -89,6 +89,20 @@ class HumanStudy:
     originals_source: str
     tolerances: dict[str, Tolerance]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "task": self.task,
+            "images": self.images,
+            "source": self.source,
+            "originals": self.originals,
+            "originals_source": self.originals_source,
+            "transformations": {
+                one.transformation: {"t_c": one.correctness, "t_p": one.prediction, "note": one.note}
+                for one in self.tolerances.values()
+            },
+        }
+
 
 def tolerated(
     visual_change: float,

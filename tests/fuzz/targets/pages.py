@@ -49,7 +49,7 @@ def _copied(folder: Path) -> None:
 
 
 def _searched(folder: Path) -> None:
-    from roadworthy.cli.coverage._suites import check_searched
+    from roadworthy.runs.changed_images import check_searched
     from roadworthy.web.coverage import functional_of
 
     functional_of(folder)

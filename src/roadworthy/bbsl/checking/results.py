@@ -220,6 +220,21 @@ class CheckResult:
         """The findings that speak against the specification, or leave a question open."""
         return tuple(one for one in self.findings if not one.ok)
 
+    def lines(self) -> list[str]:
+        """Return a line for each property, then each finding against the specification with its witness."""
+        if self.vacuous:
+            return ["the precondition can never hold, so the cases say nothing"]
+        lines = []
+        for name in PROPERTIES:
+            status = self.status(name)
+            bounds = [one.up_to for one in self.of(name) if one.up_to is not None]
+            bounded = status is ProofStatus.BOUNDED
+            answer = f"none up to {min(bounds)} boxes in each set" if bounded else status.value
+            lines.append(f"{name}: {answer}")
+        for finding in self.problems:
+            lines += [f"- {finding}", *([] if finding.witness is None else [f"    {finding.witness}"])]
+        return lines
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         return {

@@ -1,8 +1,8 @@
-"""``roadworthy bbsl``: a file for each command."""
+"""``roadworthy bbsl``."""
 
 from __future__ import annotations
 
-from roadworthy.cli.bbsl import check, cover, draw, fmt, trying
+from roadworthy.cli.bbsl import specs, trying
 from roadworthy.cli.bbsl._group import app
 
-__all__ = ["app", "check", "cover", "draw", "fmt", "trying"]
+__all__ = ["app", "specs", "trying"]

@@ -18,8 +18,3 @@ Bind = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A YAML file that binds external functions; see docs/bbsl.md."),
 ]
-
-
-@app.callback()
-def _group() -> None:
-    """Specify object detection formally, prove specifications sound, and test detectors with them."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._answer import Answer
-from roadworthy.cli._road import RunOptions, answered, data_document, road_command, short_name
+from roadworthy.cli._commands import command
+from roadworthy.cli._road import RunOptions, answered, data_document, short_name
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Annotations,
@@ -50,7 +51,7 @@ Allow = Annotated[
 ]
 
 
-@road_command(
+@command(
     app,
     "roadworthy bbsl test stop.bbsl --truth kitti:training --detections results --bind near.yaml",
     "roadworthy bbsl test stop.bbsl --truth kitti:training --detections results "
@@ -133,7 +134,7 @@ def _thresholds(text: str) -> list[float]:
     return found
 
 
-@road_command(
+@command(
     app,
     "roadworthy bbsl suite examples/bbsl/table2.yaml --data Td1=kitti:a --data Td2=kitti:b "
     "--system SUT1=results-1 --system SUT2=results-2 --classes car,van,truck",

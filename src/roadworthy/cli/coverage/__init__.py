@@ -1,10 +1,10 @@
-"""``roadworthy coverage``: a file for each command."""
+"""``roadworthy coverage``."""
 
 from __future__ import annotations
 
-from roadworthy.cli.coverage import measure, retrain, search, study
+from roadworthy.cli.coverage import measuring, search, studies
 from roadworthy.cli.coverage._group import app
 
-__all__ = ["app", "measure", "retrain", "search", "study"]
+__all__ = ["app", "measuring", "search", "studies"]
 
-app.add_typer(study.app, name="study")
+app.add_typer(studies.app, name="study")

@@ -9,12 +9,12 @@ from roadworthy._files import write_json
 from roadworthy.cli._console import console, make_folder, plain_table, print_json
 
 if TYPE_CHECKING:
-    from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage import FunctionalCoverage, OperatingDomain
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.findings import CoverageGrowth, FailureGroup
     from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.coverage.search.trials import Replay
+    from roadworthy.papers.deeptest.seeds import Seeds
     from roadworthy.runs import RunResult
 
 

@@ -18,10 +18,10 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
-    from roadworthy.cli.coverage._seeds import Seeds
     from roadworthy.coverage.criteria import Ranges, SurpriseReference
     from roadworthy.coverage.observed import Observed
     from roadworthy.coverage.search.settings import SearchSettings
+    from roadworthy.papers.deeptest.seeds import Seeds
 
 
 _BATCH = 32
@@ -130,7 +130,7 @@ def search(
     from roadworthy.cli._campaigns import data_form, hashed, write_as_suite
     from roadworthy.cli._console import progress
     from roadworthy.cli.coverage._found import Found, give_out
-    from roadworthy.cli.coverage.study._inputs import seed_images
+    from roadworthy.cli.coverage._group import seed_images
     from roadworthy.coverage import observable
     from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.settings import SearchSettings
@@ -230,7 +230,7 @@ def _stoppable(out: Path) -> Iterator[None]:
 
 
 def _seeds(drawn: Any) -> Seeds:
-    from roadworthy.cli.coverage._seeds import Seeds
+    from roadworthy.papers.deeptest.seeds import Seeds
 
     return Seeds(drawn)
 

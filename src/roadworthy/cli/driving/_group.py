@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from roadworthy.driving.metrics import MetricSettings
 
 
-HELP = (
-    "Let models drive in simulators, measure how well they drive, and learn oracles that notice bad driving."
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Let models drive in simulators, measure how well they drive, and learn oracles.",
 )
-
-app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
 
 SettingsFile = Annotated[
     Path | None,
@@ -27,11 +27,6 @@ SettingsFile = Annotated[
         help="What metrics are told: targets, conditions, bins …; YAML with what differs from ours.",
     ),
 ]
-
-
-@app.callback()
-def _group() -> None:
-    """Let models drive in simulators, measure how well they drive, and learn oracles."""
 
 
 def settings_of(path: Path | None) -> MetricSettings:

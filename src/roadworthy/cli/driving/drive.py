@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roadworthy._files import write_json
+from roadworthy.cli._answer import show
 from roadworthy.cli._commands import Command
 from roadworthy.cli._console import (
     console,
@@ -21,7 +22,6 @@ from roadworthy.cli._console import (
     print_rows,
 )
 from roadworthy.cli.driving._group import SettingsFile, app, settings_of
-from roadworthy.cli.driving._tables import SHOWN, drive_facts, print_sectors, sector_rows, write_rows
 from roadworthy.cli.options import AsJson, Out
 from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
 
@@ -187,6 +187,7 @@ def _write(driven: Drive, settings: MetricSettings, metric: str, folder: Path) -
     from roadworthy.driving.drives.drive import partial_sectors
     from roadworthy.driving.drives.readers import write_drive
     from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
+    from roadworthy.report.drive_tables import sector_rows, write_rows
     from roadworthy.report.driving import drive_figure, failing_sectors
     from roadworthy.report.plots import save
 
@@ -232,6 +233,7 @@ def _report(
 ) -> None:
     """Write and show the summary."""
     from roadworthy.driving.drives.drive import partial_sectors
+    from roadworthy.report.drive_tables import drive_facts, sector_rows, sector_table
     from roadworthy.report.driving import failing_sectors
 
     whole = sector_rows(_measured(driven, settings, whole=True))[0]
@@ -258,7 +260,7 @@ def _report(
     )
     for note in driven.notes:
         print_note(f"{note}.")
-    print_sectors(_measured(driven, settings), SHOWN, partial_sectors(driven))
+    show(sector_table(_measured(driven, settings), partial=partial_sectors(driven)))
     print_rows(
         {
             "failing sectors": ", ".join(failed) or "none",

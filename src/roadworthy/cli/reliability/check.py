@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._answer import Answer
+from roadworthy.cli._commands import command
 from roadworthy.cli._road import (
     RunOptions,
     answered,
     data_document,
     planned,
-    road_command,
     suite_document,
 )
 from roadworthy.cli.options import Options
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 FAILED = 2
 
 
-@road_command(
+@command(
     app,
     "roadworthy reliability check --model classifier --data world-crops --transform defocus-blur",
     "roadworthy reliability check --model dave2 --data world --sample 100 --measure steering",
@@ -107,7 +107,7 @@ def check(
     return answered(document, how, Path("reliability-out"), made_of)
 
 
-@road_command(
+@command(
     app,
     "roadworthy reliability rank --model dave2 --model epoch --data world --sample 99 --measure steering",
     "roadworthy reliability rank --model mine --model classifier --data world-crops -t frost -t jpeg",

@@ -52,8 +52,3 @@ CutOuts = Annotated[
 Traffic = Annotated[
     str, typer.Option(metavar="SIDE", help="The side that one drives on, where signs stand: right or left.")
 ]
-
-
-@app.callback()
-def _group() -> None:
-    """Read testing rules in plain English, run them on models, and look at what violates them."""

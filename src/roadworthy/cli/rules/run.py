@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy.cli._answer import Answer
+from roadworthy.cli._commands import command
 from roadworthy.cli._console import parse_options, tracked
-from roadworthy.cli._road import RunOptions, answered, data_document, road_command, suite_document
+from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
 from roadworthy.cli.options import Data, Options, Sample, share
 from roadworthy.cli.rules._group import CutOuts, Engines, Models, Rules, RulesFile, Same, Seed, Traffic, app
 from roadworthy.errors import InputError, suggest
@@ -25,7 +26,7 @@ USUAL = ("dave2",)
 Rule = Annotated[str, typer.Option("--rule", "-r", metavar="SENTENCE", help="The rule.")]
 
 
-@road_command(
+@command(
     app,
     'roadworthy rules run --rule "If a pedestrian appears on the roadside, the car should slow down."',
     "roadworthy rules run --rules examples/rules/paper.rules --model dave2 --model epoch --sample 100",
@@ -179,7 +180,7 @@ def _tolerances(given: Sequence[str]) -> dict[str, float | str]:
     return found
 
 
-@road_command(
+@command(
     app,
     'roadworthy rules compare --rule "If it rains, the steering angle should stay the same." '
     "--by rain:level-3 --by spatter",
@@ -231,7 +232,7 @@ def compare(
     return answered(document, how, Path("rules-compared"), made_of)
 
 
-@road_command(
+@command(
     app,
     'roadworthy rules compose --rule "If a pedestrian appears on the roadside, slow down." '
     "--first rain:heavy --first fog:light",

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from roadworthy._frozen import FrozenDict
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 
 _PRICES = np.linspace(0.0, 1.0, 25)[1:]  # of a nominal sector, as shares of the highest that can matter
 
@@ -284,6 +285,36 @@ class Oracle:
         return " and ".join(
             f"{name} {signs[self.directions[name]]} {self.thresholds[name]:.6g}" for name in self.metrics
         )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "thresholds": dict(self.thresholds),
+            "directions": dict(self.directions),
+            "intervals": {
+                name: [end if math.isfinite(end) else None for end in ends]
+                for name, ends in self.intervals.items()
+            },
+            "given_up": self.given_up,
+            "alarms": self.alarms,
+            "sectors": self.sectors,
+            "bound": self.bound,
+            "optimal": self.optimal,
+        }
+
+    def table(self) -> ResultTable:
+        """Return the thresholds; one without an end raises no alarm that another does not."""
+        rows = tuple(
+            (
+                name,
+                self.directions[name],
+                f"{self.thresholds[name]:.4g}",
+                f"{low:.4g} to {high:.4g}" if math.isfinite(low + high) else "alarms nowhere alone",
+            )
+            for name in self.metrics
+            for low, high in [self.intervals[name]]
+        )
+        return ResultTable("", ("metric", "worse", "threshold", "may lie in"), rows)
 
     def judge(self, sectors: Table) -> NDArray[np.bool_]:
         """Return which metric raises an alarm in which sector, rows × metrics.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from roadworthy.driving.oracles.fitting import Direction, Oracle, fit_oracle
 from roadworthy.driving.sectors import SectorTable
@@ -30,6 +31,11 @@ class OracleRow:
     false_alarms: int
     accused: tuple[str, ...]
     killed: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        own = ("size", "give_up", "false_alarms", "accused", "killed")
+        return {**{name: getattr(self, name) for name in own}, **self.oracle.as_dict()}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy._tables import Table, csv_text
 from roadworthy.coverage.oracle import UNFILTERED
@@ -24,6 +24,7 @@ from roadworthy.seeding import rng_for
 Judgement: TypeAlias = Literal["true fault", "false alarm", "unsure"]
 """What a person says about a finding."""
 
+CHECKS = "checks.csv"
 _COLUMNS = (
     "finding",
     "model",
@@ -95,6 +96,17 @@ class Check:
     judgement: Judgement | None
 
 
+def refuse_to_overwrite(folder: Path) -> None:
+    """Refuse to write over judgements that somebody has made.
+
+    Raises:
+        InputError: The folder has a table of checks with some.
+    """
+    path = folder / CHECKS
+    if path.is_file() and any(one.judgement for one in read_checks(path)):
+        raise InputError(f"{path} has judgements in it, which would be lost: choose another folder by --out")
+
+
 def read_checks(path: Path) -> list[Check]:
     """Read a table of checks that was filled in.
 
@@ -164,6 +176,20 @@ class FalseAlarmRate:
         """The one-sided upper bound of the rate at 95% if all that are unsure were false alarms."""
         judged = self.decided + self.unsure
         return clopper_pearson_upper(self.false_alarms + self.unsure, judged, _CONFIDENCE) if judged else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "model": self.model,
+            "changes": self.changes,
+            "true_faults": self.faults,
+            "false_alarms": self.false_alarms,
+            "unsure": self.unsure,
+            "not_checked": self.unchecked,
+            "rate": self.rate,
+            "interval": self.interval,
+            "at_most": self.worst,
+        }
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from roadworthy.cases import Scalar
-from roadworthy.coverage.criteria import Criterion
-from roadworthy.coverage.observed import Observed
+from roadworthy._files import file_name
+from roadworthy.cases import Requirement, Scalar
+from roadworthy.coverage.criteria import Criterion, parse_mixture
+from roadworthy.coverage.method import CoverageMethod
+from roadworthy.coverage.observed import Observed, observable
 from roadworthy.coverage.oracle import cluster
 from roadworthy.coverage.parameter_sets import ParameterSet
-from roadworthy.coverage.search.findings import failures_of
+from roadworthy.coverage.search.findings import CoverageGrowth, failures_of, growth_of
+from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.intervals import bootstrap_mean
+from roadworthy.models import SystemUnderTest
+from roadworthy.papers.deeptest.seeds import Seeds
 from roadworthy.result_tables import ResultTable
+from roadworthy.runs import read_rows, run
 from roadworthy.seeding import rng_for
 
 Row = Mapping[str, Scalar]
@@ -147,6 +156,105 @@ class GuidedStudy:
             shown(row.failures),
             shown(row.findings),
         )
+
+
+_SEARCHES = ("random", "algorithm-1", "curious")
+
+
+def study_guided(
+    systems: Sequence[SystemUnderTest],
+    seeds: Seeds,
+    settings: SearchSettings,
+    *,
+    tries: int,
+    counting: str,
+    note: str,
+    out: Path,
+    seed: int = 0,
+    progress: Callable[[str, int], AbstractContextManager[Callable[[int], None]]],
+) -> tuple[GuidedStudy, dict[str, dict[str, CoverageGrowth]]]:
+    """Cover neurons with seed images, with all their transformations, and with searches.
+
+    Args:
+        systems: The networks.
+        seeds: The seed images.
+        settings: What all searches share.
+        tries: Of each search.
+        counting: What counts as a neuron.
+        note: What a reader should know.
+        out: Where the searches are written; those that are there go on.
+        seed: Of all that is random.
+        progress: Shows how far a part is.
+
+    Returns:
+        The study, and how coverage grew in each search of each network.
+
+    Raises:
+        InputError: A system does not show its layers.
+    """
+    rows: list[Reached] = []
+    growths: dict[str, dict[str, CoverageGrowth]] = {}
+    for system in systems:
+        watched = observable(system, counting)
+        with progress(f"{watched.name}: {CUMULATIVE}", len(seeds)):
+            rows += _unguided(watched, seeds, settings, seed)
+        folders = {name: out / f"{file_name(system.name)}-{name}" for name in _SEARCHES}
+        searched: list[Reached] = []
+        growths[system.name] = {}
+        for name, folder in folders.items():
+            chosen = replace(settings, search=name, tries=tries)
+            with progress(f"{watched.name}: {name}", tries + len(seeds)) as told:
+                reached, growth = _searched(watched, seeds, chosen, folder, seed, told)
+            searched.append(reached)
+            growths[system.name][name] = growth
+        found = distinct_failures({name: read_rows(folder) for name, folder in folders.items()})
+        rows += [replace(row, findings=found[row.way]) for row in searched]
+    return GuidedStudy(tuple(rows), note), growths
+
+
+def _unguided(watched: Observed[Any], seeds: Seeds, settings: SearchSettings, seed: int) -> list[Reached]:
+    """Return what the seed images cover, and what all their transformations cover."""
+    made: Any = None
+    for frame in seeds:
+        _, seen = watched.observe([frame])
+        made = made or parse_mixture(settings.criterion).make(seen.layers)
+        made.update(seen)
+    baseline = Reached(watched.name, BASELINE, len(seeds), made.covered, made.total)
+    # The seed images are not among the transformed ones in the paper either.
+    fresh = parse_mixture(settings.criterion).make(made.layers)
+    count = add_every_change(watched, seeds, settings.space().sets, fresh, seed=seed)
+    return [baseline, Reached(watched.name, CUMULATIVE, count, fresh.covered, fresh.total)]
+
+
+def _searched(
+    watched: Observed[Any],
+    seeds: Seeds,
+    settings: SearchSettings,
+    folder: Path,
+    seed: int,
+    told: Callable[[int], None],
+) -> tuple[Reached, CoverageGrowth]:
+    method = CoverageMethod()
+    requirement = Requirement(settings.search, "RQ3", method.name, settings.parameters())
+    run(
+        method,
+        requirement,
+        seeds,
+        watched,
+        out=folder,
+        seed=seed,
+        images="none",
+        progress=lambda counts: told(sum(counts.values())),
+        resume=folder.exists(),
+    )
+    criterion = method.originals.criterion
+    growth = growth_of(read_rows(folder), criterion.value)
+    kept = sum(after > before for before, after in pairwise(growth.coverage))
+    tried, failures = len(growth.coverage) - 1, growth.failures[-1]
+    reached = Reached(
+        watched.name, settings.search, tried, criterion.covered, criterion.total, kept, failures
+    )
+    return reached, growth
 
 
 def distinct_failures(searches: Mapping[str, Iterable[Row]], *, radius: float = 1.0) -> dict[str, int]:

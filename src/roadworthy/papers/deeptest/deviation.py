@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -309,6 +309,36 @@ class DeviationStudy:
 
     def __str__(self) -> str:
         return "\n\n".join(["\n".join(self.statements), *map(str, self.tables)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {
+            "unit": self.answers[0].unit,
+            "lambda": self.lam,
+            "epsilon": self.epsilon,
+            "reference": self.reference,
+            "statements": list(self.statements),
+            "rows": [asdict(one) for one in self.rows],
+            **{
+                table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+                for table in self.tables[1:]
+            },
+            "findings": [
+                {
+                    "id": one.id,
+                    "model": one.model,
+                    "violations": one.violations,
+                    "frame": one.worst.frame,
+                    "transformation": one.worst.transformation,
+                    "parameter": one.worst.parameter,
+                    "label": one.label,
+                    "original": one.original,
+                    "answer": one.answer,
+                    "inherited": one.inherited,
+                }
+                for one in self.findings
+            ],
+        }
 
 
 def _cells(row: Deviation) -> tuple[str, ...]:

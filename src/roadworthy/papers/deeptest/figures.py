@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import file_name, write_text
+from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
+from roadworthy.images import write_image
+from roadworthy.papers.deeptest.activity import changed_image
+from roadworthy.papers.deeptest.checking import CHECKS, checks_csv
 from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding
 from roadworthy.papers.deeptest.directions import DirectionStudy
+from roadworthy.papers.deeptest.seeds import GuidedImages, SeedImages
 from roadworthy.papers.deeptest.transformations import ChangeStudy, PairDistance, TransformationStudy
 from roadworthy.report.drawing import draw_frame, draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
@@ -205,3 +212,52 @@ def _words(first: str, second: str) -> str:
 
 def _step(place: int, added: str) -> str:
     return added if place < 2 else f"+ {added}"
+
+
+def check_pairs(
+    study: DeviationStudy,
+    findings: Sequence[Finding],
+    seeds: SeedImages,
+    sets: Sequence[ParameterSet],
+    seed: int,
+    guided: GuidedImages | None,
+) -> list[CheckPair]:
+    """Return the images of findings, made again: the same seed makes the same ones."""
+    wanted = {one.worst.frame for one in findings}
+    # A data set is not asked for frames by id, and those of a sample are few.
+    frames = {frame.id: frame for frame in seeds if frame.id in wanted}
+    choices = {(one.name, choice.parameter): choice for one in sets for choice in one}
+    units = seeds.units
+    pairs = []
+    for one in findings:
+        worst, before = one.worst, frames[one.worst.frame]
+        choice = choices.get((worst.transformation, worst.parameter))
+        if choice is not None:
+            after = changed_image(before, worst.transformation, choice, seed)
+        else:
+            assert guided is not None
+            after = guided.image_of(study, one)
+        answered = (units.decode_steering(value) for value in (one.original, one.answer))
+        first, second = (Signals(steering=value) for value in answered)
+        pairs.append(CheckPair(one, before, after, (first, second)))
+    return pairs
+
+
+def write_checks(
+    out: Path, study: DeviationStudy, findings: Sequence[Finding], pairs: Sequence[CheckPair]
+) -> list[str]:
+    """Write a sheet for each model and the table that belongs to them; return the names of the files."""
+    if not pairs:
+        return []
+    out.mkdir(parents=True, exist_ok=True)
+    note = f"write your judgement into {CHECKS}: true fault, false alarm or unsure"
+    written = [CHECKS]
+    write_text(out / CHECKS, checks_csv(findings, study.answers[0].unit))
+    for answers in study.answers:
+        own = [one for one in pairs if one.finding.model == answers.model]
+        total = sum(one.model == answers.model for one in study.findings)
+        if own:
+            written.append(f"checks-{file_name(answers.model)}.png")
+            title = f"{answers.model}: {len(own)} of {total} findings"
+            write_image(out / written[-1], check_sheet(own, title=title, note=note))
+    return written

@@ -30,14 +30,16 @@ scatter:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from roadworthy._files import write_text
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.reliability.human.answers import Bins, UnchangedAccuracy
 from roadworthy.seeding import rng_for
@@ -354,7 +356,9 @@ class SmoothingSpline:
 
 
 Interval = tuple[float, float]
+Found = TypeVar("Found")
 
+SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
 STABLE = 0.1
 """A spread wider than this is a warning: a tenth of the whole range of visual change."""
 _EDGE = 0.005
@@ -400,6 +404,32 @@ class Threshold:
             return None
         low, high = self.spread
         return bool(low <= self.value <= high and high - low <= STABLE + 1e-9)
+
+    @property
+    def symbol(self) -> str:
+        """What the paper calls it."""
+        return SYMBOLS[self.bins.requirement]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it with all that it rests on, as JSON can hold it."""
+        return {
+            "transformation": self.bins.transformation,
+            "requirement": self.bins.requirement,
+            "symbol": self.symbol,
+            "threshold": self.value,
+            "found": self.found,
+            "published": self.bins.published,
+            "spread": self.spread,
+            "interval": self.interval,
+            "confidence": self.confidence if self.spread else None,
+            "stable": self.stable,
+            "baseline": self.baseline,
+            "dispersion": self.dispersion,
+            "degrees_of_freedom": float(self.fit.degrees[0]),
+            "intervals": len(self.bins),
+            "answers": int(self.bins.counts.sum()),
+            "source": self.bins.source,
+        }
 
 
 def estimate_threshold(
@@ -506,6 +536,62 @@ def _dispersion(bins: Bins, fit: SplineFit) -> float:
     share = np.clip(fit.values[:, 0], _EDGE, 1 - _EDGE)
     squares = bins.counts * (bins.shares - share) ** 2 / (share * (1 - share))
     return max(1.0, float(squares.sum() / max(len(bins) - fit.degrees[0], 1.0)))
+
+
+def find_each(bins: Iterable[Bins], find: Callable[[Bins], Found]) -> tuple[list[Found], list[str]]:
+    """Find something for each transformation; return it, and why it cannot be found for the others.
+
+    Raises:
+        InputError: It can be found for none.
+    """
+    found: list[Found] = []
+    troubles: list[str] = []
+    first: InputError | None = None
+    for one in bins:
+        try:
+            found.append(find(one))
+        except InputError as error:
+            first = first or error
+            troubles.append(f"{one.transformation}, {SYMBOLS[one.requirement]}: {error}")
+    if first is not None and not found:
+        raise first if len(troubles) == 1 else InputError(troubles[0])
+    return found, troubles
+
+
+def write_study(found: Sequence[Threshold], path: Path) -> list[str]:
+    """Write thresholds as a study of one's own; return the transformations that lack t_c or t_p.
+
+    Raises:
+        InputError: No transformation has both, the ending is another, or the file cannot be written.
+    """
+    import yaml
+
+    if path.suffix not in (".yaml", ".yml"):
+        raise InputError(f"--save must name a file that ends in .yaml, got {path}")
+    entries: dict[str, dict[str, Threshold]] = {}
+    for one in found:
+        entries.setdefault(one.bins.transformation, {})[one.bins.requirement] = one
+    whole = {name: entry for name, entry in entries.items() if len(entry) == len(SYMBOLS)}
+    if not whole:
+        raise InputError(f"{path}: no transformation has both t_c and t_p, and a study needs both")
+    rule, source = found[0].rule.name, found[0].bins.source
+    document = {
+        "source": f"roadworthy reliability thresholds, rule {rule}, from {source}",
+        "originals": next((one.baseline for one in found if one.bins.requirement == "correctness"), None),
+        "transformations": {
+            name: {
+                **{kind: entry[kind].value for kind in SYMBOLS},
+                "note": "; ".join(
+                    f"{one.symbol} spreads from {one.spread[0]:.2f} to {one.spread[1]:.2f}"
+                    for one in entry.values()
+                    if one.spread is not None
+                ),
+            }
+            for name, entry in whole.items()
+        },
+    }
+    write_text(path, yaml.safe_dump({path.stem: document}, sort_keys=False, allow_unicode=True))
+    return sorted(entries.keys() - whole)
 
 
 class _Repetitions:

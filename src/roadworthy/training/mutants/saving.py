@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from roadworthy._files import make_writable, read_json, sha256_of, write_json, write_text
+from roadworthy._files import make_writable, naming, read_json, sha256_of, write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.drives.readers import write_drive
@@ -18,11 +18,12 @@ from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.simulators import DriveLimits, WorldSimulator
 from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.models import load_model
 from roadworthy.models.protocols import SystemUnderTest
-from roadworthy.models.zoo import Variant, located_weights
+from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
 from roadworthy.models.zoo.saved import metadata_of
 from roadworthy.training import export, with_history, write_description
-from roadworthy.training.mutants.mutating import Mutant
+from roadworthy.training.mutants.mutating import Mutant, Mutation, example_of, mutate
 
 if TYPE_CHECKING:
     import torch
@@ -272,6 +273,64 @@ def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
         write_drive(dataclasses.replace(judged.drive, name=folder.name), folder / DRIVE_FILE)
     write_json(path, document)
     return document
+
+
+def read_mutation(path: Path) -> tuple[str, Mutation]:
+    """Return the network and the mutation of a mutant that was made before, from its ``mutant.json``.
+
+    Raises:
+        InputError: It is none.
+    """
+    document = read_json(path)
+    with naming(path):
+        if not isinstance(document, dict) or document.get("kind") != "post-training":
+            raise InputError("expected the mutant.json of a mutant that driving mutate made")
+        return str(document["original"]), Mutation.from_dict(document["mutation"])
+
+
+def make_mutants(
+    model: str, mutations: Iterable[Mutation], folder: Path, *, track: str | None = None
+) -> list[dict[str, Any]]:
+    """Make mutants of a network, each in a folder, and say what becomes of them.
+
+    Args:
+        model: The network, as `load_module` takes it.
+        mutations: What is done to it.
+        folder: Where all are written.
+        track: The track that every mutant drives a lap of; none if left out.
+
+    Returns:
+        What is in the ``mutant.json`` of each.
+
+    Raises:
+        InputError: A mutant cannot be made or written.
+    """
+    module, variant = load_module(model), read_variant(located_weights(model))
+    example, images = example_of(variant), probe_images(variant)
+    rows = []
+    for mutation in mutations:
+        mutant, place = mutate(module, example, mutation), folder / mutation.name
+        document = save_mutant(mutant, variant, place, original=model)
+        if "failed" not in document:
+            document = write_fate(place, _judged(module, mutant, images, place, track))
+        rows.append(document)
+    return rows
+
+
+def _judged(
+    module: torch.nn.Module, mutant: Mutant, images: torch.Tensor, place: Path, track: str | None
+) -> Judged:
+    """Return what becomes of a mutant: the cheapest proof first, the drive last."""
+    if mutant.equivalent:
+        return Judged("equivalent", mutant.equivalent, 0.0)
+    alike, difference = same(module, mutant.module, images)
+    if alike:
+        return Judged("equivalent", f"answers alike on {len(images)} images", difference)
+    if math.isnan(difference):
+        return Judged("crashing", "answers with what are no numbers", difference)
+    if track is None:
+        return Judged(None, "", difference)
+    return judge_drive(load_model(place, threads=1), track, difference)
 
 
 def read_mutants(folder: Path) -> list[dict[str, Any]]:

@@ -15,6 +15,9 @@ from roadworthy.training.retraining.material import (
     ErrorUnit,
     GuidedImage,
     Material,
+    cut_in_two,
+    failing_images,
+    named_changes,
     read_material,
 )
 from roadworthy.training.retraining.retrain import (
@@ -23,7 +26,6 @@ from roadworthy.training.retraining.retrain import (
     RetrainingPlan,
     divide,
     retrain,
-    table_rows,
     tuning_settings,
     usual_settings,
 )
@@ -39,11 +41,13 @@ __all__ = [
     "Retrained",
     "ErrorUnit",
     "compared",
+    "cut_in_two",
     "divide",
+    "failing_images",
     "judged",
+    "named_changes",
     "read_material",
     "retrain",
-    "table_rows",
     "tuning_settings",
     "usual_settings",
 ]

@@ -9,23 +9,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset, Original
+from roadworthy.datasets import BaseDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
 from roadworthy.reliability.sampling import SampledFrame, shares
-from roadworthy.reliability.transformations import Transformation
+from roadworthy.reliability.transformations import (
+    PAPER_TRANSFORMATIONS,
+    Transformation,
+    transformation_named,
+)
+from roadworthy.runs.changed_images import check_searched, stored_images
 from roadworthy.seeding import rng_for
 from roadworthy.training import Samples, TrainingTask, read_samples, task_for, with_history
 from roadworthy.training.stored import Encoding, reading_material, write_material
-
-if TYPE_CHECKING:
-    from roadworthy.transforms import Transform
+from roadworthy.transforms import Transform, parse_transform
+from roadworthy.visual_change.tolerance import tolerance_of
 
 STEERING = "steering"
 GUIDED = "guided"
@@ -115,6 +119,12 @@ class Material:
     changed: Mapping[str, ChangedImages]
     unit: ErrorUnit
     left_out: Mapping[str, int]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many images there are of each kind."""
+        changed = {kind: len(one.originals) for kind, one in self.changed.items()}
+        return {"training": len(self.training), CLEAN: len(self.clean), **changed}
 
     def save(self, path: Path, encoding: Encoding = "png") -> None:
         """Write it to one file that `load` reads.
@@ -237,6 +247,53 @@ def read_material(
     clean = Samples.joined(reader.parts[CLEAN], data.name)
     moments = np.array(reader.moments, np.int64)
     return Material(variant, learned, clean, moments, changed, ErrorUnit.of(data), reader.left_out)
+
+
+def cut_in_two(data: Dataset, cut: float) -> tuple[Dataset, Dataset]:
+    """Return the first part of a recording, as training data, and the rest, to make changed images from.
+
+    Raises:
+        InputError: The data set cannot be cut, or a part would be empty.
+    """
+    if not isinstance(data, BaseDataset):
+        raise InputError(
+            f"{data.name} cannot be cut into two parts: name the training data by --training DATA"
+        )
+    place = round(cut * len(data))
+    if not 0 < place < len(data):
+        raise InputError(
+            f"--cut {cut:.0%} leaves {place} of {len(data)} frames for training and {len(data) - place} to "
+            "change: both must have some"
+        )
+    return data[:place], data[place:]
+
+
+def named_changes(texts: Sequence[str]) -> dict[str, Transform]:
+    """Return changes by the names of their kinds.
+
+    Raises:
+        InputError: One cannot be read, or is there twice.
+    """
+    changes: dict[str, Transform] = {}
+    for text in texts:
+        change = parse_transform(text)
+        if change in changes.values():
+            raise InputError(f"the change {text!r} is given twice; leave one out")
+        changes[str(change) if change.name in changes else change.name] = change
+    return changes
+
+
+def failing_images(run: Path, data: Dataset) -> list[GuidedImage]:
+    """Return the failing images of a run on the data.
+
+    Raises:
+        InputError: There are none, or the run is on other data.
+    """
+    failing = [one for one in stored_images(run) if one.failing]
+    if not failing:
+        raise InputError(f"the run {run} has no failing images to learn from")
+    check_searched(run, data)
+    return [GuidedImage(one.case, one.original, one.file) for one in failing]
 
 
 class _Versions:
@@ -391,3 +448,23 @@ class WithChanges:
 
     def __iter__(self) -> Iterator[Frame]:
         return map(self.__getitem__, range(len(self)))
+
+
+def tolerated_changes(
+    names: Sequence[str] | None, *, study: str, limit: float | None = None
+) -> tuple[list[Transformation], list[float]]:
+    """Return transformations and how far each may go: as far as people tolerate, or up to a limit.
+
+    Args:
+        names: Their names; the paper's eight if left out.
+        study: Whose tolerated ranges.
+        limit: The largest Δv, instead of what people tolerate.
+
+    Raises:
+        InputError: There is no such transformation, or nobody has measured it.
+    """
+    kinds = [transformation_named(one) for one in names or PAPER_TRANSFORMATIONS]
+    if limit is not None:
+        return kinds, [limit] * len(kinds)
+    known = [tolerance_of(one.name, study=study) for one in kinds]
+    return kinds, [max(one.correctness, one.prediction) for one in known]

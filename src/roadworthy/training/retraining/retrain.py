@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from roadworthy._files import as_record, naming, read_record
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.zoo import Variant, load_module, located_weights
+from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 from roadworthy.training import (
     Samples,
@@ -176,6 +177,40 @@ class Retrained:
             "device": card.device,
             "seconds": round(card.seconds, 1),
         }
+
+    def table(self) -> ResultTable:
+        """Return the errors before and after, in the shape of the paper's Table 9."""
+        control = any(one.mse_control is not None for one in self.comparisons)
+        columns = ("test set", "images", "MSE", "after", "RMSE", "after", "MSE change", "95 %")
+        rows = tuple(
+            (
+                one.kind if one.signal == STEERING else f"{one.kind}, {one.signal}",
+                str(one.images),
+                *(f"{error:.4g}" for error in (one.mse_before, one.mse_after)),
+                *(f"{error:.4g}" for error in (one.rmse_before, one.rmse_after)),
+                f"{one.difference:+.3g}",
+                f"{one.low:+.3g} to {one.high:+.3g}",
+                *([] if one.mse_control is None else [f"{one.mse_control:.4g}"]),
+            )
+            for one in self.comparisons
+        )
+        return ResultTable("", (*columns, "control") if control else columns, rows)
+
+    def notes(self, material: Material) -> list[str]:
+        """Return what a reader of the table should know, a sentence each."""
+        notes = [f"steering is in {material.unit.name}, MSE in its square"]
+        if any(one.mse_control is not None for one in self.comparisons):
+            notes.append("control: the MSE of a network trained as long without the changed images")
+        if self.seen:
+            notes.append(
+                f"{self.seen} of {self.comparisons[0].images} clean frames were learned in another weather, "
+                "as in the paper; --split time keeps them apart"
+            )
+        return notes + [
+            f"{count} frames were left out of {kind}: the change does not apply to them"
+            for kind, count in material.left_out.items()
+            if count
+        ]
 
 
 def retrain(
@@ -366,26 +401,3 @@ def answers(
             found.append(module(images).float().cpu().numpy())
     module.to("cpu")
     return np.concatenate(found)
-
-
-def table_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
-    """Return the rows of Table 9 for people: the test set, errors before and after, and the difference.
-
-    Example:
-        >>> one = Comparison("rain", "steering", "°", 9, 9, 4.0, 1.0, -3.0, -4.0, -2.0)
-        >>> table_rows([one])
-        [('rain', '9', '4', '1', '2', '1', '-3', '-4 to -2')]
-    """
-    return [
-        (
-            one.kind if one.signal == STEERING else f"{one.kind}, {one.signal}",
-            str(one.images),
-            f"{one.mse_before:.4g}",
-            f"{one.mse_after:.4g}",
-            f"{one.rmse_before:.4g}",
-            f"{one.rmse_after:.4g}",
-            f"{one.difference:+.3g}",
-            f"{one.low:+.3g} to {one.high:+.3g}",
-        )
-        for one in comparisons
-    ]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.driving.drives.drive import Drive
 from roadworthy.driving.drives.readers.commonroad import read_commonroad
-from roadworthy.driving.drives.readers.recorded import is_recorded, read_recorded, write_drive
+from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, is_recorded, read_recorded, write_drive
 from roadworthy.driving.drives.readers.simulator_logs import read_donkey, read_udacity_sim
 from roadworthy.driving.drives.readers.tables import read_table
 from roadworthy.errors import InputError, suggest
 
 __all__ = [
     "FORMATS",
+    "drives_in",
     "read_commonroad",
     "read_donkey",
     "read_drive",
@@ -57,3 +59,20 @@ def read_drive(source: str, **options: Any) -> Drive:
         return FORMATS[name](path, **options)
     except TypeError as error:
         raise InputError(f"{source}: {error}: see what {FORMATS[name].__name__} takes") from None
+
+
+def drives_in(places: Sequence[Path]) -> Iterator[tuple[Path, Drive]]:
+    """Yield the drives of folders and where each lies; a folder of folders stands for all drives in it.
+
+    Raises:
+        InputError: There is no drive in a place.
+    """
+    for place in places:
+        if place.is_file() or (place / DRIVE_FILE).is_file():
+            yield place, read_drive(str(place))
+            continue
+        found = sorted(place.rglob(DRIVE_FILE)) if place.is_dir() else []
+        if not found:
+            raise InputError(f"{place}: found no drive: expected {DRIVE_FILE}, as `driving drive` writes it")
+        for file in found:
+            yield file.parent, read_drive(str(file.parent))

@@ -1,20 +1,26 @@
-"""Metrics of drives as tables for people, as CSV and as JSON."""
+"""What drives were like, as tables: sector by sector, and what there is to measure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from roadworthy._files import write_text
 from roadworthy._tables import csv_text
-from roadworthy.cli._console import console, plain_table
-
-if TYPE_CHECKING:
-    from roadworthy.driving.drives import Drive
-    from roadworthy.driving.metrics import MetricTable
-
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.metrics import (
+    CATALOGUE,
+    MetricSettings,
+    MetricTable,
+    availability,
+    meaning_of,
+    primitives,
+    unit_of,
+)
+from roadworthy.result_tables import ResultTable
 
 SHOWN = ("Mean(SP)", "SD(SP)", "SD(LP)", "Max(LP)", "SD(SA)", "Count(LCR)", "Count(CR)")
 """The metrics of a table that fits on a screen."""
@@ -29,8 +35,6 @@ def as_number(value: float) -> float | str | None:
 
 def drive_facts(drive: Drive) -> dict[str, object]:
     """Return what a drive was, in numbers for JSON."""
-    import numpy as np
-
     driven = drive.signals.get("distance")
     return {
         "drive": drive.name,
@@ -62,25 +66,41 @@ def sector_rows(
     ]
 
 
-def print_sectors(table: MetricTable, metrics: Sequence[str], partial: Sequence[bool] | None = None) -> None:
-    """Show some metrics of each sector, with their units, and which sector is only a part of one."""
-    from roadworthy.driving.metrics import unit_of
-
+def sector_table(
+    table: MetricTable, metrics: Sequence[str] = SHOWN, partial: Sequence[bool] | None = None
+) -> ResultTable:
+    """Return some metrics of each sector, with their units; an asterisk marks a sector that is not whole."""
     known = [name for name in metrics if name in table.values]
-    if not known:
-        return
-    shown = plain_table("sector", *known)
-    shown.add_row("", *(unit_of(name) for name in known), style="dim")
-    for column in shown.columns:
-        column.no_wrap = True
-    for column in shown.columns[1:]:
-        column.justify = "right"
-    for number, name in enumerate(table.sectors):
-        title = f"{name} *" if partial is not None and partial[number] else name
-        shown.add_row(title, *(f"{table.values[metric][number]:.3g}" for metric in known))
-    console().print(shown)
-    if partial is not None and any(partial):
-        console().print("* The drive ended in the middle of this sector.", markup=False)
+    units = [("", *map(unit_of, known))] if known else []
+    rows = [
+        (
+            f"{name} *" if partial is not None and partial[number] else name,
+            *(f"{table.values[metric][number]:.3g}" for metric in known),
+        )
+        for number, name in enumerate(table.sectors)
+        if known
+    ]
+    note = "* The drive ended in the middle of this sector." if partial is not None and any(partial) else ""
+    return ResultTable("", ("sector", *known), (*units, *rows), note)
+
+
+def catalogue_rows(drive: Drive | None, settings: MetricSettings | None = None) -> list[dict[str, object]]:
+    """Return what there is to measure; with a drive, also whether it allows it and what it lacks."""
+    lacking = {} if drive is None else availability(drive, settings=settings)
+    rows: list[dict[str, object]] = []
+    for entry in CATALOGUE:
+        name = str(entry.metric)
+        row: dict[str, object] = {
+            "metric": name,
+            "meaning": meaning_of(name),
+            "block": primitives()[entry.metric.primitive].group,
+            "unit": unit_of(name),
+            "uses": entry.uses,
+        }
+        if drive is not None:
+            row |= {"computable": not lacking[name], "missing": lacking[name]}
+        rows.append(row)
+    return rows
 
 
 def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Images that a run has stored, as data."""
+"""The changed images that a run has stored, as data; and whether a search was on these data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def stored_images(folder: Path) -> list[StoredImage]:
     Raises:
         InputError: The folder is no run, or has no images of changed frames.
     """
-    from roadworthy.runs import image_path, read_rows
+    from roadworthy.runs.store import image_path, read_rows
 
     images = _images_of(folder)
     found: dict[str, StoredImage] = {}
@@ -75,7 +75,7 @@ def check_searched(folder: Path, data: Dataset) -> None:
     """
     from roadworthy._files import read_record
     from roadworthy.images import read_image
-    from roadworthy.runs import image_path, read_rows
+    from roadworthy.runs.store import image_path, read_rows
 
     told = folder / "search.json"
     searched = str(read_record(dict[str, Any], told).get("data", "")) if told.is_file() else ""
@@ -118,7 +118,7 @@ def _images_of(folder: Path) -> Path:
     return folder / "images"
 
 
-class Suite:
+class ChangedImages:
     """The changed images of a run, as a data set; what is known about them is their image alone.
 
     Args:

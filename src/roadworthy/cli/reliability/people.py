@@ -1,0 +1,418 @@
+"""``roadworthy reliability change``, ``thresholds``, ``study`` and ``retrain``: what people tolerate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from roadworthy.cli._answer import PASSED, VIOLATED, Answer, write_document
+from roadworthy.cli._commands import Group, command, opt
+from roadworthy.cli._console import make_folder, parse_options, progress, tracked
+from roadworthy.cli.options import FewFrames, Options, frames_of, free_folder
+from roadworthy.cli.reliability._group import app
+from roadworthy.cli.reliability._options import Data, Limit, Out, Seed, Study, Transforms
+from roadworthy.result_tables import ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from roadworthy.cli._answer import Shown
+    from roadworthy.reliability.human import HumanData, UnchangedAccuracy
+
+_OTHER_SEED = 1_000_003  # what is added to the seed of changes and of data that is made, for validation
+
+_ANSWERS = typer.Argument(
+    metavar="PATH",
+    help="A CSV file of binned or single answers, a folder of binned ones, or an experiment's folder.",
+)
+
+
+@dataclass(frozen=True)
+class People:
+    """What people answered, and how a threshold is found from it."""
+
+    rule: Annotated[
+        str,
+        opt("NAME", "How a threshold is found: imagenet or cifar10 (published), released, text, or careful."),
+    ] = "imagenet"
+    originals: Annotated[
+        float | None,
+        opt("SHARE", "The share of right answers on images without a change; from the data if left out."),
+    ] = None
+    transform: Annotated[
+        list[str] | None, opt("NAME", "Only this transformation; repeatable.", "--transform", "-t")
+    ] = None
+    column: Annotated[
+        list[str] | None,
+        opt("NAME=COLUMN", "The name of a column of single answers, such as answer=human_label; repeatable."),
+    ] = None
+    answers: Annotated[
+        list[Path] | None,
+        opt("FILE", "Answers to an experiment, if they are not in its answers.csv; repeatable."),
+    ] = None
+    width: Annotated[
+        float | None,
+        opt("Δv", "Width of the intervals for single answers; wider needs fewer answers. 0.01 if left out."),
+    ] = None
+    seed: Seed = 0
+    plot: Annotated[Path | None, opt("FILE", "Draw them, as .png or .svg.")] = None
+
+    def opened(self, path: Path) -> HumanData:
+        """Read the answers."""
+        from roadworthy.studies import read_human_answers
+
+        given = parse_options(self.column or (), "--column answer=human_label")
+        named = {name: str(column) for name, column in given.items()}
+        data = read_human_answers(path, columns=named, answers=tuple(self.answers or ()), width=self.width)
+        return data.only(self.transform or ())
+
+    @property
+    def known_originals(self) -> UnchangedAccuracy | None:
+        """How people do on images without a change, where that was said."""
+        from roadworthy.reliability.human import UnchangedAccuracy
+
+        return None if self.originals is None else UnchangedAccuracy(self.originals, None, "--originals")
+
+    def draw(self, figure: Callable[[], Figure]) -> list[str]:
+        """Draw the plot, where one was asked for, and say so."""
+        from roadworthy.report.plots import save
+
+        if self.plot is None:
+            return []
+        save(figure(), self.plot)
+        return [f"Wrote {self.plot}"]
+
+
+@command(
+    app,
+    "roadworthy reliability change before.png after.png",
+    "roadworthy reliability change before.png after.png --transform contrast",
+    "roadworthy reliability change before.png after.jpg --transform jpeg --study cifar10 --json",
+)
+def change(
+    reference: Annotated[Path, typer.Argument(metavar="A", help="The original image.", show_default=False)],
+    changed: Annotated[Path, typer.Argument(metavar="B", help="The changed image.", show_default=False)],
+    transform: Annotated[str, opt("NAME", "What changed it, if that is known.", "--transform", "-t")] = "",
+    study: Study = "imagenet",
+) -> Answer:
+    """Say how much of the change between two images a human sees, and whether people tolerate as much.
+
+    Δv is 0 where nobody sees the change or it improves the image, and 1 where nothing is left. How much
+    people tolerate depends on what changed the image; with --transform the exit code is 1 if it is too much
+    for them.
+    """
+    from roadworthy.images import read_image
+    from roadworthy.visual_change import ReferenceImage
+    from roadworthy.visual_change.tolerance import human_study, tolerance_of
+
+    before, after = ReferenceImage(read_image(reference)), read_image(changed)
+    delta, vsnr = before.visual_change(after), before.vsnr(after)
+    visible = vsnr != math.inf
+    known = [tolerance_of(transform, study=study)] if transform else human_study(study).tolerances.values()
+    ranges = {
+        one.transformation: {
+            kind: {"limit": limit, "tolerated": delta <= limit}
+            for kind, limit in (("correctness", one.correctness), ("prediction", one.prediction))
+        }
+        for one in known
+    }
+    document = {
+        "visual_change": delta,
+        "vif": before.vif(after),
+        "vif_pixel": before.vif_pixel(after),
+        "vsnr": vsnr if math.isfinite(vsnr) else str(vsnr),
+        "visible": visible,
+        "study": study,
+        "tolerated": ranges,
+    }
+    rows = tuple(
+        (name, *(cell for one in limits.values() for cell in (f"{one['limit']:g}", _yes(one["tolerated"]))))
+        for name, limits in ranges.items()
+    )
+    shown: list[Shown] = [
+        {
+            "visual change Δv": f"{delta:.4f}",
+            "VIF": f"{document['vif']:.4f}   (of pixels: {document['vif_pixel']:.4f})",
+            "VSNR": f"{vsnr:.1f} dB" if visible else "∞",
+            "visible": "yes" if visible else "no: below the threshold of detection",
+        },
+        ResultTable(
+            "", ("if it is", "correctness up to", "tolerated", "prediction up to", "tolerated"), rows
+        ),
+    ]
+    too_much = not all(one["tolerated"] for limits in ranges.values() for one in limits.values())
+    return Answer(document, shown, exit_code=VIOLATED if transform and too_much else PASSED)
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"
+
+
+@command(
+    app,
+    "roadworthy reliability thresholds human/imagenet --plot thresholds.png",
+    "roadworthy reliability thresholds frost.csv --originals 0.97 --rule careful",
+    "roadworthy reliability thresholds raw.csv --column answer=human_label --column truth=label --json",
+    "roadworthy reliability thresholds experiment --rule careful --save mine.yaml",
+    "roadworthy reliability thresholds",
+)
+def thresholds(
+    people: People,
+    path: Annotated[Path | None, _ANSWERS] = None,
+    repetitions: Annotated[int, opt("N", "How often the experiment is simulated; 0: no intervals.")] = 1000,
+    confidence: Annotated[float, opt("SHARE", "Of spread and interval.")] = 0.9,
+    save: Annotated[Path | None, opt("FILE", "Write them as a YAML file that `check --study` takes.")] = None,
+) -> Answer:
+    """Find the visual change up to which people do as well as without any.
+
+    t_c is for answers that are right, t_p for answers as to the original. The spread is where the thresholds
+    of repetitions of the same experiment lie; a wide one says that the threshold is a matter of luck. A drop
+    must grow before it is significant, so it begins below the threshold: the last column says where. Without
+    a PATH, the published thresholds are shown that come with the program, and where they are from.
+    """
+    if path is None:
+        return _published()
+    from roadworthy.papers.reliability_figures import draw_thresholds
+    from roadworthy.reliability.human import estimate_threshold, rule_named
+    from roadworthy.reliability.human.thresholds import find_each, write_study
+
+    chosen, known = rule_named(people.rule), people.known_originals
+    data = people.opened(path)
+    settings: dict[str, Any] = {"samples": repetitions, "confidence": confidence, "seed": people.seed}
+    found, troubles = find_each(
+        tracked(data.bins, "Finding thresholds"),
+        lambda one: estimate_threshold(one, rule=chosen, originals=known, **settings),
+    )
+    wrote = people.draw(lambda: draw_thresholds(found))
+    without = [] if save is None else write_study(found, save)
+    document = {
+        "rule": {"name": chosen.name, "summary": chosen.summary},
+        "seed": people.seed,
+        "repetitions": repetitions,
+        "thresholds": [one.as_dict() for one in found],
+        "left_out": data.collected.left_out if data.collected else {},
+        "not_counted": [*data.without, *troubles],
+        "plot": None if people.plot is None else str(people.plot),
+    }
+
+    def between(interval: tuple[float, float] | None) -> str:
+        return "" if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}"
+
+    rows = tuple(
+        (
+            one.bins.transformation,
+            one.symbol,
+            f"{one.value:.2f}",
+            "" if one.bins.published is None else f"{one.bins.published:.2f}",
+            between(one.spread),
+            between(one.interval),
+            ", ".join(
+                word
+                for word, so in (("no drop found", not one.found), ("unstable", one.stable is False))
+                if so
+            ),
+        )
+        for one in found
+    )
+    shown: list[Shown] = [
+        ResultTable("", ("transformation", "", "threshold", "published", "spread", "drop begins", ""), rows),
+        f"Rule {chosen.name}: {chosen.summary}.",
+        *_left_out(data, troubles),
+        *(f"not in {save}: {name}, which lacks t_c or t_p" for name in without),
+        *wrote,
+        *([] if save is None else [f"Wrote {save}"]),
+    ]
+    return Answer(document, shown)
+
+
+def _published() -> Answer:
+    """Return the thresholds that come with the program, and where they are from."""
+    from roadworthy.visual_change.tolerance import human_studies
+
+    studies = human_studies()
+    shown = [
+        ResultTable(
+            f"{name}: {study.task}; {study.images}",
+            ("transformation", "t_c", "t_p", ""),
+            tuple(
+                (one.transformation, f"{one.correctness:.2f}", f"{one.prediction:.2f}", one.note)
+                for one in study.tolerances.values()
+            ),
+            study.source,
+        )
+        for name, study in studies.items()
+    ]
+    return Answer({name: study.as_dict() for name, study in studies.items()}, shown)
+
+
+def _left_out(data: HumanData, troubles: list[str]) -> list[str]:
+    """Say what was not counted."""
+    lines = []
+    if (found := data.collected) is not None:
+        lines = [f"{len(found.answers)} answers of {found.raters} people; {found.missing} missing or late"]
+        lines += [f"left out: {rater}, {reason}" for rater, reason in found.left_out.items()]
+    return lines + [f"not counted: {line}" for line in (*data.without, *troubles)]
+
+
+studies = typer.Typer(cls=Group, no_args_is_help=True, help="Do the paper's studies on images of your own.")
+app.add_typer(studies, name="study")
+
+
+@command(
+    studies,
+    "roadworthy reliability study levels --data world --sample 50",
+    "roadworthy reliability study levels --data folder:images -t frost -t jpeg",
+)
+def levels(
+    data: Data = "world",
+    option: Options = None,
+    transform: Transforms = None,
+    sample: FewFrames = 50,
+    versions: Annotated[int, opt("N", "How many changed images are drawn of each frame.")] = 5,
+    study: Study = "imagenet",
+    seed: Seed = 0,
+    out: Out = Path("reliability-levels"),
+) -> Answer:
+    """Say how well the five levels of ImageNet-C cover the range of changes that people tolerate (RQ2).
+
+    For each transformation: the range of the visual change at the five levels, which share of the tolerated
+    range they cover, and which share of their images is outside of it; the same for parameters drawn as the
+    paper's authors do, and for images drawn evenly over the visual change. The folder gets ranges.png (Figure
+    5), distributions.png (Figure 6), tables.md and result.json.
+    """
+    from roadworthy.papers.reliability import level_table, study_levels
+    from roadworthy.papers.reliability_figures import distribution_figure, range_figure
+    from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
+    from roadworthy.report.plots import save
+
+    kinds = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]
+    frames = frames_of(data, option, [], sample)
+    make_folder(out)
+    done = count(1)
+    with progress("Measuring", len(kinds)) as told:
+        found = study_levels(
+            frames, kinds, versions=versions, study=study, seed=seed, progress=lambda: told(next(done))
+        )
+    save(range_figure(found), out / "ranges.png")
+    save(distribution_figure(found), out / "distributions.png")
+    document = {
+        "data": frames.name,
+        "frames": len(frames),
+        "study": study,
+        "seed": seed,
+        "transformations": [one.as_dict() for one in found],
+    }
+    table = level_table(found)
+    write_document(out, document, [table])
+    return Answer({"folder": str(out), **document}, [table, f"Wrote {out}"])
+
+
+@command(
+    studies,
+    "roadworthy reliability study subsets human/imagenet",
+    "roadworthy reliability study subsets raw.csv --draw raters --pairs 50 --plot subsets.png",
+)
+def subsets(
+    people: People,
+    path: Annotated[Path, _ANSWERS],
+    draw: Annotated[str | None, opt("WHAT", "images, raters or answers; images where known.")] = None,
+    share: Annotated[float, opt("SHARE", "How much of the whole a subset is.")] = 0.6,
+    pairs: Annotated[int, opt("N", "How many pairs of subsets.")] = 10,
+) -> Answer:
+    """Find thresholds from parts of the answers, and compare the curves (RQ1).
+
+    Curves are alike where their 83% intervals overlap, at every visual change: those of the two subsets of a
+    pair and that of all answers. Thresholds may be far apart even so.
+    """
+    from roadworthy.papers.reliability import study_subsets
+    from roadworthy.papers.reliability_figures import draw_subsets
+    from roadworthy.reliability.human import rule_named
+    from roadworthy.reliability.human.thresholds import find_each
+
+    rule_named(people.rule)
+    data, known = people.opened(path), people.known_originals
+    settings: dict[str, Any] = {"rule": people.rule, "share": share, "pairs": pairs, "seed": people.seed}
+    found, troubles = find_each(
+        tracked(data.bins, "Drawing subsets"), lambda one: study_subsets(data, one, draw, known, **settings)
+    )
+    wrote = people.draw(lambda: draw_subsets(found))
+    without = [*data.without, *troubles]
+    document = {**settings, "studies": [one.as_dict() for one in found], "not_counted": without}
+    columns = ("transformation", "", "all", f"{share:.0%} subsets", "median", "curves alike")
+    table = ResultTable("", columns, tuple(one.cells for one in found))
+    return Answer(document, [table, *_left_out(data, troubles), *wrote])
+
+
+@command(
+    app,
+    "roadworthy reliability retrain classifier --data world-crops -o count=2000 -t gaussian-noise",
+    "roadworthy reliability rank --model classifier --model retrained/classifier -t gaussian-noise",
+    "roadworthy reliability retrain dave2 --data world -o count=4000 -o seed=11 --out sturdy",
+)
+def retrain(
+    network: Annotated[
+        str,
+        typer.Argument(metavar="NETWORK", help="dave2, epoch, detector or classifier.", show_default=False),
+    ],
+    data: Data = "world-crops",
+    option: Options = None,
+    transform: Transforms = None,
+    limit: Limit = None,
+    study: Study = "imagenet",
+    versions: Annotated[int | None, opt("N", "Changed versions of a frame; default: one per change.")] = None,
+    weights: Annotated[str | None, opt("MODEL", "Weights to start from, or none; default: shipped.")] = None,
+    epochs: Annotated[int, opt("N", "The most epochs.")] = 10,
+    lr: Annotated[float, opt("RATE", "Adam's learning rate, which falls to 0.")] = 1e-3,
+    minutes: Annotated[float | None, opt("N", "No epoch is started that would end later.")] = None,
+    workers: Annotated[int, opt("N", "Processes that make images.")] = 1,
+    seed: Seed = 11,
+    out: Annotated[Path | None, opt("FOLDER", "Where to write; default: the next retrained/NETWORK.")] = None,
+) -> Answer:
+    """Train a reference network on, with images changed inside the range that people tolerate.
+
+    Each frame is followed by changed versions of it, whose visual change is even over the tolerated range.
+    Validation data is made alike: with another seed where data is made, or the end of what was recorded. The
+    folder is opened like any model; check it with frames and a seed that it was not trained with.
+    """
+    from roadworthy.models.zoo import architecture
+    from roadworthy.training import Settings, train, value_text
+    from roadworthy.training.retraining.material import WithChanges, tolerated_changes
+
+    variant = architecture(network).variant(None, {}, small=network in ("epoch", "chauffeur"))
+    kinds, limits = tolerated_changes(transform, study=study, limit=limit)
+    training = WithChanges(frames_of(data, option, [], None), kinds, limits, versions, seed)
+    validation = None
+    if data.partition(":")[0] in ("world", "world-crops"):
+        given = parse_options(option or [])
+        given["seed"] = int(str(given.get("seed", 0))) + _OTHER_SEED
+        given["count"] = max(1, int(str(given.get("count", 150))) // 5)
+        others = frames_of(data, [f"{name}={value}" for name, value in given.items()], [], None)
+        validation = WithChanges(others, kinds, limits, versions, seed + _OTHER_SEED)
+    folder = out or free_folder(Path("retrained") / network)
+    settings = Settings(
+        epochs=epochs,
+        learning_rate=lr,
+        decay="cosine",
+        seed=seed,
+        minutes=minutes,
+        workers=workers,
+        patience=epochs,
+    )
+    start = None if weights == "none" else weights or network
+    trained = train(variant, training, validation=validation, settings=settings, start=start, folder=folder)
+    measures = trained.card.measures
+    document = {
+        "folder": str(folder),
+        "data": training.name,
+        "frames": len(training),
+        "measures": {one.name: one.value for one in measures},
+    }
+    rows = tuple((one.name, value_text(one), str(one.frames)) for one in measures)
+    table = ResultTable("", ("measure", "value", "frames"), rows)
+    return Answer(document, [table, f"Wrote {folder}: a network that has seen {training.name}"])
