@@ -59,7 +59,12 @@ def test_the_eldest_begins_and_the_latest_is_listed_first(
         (queue.out / id).mkdir(parents=True)
         (queue.out / id / "job.json").write_text(ask().model_dump_json())
     begun: list[str] = []
-    monkeypatch.setattr(queue, "_began", lambda job: begun.append(job.id) or True)
+
+    def began(job: Job) -> bool:
+        begun.append(job.id)
+        return True
+
+    monkeypatch.setattr(queue, "_began", began)
     queue.advance()
     assert begun == ids[:1]
     assert [job.id for job in queue.jobs()] == ids[::-1]
