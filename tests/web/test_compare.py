@@ -70,6 +70,18 @@ def test_what_was_fixed_shows_the_run_before(runs: tuple[Path, Path]) -> None:
     assert "1 fail in both" in page
 
 
+def test_two_models_of_one_run_are_compared_with_the_pictures_of_the_first(tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    add(folder, rows(9))
+    add(folder, rows(0), system="retrained")
+    opened = browser(folder)
+    page = opened.settled("/compare?first=both&second=both&old=dave2&new=retrained").text
+    assert page.count('<a href="/look/both?requirement=R1&amp;system=dave2') == 5
+    pictures = re.findall(r'<img src="(/runs/both/files/images/[^"]*)"', page)
+    assert len(pictures) == 10
+    assert opened.get(pictures[0]).body[:4] == b"\x89PNG"
+
+
 def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
     page = Browser(Client(create_app(Settings(tmp_path)))).page("/compare").text
     assert "No runs yet" in page

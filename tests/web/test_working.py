@@ -141,7 +141,7 @@ def test_there_is_a_limit_to_what_is_asked_for_and_to_what_is_kept() -> None:
     go.set()
     assert all(bench.get(id).result(LONG) for id in ids)
     bench.ask((3,), lambda progress: True)
-    with pytest.raises(InputError, match="not kept"):
+    with pytest.raises(InputError, match="expired"):
         bench.get(ids[0])
     assert bench.get(ids[1]).is_over
     # Of those that are over, the one that nobody has asked for the longest goes first.

@@ -92,7 +92,7 @@ def _draw(axes: Axes, witness: Witness, axes_of: dict[str, str], title: str) -> 
     frame = Rectangle((0, 0), witness.width, witness.height, fill=False, edgecolor="#999999", linewidth=1.0)
     axes.add_patch(frame)
     notes: list[str] = []
-    labels = _Labels(axes)
+    labels = _NameWriter(axes)
     for number, call in enumerate(witness.calls):
         color = PALETTE[number % len(PALETTE)]
         name = named(call)
@@ -121,7 +121,7 @@ def _boxes_of(value: Value) -> tuple[Box, ...]:
     return () if isinstance(value, bool | float | Interval) else value
 
 
-def _draw_box(axes: Axes, box: Box, name: str, color: str, labels: _Labels) -> None:
+def _draw_box(axes: Axes, box: Box, name: str, color: str, labels: _NameWriter) -> None:
     from matplotlib.patches import Rectangle
 
     corner = (box.x.lower, box.y.lower)
@@ -131,7 +131,9 @@ def _draw_box(axes: Axes, box: Box, name: str, color: str, labels: _Labels) -> N
     labels.write(name, box.x.lower, box.y.upper, color)
 
 
-def _draw_interval(axes: Axes, interval: Interval, axis: str, name: str, color: str, labels: _Labels) -> None:
+def _draw_interval(
+    axes: Axes, interval: Interval, axis: str, name: str, color: str, labels: _NameWriter
+) -> None:
     middle = (interval.lower + interval.upper) / 2
     if axis == "y":
         axes.axhspan(interval.lower, interval.upper, facecolor=color, alpha=0.10, linewidth=0)
@@ -145,7 +147,7 @@ def _draw_interval(axes: Axes, interval: Interval, axis: str, name: str, color: 
         labels.write(name, interval.lower, 0.97, color, along="x")
 
 
-class _Labels:
+class _NameWriter:
     """Writes names where no other name stands."""
 
     def __init__(self, axes: Axes) -> None:

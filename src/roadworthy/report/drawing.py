@@ -199,7 +199,7 @@ _CAPTION = 8.0  # height of a capital
 _SMALLEST_CAPTIONED = 13.0  # pixels on the sheet; what is smaller gets no caption
 
 
-class Place(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle on a canvas."""
 
     left: float
@@ -211,7 +211,7 @@ class Place(NamedTuple):
         """Return whether it lies within a canvas."""
         return self.left >= 1 and self.top >= 1 and self.right < width - 1 and self.bottom < height - 1
 
-    def overlaps(self, other: Place) -> bool:
+    def overlaps(self, other: Rectangle) -> bool:
         """Return whether less than a pixel lies between two."""
         beside = self.left < other.right + 1 and other.left < self.right + 1
         return beside and self.top < other.bottom + 1 and other.top < self.bottom + 1
@@ -226,13 +226,13 @@ def draw_boxes(canvas: Image, boxes: Boxes, scale: float) -> None:
         cv2.rectangle(shade, first, last, (0, 0, 0), 3, cv2.LINE_AA, shift=4)
         cv2.addWeighted(shade, 0.45, canvas, 0.55, 0, canvas)
         cv2.rectangle(canvas, first, last, line_color(name), 1, cv2.LINE_AA, shift=4)
-    _draw_captions(canvas, boxes, [Place(*corner) for corner in corners.tolist()])
+    _draw_captions(canvas, boxes, [Rectangle(*corner) for corner in corners.tolist()])
 
 
-def _draw_captions(canvas: Image, boxes: Boxes, places: Sequence[Place]) -> None:
+def _draw_captions(canvas: Image, boxes: Boxes, places: Sequence[Rectangle]) -> None:
     """Name the boxes from the largest down, where a name hides neither another name nor, if it can, a box."""
     height, width = canvas.shape[:2]
-    names: list[Place] = []
+    names: list[Rectangle] = []
     for index in np.argsort(-boxes.area, kind="stable").tolist():
         box = places[index]
         if max(box.right - box.left, box.bottom - box.top) < _SMALLEST_CAPTIONED:
@@ -260,7 +260,7 @@ def _caption(boxes: Boxes, index: int) -> str:
     return caption
 
 
-def _caption_places(box: Place, wide: float, high: float) -> list[Place]:
+def _caption_places(box: Rectangle, wide: float, high: float) -> list[Rectangle]:
     """Return where a caption may go, the best first."""
     above, below = box.top - high - 2, box.bottom + 3
     corners = [
@@ -272,7 +272,7 @@ def _caption_places(box: Place, wide: float, high: float) -> list[Place]:
         (box.left - wide - 3, box.top),
         (max(box.left, 0) + 4, max(box.top, 0) + 4),  # inside, where the thing fills the picture
     ]
-    return [Place(x, y, x + wide, y + high) for x, y in corners]
+    return [Rectangle(x, y, x + wide, y + high) for x, y in corners]
 
 
 OVERLAYS = ("boxes", "labels", "depth", "instances", "signals")

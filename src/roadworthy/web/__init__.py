@@ -5,9 +5,9 @@
     from roadworthy.web.app import create_app
     app = create_app(Settings(out=Path("roadworthy-runs")))     # `roadworthy serve` runs this by uvicorn
 
-``settings`` says what a server may use, ``security`` lets in who may come in, ``routes/`` has a file for each
-page, ``writing/`` reads what is typed, ``jobs/`` runs it in processes of its own. Importing this package
-loads nothing: the processes of ``jobs/`` need no web server.
+``settings`` says what a server may use, ``security`` lets in who may come in, ``services`` is what all pages
+share; each page is a file of its name. ``rule_text`` and ``spec_text`` read what is typed, ``jobs/`` runs it
+in processes of its own. Importing this package loads nothing: the processes of ``jobs/`` need no web server.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from roadworthy.web.pages import Destination
 from roadworthy.web.security import HEADERS, Gate, Sessions
 from roadworthy.web.services import Here, Services
 from roadworthy.web.settings import Settings
-from roadworthy.web.working import Work
+from roadworthy.web.working import Computation
 
 _STATIC = Path(__file__).with_name("static")
 _TOKENS = Path(report_pages.__file__).with_name("static") / "tokens.css"
@@ -110,7 +110,7 @@ def _cancel(services: Here, id: str) -> dict[str, Any]:
     return work.as_dict()
 
 
-def _work(services: Services, id: str) -> Work[Any]:
+def _work(services: Services, id: str) -> Computation[Any]:
     try:
         return services.bench.get(id)
     except InputError as error:

@@ -28,7 +28,7 @@ _SERIES = 6
 
 
 @dataclass(frozen=True)
-class Dimension:
+class DimensionCoverage:
     """A dimension or cross of the operating domain: how many bins were tried, and how many there are."""
 
     name: str
@@ -52,7 +52,7 @@ class Functional:
     file: str
     covered: int
     total: int
-    rows: tuple[Dimension, ...]
+    rows: tuple[DimensionCoverage, ...]
     never: tuple[str, ...]
     note: str = ""
 
@@ -67,7 +67,7 @@ class Functional:
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerCoverage:
     """What a criterion says of one layer."""
 
     layer: str
@@ -76,17 +76,17 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Criterion:
+class MeasuredCriterion:
     """How much of a network a criterion says is covered."""
 
     criterion: str
     covered: int
     total: int
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerCoverage, ...]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCoverage:
     """Coverage of a network, as `coverage measure` wrote it.
 
     Attributes:
@@ -97,7 +97,7 @@ class Measured:
     """
 
     images: int
-    criteria: tuple[Criterion, ...]
+    criteria: tuple[MeasuredCriterion, ...]
     growth: tuple[dict[str, float], ...]
     model: str | None = None
 
@@ -143,7 +143,7 @@ def functional_of(folder: Path) -> list[Functional]:
     return found
 
 
-def measured_of(folder: Path) -> Measured | None:
+def measured_of(folder: Path) -> MeasuredCoverage | None:
     """Return what `coverage measure` wrote to a folder; None where it did not.
 
     Raises:
@@ -153,7 +153,7 @@ def measured_of(folder: Path) -> Measured | None:
     if not path.is_file():
         return None
     try:
-        return as_record(Measured, read_json(path))
+        return as_record(MeasuredCoverage, read_json(path))
     except ValueError as error:
         raise InputError(f"{path} must be what `coverage measure` writes: {error}") from error
 
@@ -204,7 +204,7 @@ def failures_chart(growth: CoverageGrowth) -> Markup:
     return chart.svg()
 
 
-def measured_chart(measured: Measured) -> Markup:
+def measured_chart(measured: MeasuredCoverage) -> Markup:
     """Return how the share that each criterion covers grew with the images."""
     grown = measured.growth
     chart = Chart(

@@ -14,7 +14,7 @@ from roadworthy.web.jobs.queue import ID
 from roadworthy.web.runs import found_in
 from roadworthy.web.services import Here, RunFolder
 from roadworthy.web.settings import REPORT, file_below
-from roadworthy.web.wall import MARKS, Mark, Said, Selection, Word, add_mark
+from roadworthy.web.wall import MARKS, CaseMark, Said, Selection, Word, add_mark
 
 router = APIRouter(prefix="/look")
 
@@ -137,5 +137,5 @@ def least(services: Here, folder: RunFolder, name: str, asked: _Case) -> dict[st
 def mark(services: Here, folder: RunFolder, said: _Said) -> dict[str, Any]:
     """Store what somebody says of a case."""
     services.walls.kept(folder).case(said.requirement, said.system, said.case)
-    stored = add_mark(folder, Mark(**said.model_dump()))
+    stored = add_mark(folder, CaseMark(**said.model_dump()))
     return {"mark": stored.mark, "note": stored.note, "time": stored.time}

@@ -19,7 +19,7 @@ _LIKE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RoleSpan:
     """Some characters of a text, and what they are: a role, which the page has a colour for."""
 
     start: int
@@ -81,14 +81,14 @@ def nearest_word(text: str, start: int, stop: int, wanted: str) -> tuple[int, in
     return None if best is None else best[1:]
 
 
-def utf16(text: str, marks: Iterable[Mark]) -> list[Mark]:
+def utf16(text: str, marks: Iterable[RoleSpan]) -> list[RoleSpan]:
     """Return marks with places as JavaScript counts them, in which some signs are two.
 
     Example:
-        >>> utf16("🚗 car", [Mark(2, 5, "object")])
-        [Mark(start=3, stop=6, role='object')]
+        >>> utf16("🚗 car", [RoleSpan(2, 5, "object")])
+        [RoleSpan(start=3, stop=6, role='object')]
     """
-    return [Mark(_units(text[: one.start]), _units(text[: one.stop]), one.role) for one in marks]
+    return [RoleSpan(_units(text[: one.start]), _units(text[: one.stop]), one.role) for one in marks]
 
 
 def _units(text: str) -> int:
@@ -105,7 +105,7 @@ ROLES = {
 """The roles with what the page says of each."""
 
 
-def roles_of(rule: Rule) -> list[Mark]:
+def roles_of(rule: Rule) -> list[RoleSpan]:
     """Return which characters of a rule play which role, in their order.
 
     Example:
@@ -115,7 +115,7 @@ def roles_of(rule: Rule) -> list[Mark]:
         [('a pedestrian', 'object'), ('appears', 'condition'), ('on the roadside', 'place')]
     """
     words = analysed(rule.text)
-    marks: list[Mark] = []
+    marks: list[RoleSpan] = []
     nouns: set[str] = set()
     for block in rule.blocks:
         condition, outcome = (_within(words, spans) for spans in (block.condition, block.outcome))
@@ -132,11 +132,11 @@ def _within(words: Words, spans: Sequence[tuple[int, int]]) -> Words:
     )
 
 
-def _of_condition(words: Words) -> Iterator[Mark]:
+def _of_condition(words: Words) -> Iterator[RoleSpan]:
     at = 0
     while at < len(words):
         role, stop = _phrase(words, at)
-        yield Mark(*words[at:stop].span, role)
+        yield RoleSpan(*words[at:stop].span, role)
         at = stop
 
 
@@ -157,7 +157,7 @@ def _is_weather(thing: NounReading | None) -> bool:
     return thing is not None and is_environment(thing.element)
 
 
-def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[Mark]:
+def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[RoleSpan]:
     amounts: set[int] = set()
     try:
         for part in parts(words, mentioned=mentioned):
@@ -169,15 +169,15 @@ def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[Mark]:
         amounts |= set(range(found.first, found.last + 1))
     for number in range(len(words)):
         role = "quantity" if number in amounts else "outcome"
-        yield Mark(*words[number : number + 1].span, role)
+        yield RoleSpan(*words[number : number + 1].span, role)
 
 
-def _joined(marks: Sequence[Mark]) -> list[Mark]:
+def _joined(marks: Sequence[RoleSpan]) -> list[RoleSpan]:
     """Return neighbours of one role as one, where nothing but a space lies between them."""
-    found: list[Mark] = []
+    found: list[RoleSpan] = []
     for one in marks:
         if found and found[-1].role == one.role and 0 <= one.start - found[-1].stop <= 1:
-            found[-1] = Mark(found[-1].start, one.stop, one.role)
+            found[-1] = RoleSpan(found[-1].start, one.stop, one.role)
         else:
             found.append(one)
     return found
@@ -246,7 +246,7 @@ def _trouble_of(error: RuleError) -> Trouble:
     word in that has nothing to do with what was meant.
     """
     fixes = _mending(error, _spelled(error)) or _mending(error, _used(error))
-    (place,) = utf16(error.text, [Mark(*error.span, "")])
+    (place,) = utf16(error.text, [RoleSpan(*error.span, "")])
     examples = tuple(one for one in error.suggestions if one not in fixes)
     return Trouble(error.reason, place.start, place.stop, tuple(fixes.values()), examples)
 

@@ -17,7 +17,7 @@ from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
 from roadworthy.web.pages import Destination, Pages, Pictures
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import read_rule
-from roadworthy.web.settings import Declared, Limits, RunFolders, Settings
+from roadworthy.web.settings import Declared, RunFolders, ServerLimits, Settings
 from roadworthy.web.showing import shrunk
 from roadworthy.web.spec_text import CheckProcess, read_spec
 from roadworthy.web.wall import Walls
@@ -30,7 +30,7 @@ _PATIENCE = 1.0  # seconds after which a page is shown without what it waits for
 _read_rule, _read_spec = lru_cache(256)(read_rule), lru_cache(256)(read_spec)
 
 
-def check_ask(ask: RulesAsk | BbslAsk, declared: Declared, limits: Limits) -> None:
+def check_ask(ask: RulesAsk | BbslAsk, declared: Declared, limits: ServerLimits) -> None:
     """Refuse what may not be run here.
 
     Raises:

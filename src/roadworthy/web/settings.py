@@ -36,7 +36,7 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """How much one request may ask for.
 
     Attributes:
@@ -90,7 +90,7 @@ class Settings:
     token: str | None = None
     names: frozenset[str] = frozenset()
     any_address: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: ServerLimits = field(default_factory=ServerLimits)
 
     def __post_init__(self) -> None:
         for folder in self.runs:
@@ -134,7 +134,7 @@ WORLDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FormChoice:
     """Something that a form may choose.
 
     Attributes:
@@ -182,7 +182,7 @@ chauffeur, classifier, dave2, ...
         }
         self._lock = RLock()
         self._opened: dict[str, SystemUnderTest] = {}
-        self._choices: dict[str, Choice] = {}
+        self._choices: dict[str, FormChoice] = {}
 
     def check(self, kind: str, reference: str) -> str:
         """Return a reference that was declared.
@@ -212,7 +212,7 @@ chauffeur, classifier, dave2, ...
                 self._opened[reference] = load_model(reference)
             return self._opened[reference]
 
-    def models(self, task: str) -> list[Choice]:
+    def models(self, task: str) -> list[FormChoice]:
         """Return the models for a task, and those of which nothing is known before they are asked."""
         with self._lock:
             found = [self._model_choice(reference) for reference in self._summaries["models"]]
@@ -231,13 +231,14 @@ chauffeur, classifier, dave2, ...
                 for one in references
             ]
 
-    def data(self) -> list[Choice]:
+    def data(self) -> list[FormChoice]:
         """Return the data sets."""
         return [
-            Choice(reference, reference, summary) for reference, summary in self._summaries["data"].items()
+            FormChoice(reference, reference, summary)
+            for reference, summary in self._summaries["data"].items()
         ]
 
-    def _model_choice(self, reference: str) -> Choice:
+    def _model_choice(self, reference: str) -> FormChoice:
         from roadworthy.models import Network
         from roadworthy.models.outputs import RegressionOutput
 
@@ -246,14 +247,14 @@ chauffeur, classifier, dave2, ...
             try:
                 system = self.model(reference)
             except (RoadworthyError, OSError) as error:
-                choice = Choice(reference, reference, summary, problem=str(error))
+                choice = FormChoice(reference, reference, summary, problem=str(error))
             else:
                 task, outputs = "", tuple[str, ...]()
                 if isinstance(system, Network):
                     task = system.task
                     if isinstance(system.output, RegressionOutput):
                         outputs = tuple(system.output.signals)
-                choice = Choice(reference, system.name, summary, task, outputs)
+                choice = FormChoice(reference, system.name, summary, task, outputs)
             self._choices[reference] = choice
         return self._choices[reference]
 

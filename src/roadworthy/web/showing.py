@@ -17,7 +17,7 @@ from roadworthy.web.jobs.trials import plan_of, trial_of
 
 if TYPE_CHECKING:
     from roadworthy.web.pages import Pictures
-    from roadworthy.web.wall import Mark
+    from roadworthy.web.wall import CaseMark
 
 
 _SIDES = ("x1", "y1", "x2", "y2")
@@ -27,7 +27,7 @@ _CHANGES = (f"{MEASURE}transform", f"{PARAMETER}transform")
 """Columns that say what was done to a frame as a whole, the most exact first."""
 
 
-def shown(row: Mapping[str, Scalar], mark: Mark | None = None) -> dict[str, Any]:
+def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, Any]:
     """Return a row as JSON can hold it: pictures, answers, boxes, and everything else by name.
 
     Example:

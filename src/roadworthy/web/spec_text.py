@@ -22,7 +22,7 @@ from roadworthy.bbsl.syntax import SpecificationProblem, Type, place
 from roadworthy.bbsl.testing import find_role
 from roadworthy.errors import InputError
 from roadworthy.report.bbsl import interval_axes, named
-from roadworthy.web.rule_text import Fix, Mark, Trouble, utf16
+from roadworthy.web.rule_text import Fix, RoleSpan, Trouble, utf16
 
 ROLES = {
     "keyword": "a word of the language",
@@ -110,16 +110,16 @@ def _object(spec: Spec) -> dict[str, Any] | None:
     return None if role is None else {"function": role.function, "exists": list(role.exists)}
 
 
-def _marks(text: str) -> Iterator[Mark]:
+def _marks(text: str) -> Iterator[RoleSpan]:
     for found in _WORDS.finditer(text):
         assert found.lastgroup is not None
-        yield Mark(found.start(), found.end(), found.lastgroup)
+        yield RoleSpan(found.start(), found.end(), found.lastgroup)
 
 
 def _trouble(text: str, problem: SpecificationProblem) -> dict[str, Any]:
     start, stop = problem.span.start, max(problem.span.stop, problem.span.start + 1)
     line, column = place(text, start)
-    ((begin, end),) = [(one.start, one.stop) for one in utf16(text, [Mark(start, stop, "")])]
+    ((begin, end),) = [(one.start, one.stop) for one in utf16(text, [RoleSpan(start, stop, "")])]
     fixes = tuple(_fixes(text, problem))
     # What is meant stands on a button already.
     reason = re.sub(r"; did you mean '[^']*'\?$", "", problem.message) if fixes else problem.message

@@ -34,7 +34,7 @@ _LONGEST_NOTE = 2000
 
 
 @dataclass(frozen=True)
-class Mark:
+class CaseMark:
     """What somebody said of a case.
 
     Attributes:
@@ -61,7 +61,7 @@ class Mark:
         return self.requirement, self.system, self.case
 
 
-def add_mark(folder: Path, mark: Mark) -> Mark:
+def add_mark(folder: Path, mark: CaseMark) -> CaseMark:
     """Store what somebody said of a case; nothing that was said before is lost.
 
     Raises:
@@ -70,8 +70,8 @@ def add_mark(folder: Path, mark: Mark) -> Mark:
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = add_mark(Path(folder), Mark("R1", "dave2", "town-1", "fault"))
-        ...     _ = add_mark(Path(folder), Mark("R1", "dave2", "town-1", "unsure", "glare?"))
+        ...     _ = add_mark(Path(folder), CaseMark("R1", "dave2", "town-1", "fault"))
+        ...     _ = add_mark(Path(folder), CaseMark("R1", "dave2", "town-1", "unsure", "glare?"))
         ...     [(one.mark, one.note) for one in read_marks(Path(folder)).values()]
         [('unsure', 'glare?')]
     """
@@ -94,7 +94,7 @@ def add_mark(folder: Path, mark: Mark) -> Mark:
     return stamped
 
 
-def _said(folder: Path) -> Iterator[Mark]:
+def _said(folder: Path) -> Iterator[CaseMark]:
     """Yield everything that was said, in its order; a line that was cut off or is no mark is left out."""
     try:
         lines = (folder / FILE).read_text("utf-8", errors="replace").splitlines()
@@ -102,10 +102,10 @@ def _said(folder: Path) -> Iterator[Mark]:
         return
     for line in lines:
         with contextlib.suppress(ValueError):
-            yield as_record(Mark, parse_json(line))
+            yield as_record(CaseMark, parse_json(line))
 
 
-def read_marks(folder: Path) -> Mapping[Key, Mark]:
+def read_marks(folder: Path) -> Mapping[Key, CaseMark]:
     """Return what was said of each case last."""
     found = {mark.key: mark for mark in _said(folder)}
     return {key: mark for key, mark in found.items() if mark.mark or mark.note}
@@ -161,7 +161,7 @@ DEVIATION, DISTANCE = "deviation", "measure.distance.1"
 
 
 @dataclass(frozen=True)
-class Amount:
+class QuantityRange:
     """Something that cases can be chosen by, in one run.
 
     Attributes:
@@ -177,14 +177,14 @@ class Amount:
     most: float
 
 
-class Expression(NamedTuple):
+class CaseMeasure(NamedTuple):
     """Something that cases can be measured or sorted by: in words, and what the database computes it by."""
 
     words: str
     expression: str
 
 
-def quantities_of(columns: Collection[str]) -> Mapping[str, Expression]:
+def quantities_of(columns: Collection[str]) -> Mapping[str, CaseMeasure]:
     """Return what cases can be measured by, in a run with some columns.
 
     Example:
@@ -201,10 +201,10 @@ def quantities_of(columns: Collection[str]) -> Mapping[str, Expression]:
     computed = {name: _column(name) for name in plain if name in columns}
     if expression := _deviation(columns):
         computed[DEVIATION] = expression
-    return {name: Expression(words, computed[name]) for name, words in plain.items() if name in computed}
+    return {name: CaseMeasure(words, computed[name]) for name, words in plain.items() if name in computed}
 
 
-def orders_of(columns: Collection[str]) -> Mapping[str, Expression]:
+def orders_of(columns: Collection[str]) -> Mapping[str, CaseMeasure]:
     """Return how the cases of a run with some columns can be sorted.
 
     Example:
@@ -213,23 +213,23 @@ def orders_of(columns: Collection[str]) -> Mapping[str, Expression]:
     """
     known = quantities_of(columns)
     found = {
-        "margin": Expression("margin, worst first", "margin"),
-        "best": Expression("margin, best first", "margin DESC"),
+        "margin": CaseMeasure("margin, worst first", "margin"),
+        "best": CaseMeasure("margin, best first", "margin DESC"),
     }
     if DEVIATION in known:
         by = known[DEVIATION].expression
-        found["deviating"] = Expression("deviation, largest first", f"{by} DESC")
-        found["steady"] = Expression("deviation, smallest first", by)
-    found["unseen"] = Expression("change, least seen first", "visual_change")
-    found["seen"] = Expression("change, best seen first", "visual_change DESC")
+        found["deviating"] = CaseMeasure("deviation, largest first", f"{by} DESC")
+        found["steady"] = CaseMeasure("deviation, smallest first", by)
+    found["unseen"] = CaseMeasure("change, least seen first", "visual_change")
+    found["seen"] = CaseMeasure("change, best seen first", "visual_change DESC")
     if DISTANCE in known:
         by = known[DISTANCE].expression
-        found["near"] = Expression("distance, nearest first", by)
-        found["far"] = Expression("distance, farthest first", f"{by} DESC")
+        found["near"] = CaseMeasure("distance, nearest first", by)
+        found["far"] = CaseMeasure("distance, farthest first", f"{by} DESC")
     return {
-        name: Expression(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
+        name: CaseMeasure(one.words, f"{one.expression} NULLS LAST, margin NULLS LAST")
         for name, one in found.items()
-    } | {"case": Expression("frame", '"case"')}
+    } | {"case": CaseMeasure("frame", '"case"')}
 
 
 def _deviation(columns: Collection[str]) -> str:
@@ -367,7 +367,7 @@ class Wall:
                 found.setdefault(tag, set()).add(pair.requirement.id)
         return found
 
-    def amounts(self) -> list[Amount]:
+    def amounts(self) -> list[QuantityRange]:
         """Return what cases can be chosen by the size of, with the smallest and the largest of this run."""
         ends = ", ".join(
             f"{end}({one.expression}) FILTER (isfinite({one.expression})) AS {end}_{number}"
@@ -376,7 +376,7 @@ class Wall:
         )
         (row,) = self._ask(f"SELECT {ends} FROM cases")
         return [
-            Amount(name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
+            QuantityRange(name, one.words, float(str(row[f"min_{number}"])), float(str(row[f"max_{number}"])))
             for number, (name, one) in enumerate(self._quantities.items())
             if row[f"min_{number}"] is not None
         ]
@@ -427,7 +427,7 @@ class Wall:
         return shown(rows[0], read_marks(self.folder).get(_key(rows[0])))
 
     def _chosen(
-        self, selection: Selection, marks: Mapping[Key, Mark]
+        self, selection: Selection, marks: Mapping[Key, CaseMark]
     ) -> tuple[str, str, tuple[str | float, ...]]:
         """Return which cases are chosen, in which order, and the values that the former speaks of."""
         if selection.order not in self._orders or selection.status not in _STATUSES:

@@ -89,7 +89,7 @@ class Progress:
             time.sleep(_PAUSE)
 
 
-class Work(Generic[T]):
+class Computation(Generic[T]):
     """One computation.
 
     Args:
@@ -185,7 +185,7 @@ class Workbench:
         self._kept_at_most = kept
         self._waiting = waiting
         self._lock = Lock()
-        self._works: OrderedDict[str, Work[Any]] = OrderedDict()
+        self._works: OrderedDict[str, Computation[Any]] = OrderedDict()
 
     def ask(self, key: tuple[object, ...], make: Callable[[Progress], T]) -> str:
         """Return the id of a computation, which is begun if nobody has asked for it yet.
@@ -202,14 +202,14 @@ class Workbench:
             if id not in self._works or self._works[id].is_broken:
                 if sum(not one.is_over for one in self._works.values()) >= self._waiting:
                     raise InputError("the server is busy: try again in a moment")
-                self._works[id] = Work(make, self._turn)
+                self._works[id] = Computation(make, self._turn)
                 for other in [one for one, work in self._works.items() if work.is_over]:
                     if len(self._works) > self._kept_at_most:
                         del self._works[other]
             self._works.move_to_end(id)
         return id
 
-    def get(self, id: str) -> Work[Any]:
+    def get(self, id: str) -> Computation[Any]:
         """Return a computation.
 
         Raises:

@@ -16,7 +16,7 @@ from tests.report.runs_for_reports import EVIL, add, requirement_of
 
 from roadworthy.cases import Acceptance, Severity, Status
 from roadworthy.errors import InputError
-from roadworthy.report.html import Limits, write_report
+from roadworthy.report.html import ReportLimits, write_report
 from roadworthy.report.html.page import policy, style
 from roadworthy.runs.store import StoredRun
 
@@ -59,7 +59,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def written(run: StoredRun, path: Path, limits: Limits | None = None) -> Page:
+def written(run: StoredRun, path: Path, limits: ReportLimits | None = None) -> Page:
     return Page(write_report(run, path, limits).read_text("utf-8"))
 
 
@@ -357,7 +357,9 @@ def test_the_page_is_bounded_and_says_what_it_leaves_out(tmp_path: Path) -> None
             add(tmp_path, rule_rows(3, 1), requirement=requirement_of(f"R{place:02d}"), system=system)
     run = StoredRun.open(tmp_path)
     page = written(
-        run, tmp_path / "report.html", Limits(lines=20, sections=4, systems=2, cards=6, image_bytes=10_000)
+        run,
+        tmp_path / "report.html",
+        ReportLimits(lines=20, sections=4, systems=2, cards=6, image_bytes=10_000),
     )
     assert "16 of 36 lines, the best ones, are not shown" in page.text
     assert "6 of 108 failing cases are shown" in page.text

@@ -13,7 +13,7 @@ import pytest
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs import RunStore
-from roadworthy.web.wall import FILE, Mark, Selection, Wall, Walls, add_mark, read_marks
+from roadworthy.web.wall import FILE, CaseMark, Selection, Wall, Walls, add_mark, read_marks
 
 
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:
@@ -207,8 +207,8 @@ def test_an_infinite_margin_is_no_end_of_a_range(tmp_path: Path) -> None:
 
 
 def test_cases_are_chosen_by_what_people_said(folder: Path) -> None:
-    add_mark(folder, Mark("R1", "dave2", "a", "fault", "quite"))
-    add_mark(folder, Mark("R2", "epoch", "c", "false alarm"))
+    add_mark(folder, CaseMark("R1", "dave2", "a", "fault", "quite"))
+    add_mark(folder, CaseMark("R2", "epoch", "c", "false alarm"))
     wall = Wall(folder)
     assert names(wall, Selection(mark="fault")) == ["R1 dave2 a"]
     assert wall.window(Selection(mark="fault"), 0, 9)["cases"][0]["note"] == "quite"
@@ -274,25 +274,25 @@ def test_a_page_that_is_scrolled_sees_one_state_and_a_new_one_the_latest(folder:
 class TestMarks:
     def test_the_last_word_counts_and_none_is_lost(self, tmp_path: Path) -> None:
         for mark in ("fault", "unsure", "false alarm"):
-            add_mark(tmp_path, Mark("R1", "dave2", "a", mark))
+            add_mark(tmp_path, CaseMark("R1", "dave2", "a", mark))
         assert [one.mark for one in read_marks(tmp_path).values()] == ["false alarm"]
         assert len((tmp_path / FILE).read_text().splitlines()) == 3
-        add_mark(tmp_path, Mark("R1", "dave2", "a", "", "but why?"))
+        add_mark(tmp_path, CaseMark("R1", "dave2", "a", "", "but why?"))
         assert [(one.mark, one.note) for one in read_marks(tmp_path).values()] == [("", "but why?")]
-        add_mark(tmp_path, Mark("R1", "dave2", "a", ""))
+        add_mark(tmp_path, CaseMark("R1", "dave2", "a", ""))
         assert not read_marks(tmp_path)
-        add_mark(tmp_path, Mark("R1", "dave2", "a", "fault", "x" * 2000))
+        add_mark(tmp_path, CaseMark("R1", "dave2", "a", "fault", "x" * 2000))
 
     def test_a_line_that_was_cut_off_is_left_out(self, tmp_path: Path) -> None:
-        add_mark(tmp_path, Mark("R1", "dave2", "a", "fault", "…\nüber"))
+        add_mark(tmp_path, CaseMark("R1", "dave2", "a", "fault", "…\nüber"))
         with (tmp_path / FILE).open("ab") as file:
             file.write(b'{"requirement": "R1", "sys')
         assert [one.note for one in read_marks(tmp_path).values()] == ["…\nüber"]
 
     def test_what_is_no_mark(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="a mark is"):
-            add_mark(tmp_path, Mark("R1", "dave2", "a", "great"))  # type: ignore[arg-type]
+            add_mark(tmp_path, CaseMark("R1", "dave2", "a", "great"))  # type: ignore[arg-type]
         with pytest.raises(InputError, match="2000 characters"):
-            add_mark(tmp_path, Mark("R1", "dave2", "a", "fault", "x" * 2001))
+            add_mark(tmp_path, CaseMark("R1", "dave2", "a", "fault", "x" * 2001))
         with pytest.raises(InputError, match="cannot write"):
-            add_mark(tmp_path / "missing", Mark("R1", "dave2", "a", "fault"))
+            add_mark(tmp_path / "missing", CaseMark("R1", "dave2", "a", "fault"))

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from roadworthy.report.html.page import Limits, write_report
+from roadworthy.report.html.page import ReportLimits, write_report
 
-__all__ = ["Limits", "write_report"]
+__all__ = ["ReportLimits", "write_report"]

@@ -26,7 +26,7 @@ _KMH = 3.6
 
 
 @dataclass(frozen=True)
-class Box:
+class ImageBox:
     """A box to be drawn over the source image, in its pixels: what kind it is, and where."""
 
     kind: str
@@ -34,7 +34,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RowReading:
     """What a row says.
 
     Attributes:
@@ -47,18 +47,18 @@ class Reading:
     changed: str = ""
     answers: tuple[tuple[str, str], ...] = ()
     margin: str = ""
-    boxes: tuple[Box, ...] = field(default=())
+    boxes: tuple[ImageBox, ...] = field(default=())
 
 
 @dataclass(frozen=True)
-class Seen:
+class HumanTolerance:
     """Whether people tolerate a change: "inside", "outside" or "unknown", and the same in words."""
 
     kind: str
     words: str
 
 
-def read(requirement: Requirement, row: Row) -> Reading:
+def read(requirement: Requirement, row: Row) -> RowReading:
     """Return what a row says about a case of a requirement.
 
     Example:
@@ -68,10 +68,10 @@ def read(requirement: Requirement, row: Row) -> Reading:
         (('speed', '36.0 → 39.6 km/h'),)
     """
     reader = _READERS.get(requirement.method)
-    return Reading(margin=_margin(row)) if reader is None else reader(requirement, row)
+    return RowReading(margin=_margin(row)) if reader is None else reader(requirement, row)
 
 
-def seen_by_people(requirement: Requirement, row: Row) -> Seen | None:
+def seen_by_people(requirement: Requirement, row: Row) -> HumanTolerance | None:
     """Return whether people tolerate the change of a case; None where nothing was changed.
 
     Example:
@@ -92,13 +92,13 @@ def seen_by_people(requirement: Requirement, row: Row) -> Seen | None:
         inside = None if told is None else str(told).lower() == "true"
         edge = ""
     if inside is None:
-        return Seen("unknown", "no study says whether people tolerate it")
+        return HumanTolerance("unknown", "no study says whether people tolerate it")
     if inside:
-        return Seen("inside", f"people tolerate it{edge}")
-    return Seen("outside", f"beyond what people tolerate{edge}")
+        return HumanTolerance("inside", f"people tolerate it{edge}")
+    return HumanTolerance("outside", f"beyond what people tolerate{edge}")
 
 
-def _rules(_: Requirement, row: Row) -> Reading:
+def _rules(_: Requirement, row: Row) -> RowReading:
     changes, answers, outputs, place = [], [], set(), 1
     while (changed := row.get(f"param.change.{place}")) is not None:
         changes.append(str(changed))
@@ -114,7 +114,7 @@ def _rules(_: Requirement, row: Row) -> Reading:
     margin = _margin(row, {"speed": " m/s", "steering": "°"}.get(output, ""))
     if output == "speed" and (value := _number(row, "margin")) is not None:
         margin += f", that is {signed(value * _KMH)} km/h"
-    return Reading(" then ".join(changes), tuple(answers), margin)
+    return RowReading(" then ".join(changes), tuple(answers), margin)
 
 
 def _step(output: str, before: float, after: float) -> str:
@@ -130,7 +130,7 @@ def _steered(degrees: float) -> str:
     return f"{abs(degrees):.1f}°{side}"
 
 
-def _coverage(_: Requirement, row: Row) -> Reading:
+def _coverage(_: Requirement, row: Row) -> RowReading:
     output = str(row.get("param.output") or "answer")
     label, given = _number(row, "measure.label"), _number(row, "measure.prediction")
     error = _number(row, "measure.error")
@@ -141,10 +141,10 @@ def _coverage(_: Requirement, row: Row) -> Reading:
         answers.append(("error", f"{signed(error)} in the unit of the data"))
     parent = str(row.get("param.parent") or "")
     after = f" after {parent}" if parent else ""
-    return Reading(f"{row.get('param.transform') or ''}{after}", tuple(answers), _margin(row, " squared"))
+    return RowReading(f"{row.get('param.transform') or ''}{after}", tuple(answers), _margin(row, " squared"))
 
 
-def _reliability(_: Requirement, row: Row) -> Reading:
+def _reliability(_: Requirement, row: Row) -> RowReading:
     answers: list[tuple[str, str]] = []
     similarity = _number(row, "measure.similarity")
     before, after = _number(row, "measure.before"), _number(row, "measure.after")
@@ -155,10 +155,10 @@ def _reliability(_: Requirement, row: Row) -> Reading:
     if row.get("param.measure"):
         answers.append(("measured as", str(row["param.measure"])))
     changed = str(row.get("measure.transform") or row.get("param.transformation") or "")
-    return Reading(changed, tuple(answers), _margin(row))
+    return RowReading(changed, tuple(answers), _margin(row))
 
 
-def _bbsl(_: Requirement, row: Row) -> Reading:
+def _bbsl(_: Requirement, row: Row) -> RowReading:
     answers = [("expected", str(row.get("measure.expected") or "–"))]
     answers.append(("found", str(row.get("measure.found") or row.get("reason") or "–")))
     overlap = _number(row, "measure.iou")
@@ -169,17 +169,17 @@ def _bbsl(_: Requirement, row: Row) -> Reading:
         sides = [_number(row, f"measure.{kind}.{side}") for side in ("x1", "y1", "x2", "y2")]
         known = [one for one in sides if one is not None]
         if len(known) == 4:
-            boxes.append(Box(kind, (known[0], known[1], known[2], known[3])))
-    return Reading("", tuple(answers), _margin(row, " px"), tuple(boxes))
+            boxes.append(ImageBox(kind, (known[0], known[1], known[2], known[3])))
+    return RowReading("", tuple(answers), _margin(row, " px"), tuple(boxes))
 
 
-def _driving(requirement: Requirement, row: Row) -> Reading:
+def _driving(requirement: Requirement, row: Row) -> RowReading:
     answers: list[tuple[str, str]] = []
     for metric, (limit, sign) in thresholds_of(requirement).items():
         value = _number(row, f"measure.{metric}")
         if value is not None:
             answers.append((metric, f"{number(value)} (must be {sign} {number(limit)})"))
-    return Reading("", tuple(answers), _margin(row, " of the threshold"))
+    return RowReading("", tuple(answers), _margin(row, " of the threshold"))
 
 
 def thresholds_of(requirement: Requirement) -> dict[str, tuple[float, str]]:
@@ -214,7 +214,7 @@ def _number(row: Row, name: str) -> float | None:
     return float(value)
 
 
-_READERS: dict[str, Callable[[Requirement, Row], Reading]] = {
+_READERS: dict[str, Callable[[Requirement, Row], RowReading]] = {
     "rules": _rules,
     "coverage": _coverage,
     "reliability": _reliability,
@@ -388,7 +388,7 @@ def changed_region(before: Image, after: Image) -> tuple[float, float, float, fl
 
 
 @dataclass(frozen=True, eq=False)
-class Card:
+class FailureCard:
     """One failing case.
 
     Attributes:
@@ -401,10 +401,10 @@ class Card:
     """
 
     row: Row
-    reading: Reading
-    seen: Seen | None
+    reading: RowReading
+    seen: HumanTolerance | None
     images: tuple[Thumbnail, ...] = ()
-    region: Box | None = None
+    region: ImageBox | None = None
     unshown: str = ""
 
     @property
@@ -416,7 +416,7 @@ class Card:
         ]
 
 
-def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) -> list[Card]:
+def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) -> list[FailureCard]:
     """Return the worst failing cases of a requirement on a system."""
     if most < 1:
         return []
@@ -439,17 +439,21 @@ def _source(run: StoredRun, row: Row) -> list[str]:
     return str(found[0]["images"]).split()[:1] if found else []
 
 
-def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Thumbnails) -> Card:
+def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Thumbnails) -> FailureCard:
     reading, seen = read(requirement, row), seen_by_people(requirement, row)
     if not digests:
         driven = requirement.method == "driving"
         what = "No images are kept of drives." if driven else "No image of this case was kept."
-        return Card(row, reading, seen, unshown=what)
+        return FailureCard(row, reading, seen, unshown=what)
     images = thumbnails.of(digests)
     if images is None:
-        return Card(row, reading, seen, unshown="This page has no room for more images; they are in the run.")
+        return FailureCard(
+            row, reading, seen, unshown="This page has no room for more images; they are in the run."
+        )
     if not images:
-        return Card(row, reading, seen, unshown="The image of this case is missing from the run's folder.")
+        return FailureCard(
+            row, reading, seen, unshown="The image of this case is missing from the run's folder."
+        )
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
-    region = None if corners is None else Box("change", corners)
-    return Card(row, reading, seen, tuple(images), region)
+    region = None if corners is None else ImageBox("change", corners)
+    return FailureCard(row, reading, seen, tuple(images), region)

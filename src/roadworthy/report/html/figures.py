@@ -133,7 +133,7 @@ def _by_change(cases: _Cases) -> Figure | None:
         [reach],
     )
     wide = reach / _PARTS
-    parts = [_Part(row["part"] * wide, wide, row["failed"], row["tried"]) for row in rows]
+    parts = [_ChangeBin(row["part"] * wide, wide, row["failed"], row["tried"]) for row in rows]
     words = "; ".join(f"from {number(one.low)}: {one.failed} of {one.tried}" for one in parts)
     end = _above(max(reach, limit or 0.0))
     # Where Δv was measured for failures only, there is no rate by it, but there are numbers.
@@ -144,7 +144,7 @@ def _by_change(cases: _Cases) -> Figure | None:
     return Figure("Failing cases by visual change", caption, chart.svg())
 
 
-class _Part(NamedTuple):
+class _ChangeBin(NamedTuple):
     """Cases with about as much visual change."""
 
     low: float
@@ -158,7 +158,7 @@ def _above(value: float) -> float:
     return next((one for one in (0.05, 0.1, 0.2, 0.5) if value <= one), 1.0)
 
 
-def _rates(parts: Sequence[_Part], wide: float, words: str) -> tuple[Chart, str]:
+def _rates(parts: Sequence[_ChangeBin], wide: float, words: str) -> tuple[Chart, str]:
     chart = Chart(
         (0, wide),
         (0, 1),
@@ -178,7 +178,7 @@ def _rates(parts: Sequence[_Part], wide: float, words: str) -> tuple[Chart, str]
     return chart, "Dots: share in each part of the range; bars: 95% Clopper-Pearson intervals."
 
 
-def _numbers(parts: Sequence[_Part], wide: float, words: str, unknown: int) -> tuple[Chart, str]:
+def _numbers(parts: Sequence[_ChangeBin], wide: float, words: str, unknown: int) -> tuple[Chart, str]:
     chart = Chart(
         (0, wide),
         (0, max(one.failed for one in parts) * 1.1),

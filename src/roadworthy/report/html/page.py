@@ -17,7 +17,7 @@ from roadworthy._files import write_text
 from roadworthy._version import __version__
 from roadworthy.cases import Severity, Status
 from roadworthy.report import results as reported
-from roadworthy.report.html.cards import Card, FailingRows, Thumbnails, cards_of, failing_rows
+from roadworthy.report.html.cards import FailingRows, FailureCard, Thumbnails, cards_of, failing_rows
 from roadworthy.report.html.charts import rate_bar
 from roadworthy.report.html.figures import Figure, figures_of
 from roadworthy.report.results import Result, Standing, by_requirement, clipped, percent, ranked, whole_of
@@ -137,7 +137,7 @@ def _brief(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ReportLimits:
     """How much a page shows at most, so that its size is bounded whatever the size of the run.
 
     Attributes:
@@ -162,15 +162,15 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ResultDetails:
     """One requirement on one system, in detail."""
 
     result: Result
     figures: Sequence[Figure]
-    cards: Sequence[Card]
+    cards: Sequence[FailureCard]
 
 
-def write_report(run: StoredRun, path: str | Path, limits: Limits | None = None) -> Path:
+def write_report(run: StoredRun, path: str | Path, limits: ReportLimits | None = None) -> Path:
     """Write the report of a run.
 
     Args:
@@ -183,12 +183,12 @@ def write_report(run: StoredRun, path: str | Path, limits: Limits | None = None)
     """
     path = Path(path)
     beside = path.resolve().parent == run.folder.resolve()
-    contents = _contents(run, limits or Limits())
+    contents = _contents(run, limits or ReportLimits())
     write_text(path, environment().get_template("report.html.jinja").render(linked=beside, **contents))
     return path
 
 
-def _contents(run: StoredRun, limits: Limits) -> dict[str, Any]:
+def _contents(run: StoredRun, limits: ReportLimits) -> dict[str, Any]:
     """Return what the page of a run shows."""
     results = ranked(run)
     grouped, whole = by_requirement(results), whole_of(results)
@@ -265,8 +265,8 @@ def _bar(result: Result) -> Markup:
 
 
 def _sections(
-    run: StoredRun, requirements: Sequence[Sequence[Result]], limits: Limits, thumbnails: Thumbnails
-) -> list[list[Part]]:
+    run: StoredRun, requirements: Sequence[Sequence[Result]], limits: ReportLimits, thumbnails: Thumbnails
+) -> list[list[ResultDetails]]:
     """Return the details of requirements: for each of them, those of its systems."""
     pairs = sum(min(len(results), limits.systems) for results in requirements)
     each = max(1, min(limits.cards_each, limits.cards // max(pairs, 1)))
@@ -279,7 +279,7 @@ def _sections(
             own = type(run).open(run.folder / result.folder)
             cards = cards_of(own, result, min(each, left), thumbnails) if result.failures else []
             left -= len(cards)
-            parts.append(Part(result, figures_of(own, result), cards))
+            parts.append(ResultDetails(result, figures_of(own, result), cards))
         sections.append(parts)
     return sections
 
