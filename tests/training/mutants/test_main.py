@@ -128,7 +128,7 @@ def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_no_command_line_of_a_package_starts_processes_itself() -> None:
-    # Processes that start afresh do not import the __main__ of a package, and would not find their work there.
+    # Fresh processes do not import the __main__ of a package, and would not find their work there.
     files = list(Path(roadworthy.__file__).parent.rglob("__main__.py"))
     assert files
     assert not [one for one in files if "in_processes" in one.read_text("utf-8")]
