@@ -93,7 +93,7 @@ def test_an_interrupted_training_says_how_to_go_on(roadworthy: Run, monkeypatch:
 
     def interrupted(*more: str) -> Result:
         with monkeypatch.context() as patch:
-            patch.setattr("roadworthy.training.loop._Run._validate", _interrupt)
+            patch.setattr("roadworthy.training.train._NetworkLearner._validate", _interrupt)
             return roadworthy(*train, *more)
 
     early = interrupted()
