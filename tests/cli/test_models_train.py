@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,9 @@ def test_an_interrupted_training_says_how_to_go_on(roadworthy: Run, monkeypatch:
 
     def interrupted(*more: str) -> Result:
         with monkeypatch.context() as patch:
-            patch.setattr("roadworthy.training.loop._Run._validate", _interrupt)
+            # The package has a function of the same name.
+            module = import_module("roadworthy.training.train")
+            patch.setattr(module._NetworkLearner, "_validate", _interrupt)
             return roadworthy(*train, *more)
 
     early = interrupted()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import roadworthy
 from roadworthy.errors import InputError
 from roadworthy.models import load_model
 from roadworthy.training.mutants import train_mutant
@@ -74,7 +75,7 @@ def test_mutants_are_trained_driven_and_searched_on(
 def test_one_that_cannot_be_trained_does_not_end_the_others(
     prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roadworthy.training.mutants import __main__ as module
+    from roadworthy.training.mutants import batches as module
 
     right = train_mutant
 
@@ -124,3 +125,10 @@ def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "expected a folder of mutants" in capsys.readouterr().err
     assert main(["prepare", "dave9", "--out", str(tmp_path / "a.npz")]) == 2
     assert "there is no recipe 'dave9'" in capsys.readouterr().err
+
+
+def test_no_command_line_of_a_package_starts_processes_itself() -> None:
+    # Fresh processes do not import the __main__ of a package, and would not find their work there.
+    files = list(Path(roadworthy.__file__).parent.rglob("__main__.py"))
+    assert files
+    assert not [one for one in files if "in_processes" in one.read_text("utf-8")]

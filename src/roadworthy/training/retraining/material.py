@@ -58,7 +58,7 @@ class ErrorUnit:
 
         Example:
             >>> from roadworthy.datasets import load
-            >>> Unit.of(load("world", count=1))
+            >>> ErrorUnit.of(load("world", count=1))
             ErrorUnit(name='°', per_degree=1.0)
         """
         units = getattr(data, "units", None)
