@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
 from roadworthy.errors import InputError, excerpt, suggest
 
@@ -267,6 +269,79 @@ def _places(
         for index, value in enumerate(node.value):
             yield (*place, str(index)), YamlNode(None, _span(value))
             yield from _places(value, (*place, str(index)), seen, complain)
+
+
+Form = TypeVar("Form", bound=BaseModel)
+
+
+def read_form(
+    path: Path, form: type[Form], what: str, keys: str, error: type[InputError] = InputError
+) -> tuple[Form, YamlFile]:
+    """Read a YAML file as a form; see `read_yaml` and `check_form`."""
+    file = read_yaml(path, what, keys, error)
+    return check_form(form, file.data, file.where, error), file
+
+
+def check_form(
+    form: type[Form],
+    data: object,
+    where: Callable[..., str],
+    error: type[InputError] = InputError,
+    inside: Place = (),
+) -> Form:
+    """Return data as a form.
+
+    Args:
+        form: What the data must be.
+        data: What was written.
+        where: Returns the file and line of a place.
+        error: What to raise.
+        inside: Where the data stand in the file.
+
+    Raises:
+        InputError: They do not fit the form; a line for each complaint, with its place.
+    """
+    try:
+        return form.model_validate(data)
+    except ValidationError as problem:
+
+        def known(place: Place) -> Iterable[str]:
+            return _keys_beside(form, place[len(inside) :])
+
+        told = (explained(detail, where, known, inside) for detail in problem.errors())
+        raise error("\n".join(told)) from None
+
+
+def _keys_beside(form: Any, place: Place) -> list[str]:
+    """Return the keys that a form has where an unknown one is written."""
+    kinds = [form]
+    for part in place[:-1]:
+        kinds = [inner for kind in kinds for inner in _inside(kind, part)]
+    models = [kind for kind in kinds if _is_model(kind)]
+    return [field.alias or name for model in models for name, field in model.model_fields.items()]
+
+
+def _inside(kind: Any, part: str) -> Iterator[Any]:
+    if _is_model(kind):
+        fields = kind.model_fields.items()
+        yield from _members(next((one.annotation for name, one in fields if part in (name, one.alias)), None))
+    elif get_args(kind):
+        # Of a mapping the values, of a list the items.
+        yield from _members(get_args(kind)[-1])
+
+
+def _members(kind: Any) -> Iterator[Any]:
+    if get_origin(kind) is Annotated:
+        yield from _members(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _members(one)
+    else:
+        yield kind
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def explained(

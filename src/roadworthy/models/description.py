@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from roadworthy._yaml import Place, explained, read_yaml
+from roadworthy._yaml import Place, check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
 from roadworthy.models.detection import BoxFormat, Coordinates, DetectionOutput, Head
@@ -195,7 +195,7 @@ def described(
                 return f"option {'.'.join(place)}"
         return where(*place)
 
-    form = _checked(_Description, document, place_of, ())
+    form = check_form(_Description, document, place_of)
     output = None if form.output is None else _output(form.output, place_of, folder)
     with_input = "input" in document or "batch" in document
     if output is None and with_input:
@@ -230,21 +230,6 @@ def _set(document: dict[str, Any], key: str, value: object) -> Place:
     return place
 
 
-def _checked(form: type[Any], data: object, where: Callable[..., str], inside: Place) -> Any:
-    def known(place: Place) -> Iterable[str]:
-        kind = form
-        for part in place[len(inside) : -1]:
-            kind = {"input": _Input, "units": _Units}.get(part, kind)
-        keys: Iterable[str] = kind.model_fields
-        return keys
-
-    try:
-        return form.model_validate(data)
-    except ValidationError as error:
-        messages = [explained(one, where, known, inside) for one in error.errors()]
-        raise InputError("\n".join(messages)) from None
-
-
 def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) -> Output[Any]:
     task = data.get("task", "regression")
     if not isinstance(task, str) or task not in _OUTPUTS:
@@ -252,7 +237,7 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
     if isinstance(data.get("classes"), str):
         data = {**data, "classes": _classes(data["classes"], where("output", "classes"), folder)}
     kind, build = _OUTPUTS[task]
-    form = _checked(kind, data, where, ("output",))
+    form: Any = check_form(kind, data, where, inside=("output",))
     values = {key: getattr(form, key) for key in kind.model_fields if key != "task"}
     if isinstance(units := values.get("units"), _Units):
         values["units"] = _built(lambda: SignalUnits(**dict(units)), where("output", "units"))

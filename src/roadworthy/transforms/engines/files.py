@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._files import replacing
 from roadworthy._frozen import FrozenDict
-from roadworthy._yaml import FileSpan, YamlFile, explained, read_yaml
+from roadworthy._yaml import FileSpan, YamlFile, read_form, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines import commands, services
@@ -163,21 +163,8 @@ _ONLY = {
 
 def engines_of_file(path: Path, *, allowed: bool) -> tuple[UserEngine, ...]:
     """Return the engines that a file describes; see `roadworthy.transforms.read_engines`."""
-    file = read_yaml(path, "engines file", "'engines:'")
-    return tuple(_engine(name, form, file, allowed) for name, form in _forms(file).items())
-
-
-def _forms(file: YamlFile) -> dict[str, _Engine]:
-    inner: dict[str, type[EngineForm]] = {"http": _Http, "pipeline": _Pipeline, "supports": SupportForm}
-
-    def known(place: tuple[str, ...]) -> Iterable[str]:
-        forms: dict[int, type[EngineForm]] = {1: _EnginesForm, 3: _Engine}
-        return forms.get(len(place), inner.get(place[2] if len(place) > 2 else "", SupportForm)).model_fields
-
-    try:
-        return _EnginesForm.model_validate(file.data).engines
-    except ValidationError as error:
-        raise InputError("\n".join(explained(one, file.where, known) for one in error.errors())) from None
+    forms, file = read_form(path, _EnginesForm, "engines file", "'engines:'")
+    return tuple(_engine(name, form, file, allowed) for name, form in forms.engines.items())
 
 
 def _engine(name: str, form: _Engine, file: YamlFile, allowed: bool) -> UserEngine:
