@@ -344,6 +344,41 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
+_WORDS = {
+    "Input should be": "expected",
+    "Input should": "expected to",
+    "String should match pattern '\\S'": "expected some text",
+    "String should have at least 1 character": "expected some text",
+    "Dictionary should have at least 1 item after validation, not 0": "expected at least one",
+    "List should have at least 1 item after validation, not 0": "expected at least one",
+    "a valid dictionary": "a mapping",
+    "a valid list": "a list",
+    "a valid string": "text",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "above",
+    "less than": "below",
+}
+"""How pydantic says it, and how we do."""
+_OR_FORM = re.compile(r" or (instance|an instance) of \w+$")
+
+
+def reworded(message: str) -> str:
+    """Return a complaint of pydantic in our words.
+
+    Example:
+        >>> reworded("Input should be a valid dictionary or instance of Pipeline")
+        'expected a mapping'
+    """
+    message = _OR_FORM.sub("", message.removeprefix("Value error, "))
+    for theirs, ours in _WORDS.items():
+        message = message.replace(theirs, ours)
+    return message
+
+
 def explained(
     detail: Mapping[str, Any],
     where: Callable[..., str],
@@ -365,10 +400,10 @@ def explained(
         key = place[-1]
         what = f"{int(key) + 1} values" if key.isdigit() else f"the key {key!r}"
         return f"{where(*place)}: {' > '.join(place[:-1]) or 'the file'} needs {what}"
-    expected = detail["msg"].replace("Input should be", "expected").replace("Input should", "expected to")
+    expected = reworded(detail["msg"])
     if not place:
         # It is about all of it, which need not be repeated.
-        return f"{where()}: {expected.removeprefix('Value error, ')}"
+        return f"{where()}: {expected}"
     told = f"{where(*place)}: {' > '.join(place)}: {expected}, got {detail['input']!r}"
     if detail["type"] == "string_type" and isinstance(detail["input"], bool):
         # Who writes `relation: on` means the word.

@@ -491,7 +491,7 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         ),
         (
             "engines:\n  a:\n    entry: m:f\n    supports: [{operation: add, element: car, relation: on}]",
-            r":4: .* > relation: expected a valid string, got True: YAML takes on, .* write .* in quotes",
+            r":4: .* > relation: expected text, got True: YAML takes on, .* write .* in quotes",
         ),
         (
             "engines:\n  a:\n    comand: [x]\n    supports: [{operation: remove, element: line}]",
@@ -511,10 +511,10 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         ),
         (
             f"engines:\n  a:\n    command: [x]\n    timeout: -1\n    supports: {SUPPORTS}",
-            r":4: engines > a > timeout: expected .*greater than 0, got -1",
+            r":4: engines > a > timeout: expected .*above 0, got -1",
         ),
-        ("engines:\n  a:\n    command: [x]\n    supports: []", r":4: .*at least 1 item"),
-        ("engines:\n  a:\n    command: x\n    supports: []", r":3: .*expected a valid list"),
+        ("engines:\n  a:\n    command: [x]\n    supports: []", r":4: .*at least one"),
+        ("engines:\n  a:\n    command: x\n    supports: []", r":3: .*expected a list"),
         ("engines:\n  a:\n  - x: &y 1\n    z: *y", "anchors and aliases"),
         ("", "the engines file is empty: expected 'engines:'"),
     ],

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml
+from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml, reworded
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.runs.suites.forms import (
     KIND_KEYS,
@@ -113,27 +113,6 @@ _FORMS: Mapping[str, type[BaseModel]] = {
     "bbsl": BbslForm,
     "driving": DrivingForm,
 }
-
-
-_WORDS = {
-    "Input should be": "expected",
-    "Input should": "expected to",
-    "String should match pattern '\\S'": "expected some text",
-    "String should have at least 1 character": "expected some text",
-    "Dictionary should have at least 1 item after validation, not 0": "expected at least one",
-    "List should have at least 1 item after validation, not 0": "expected at least one",
-    "a valid dictionary": "a mapping",
-    "a valid list": "a list",
-    "a valid string": "text",
-    "a valid integer": "a whole number",
-    "a valid number": "a number",
-    "a valid boolean": "true or false",
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "greater than": "above",
-    "less than": "below",
-}
-"""How pydantic says it, and how we do."""
 
 
 @dataclass(frozen=True)
@@ -331,9 +310,7 @@ def _explained(file: YamlFile, detail: Mapping[str, Any]) -> Complaint | None:
     if place not in file.places and place[:-1] in file.places:
         # A short form: what is wrong stands where the whole would.
         place = place[:-1]
-    told = detail["msg"].removeprefix("Value error, ")
-    for theirs, ours in _WORDS.items():
-        told = told.replace(theirs, ours)
+    told = reworded(detail["msg"])
     what = place[-1] if place else "the suite"
     return complain(file, place, f"{what}: {told}, got {_short(detail['input'])}")
 

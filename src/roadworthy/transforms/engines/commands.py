@@ -25,7 +25,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.images import read_ids, read_image, read_pixels, write_image
+from roadworthy.images import Image, read_ids, read_image, read_pixels, write_image
 from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
 
@@ -402,7 +402,7 @@ class Pipeline(backend.Backend):
         whole = isinstance(operation, AddOperation) or operation.what.condition is not None
         return "image" if whole else "inpaint"
 
-    def _image(self, found: np.ndarray[Any, Any], fit: backend.Fit) -> backend.Image:
+    def _image(self, found: np.ndarray[Any, Any], fit: backend.Fit) -> Image:
         if found.shape != (*fit.padded, 3):
             came, wanted = (" × ".join(map(str, shape)) for shape in (found.shape, (*fit.padded, 3)))
             raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")

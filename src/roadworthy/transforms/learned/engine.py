@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from roadworthy._files import is_folder, sha256_of
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Image
 from roadworthy.ontology import VOID
-from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Image, Support
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Support
 from roadworthy.transforms.engines.engine import Labels, UserEngine
 from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard
 from roadworthy.transforms.learned.network import (

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Image, Mask
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.compositing import composited
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
@@ -41,8 +42,6 @@ from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, number, register, word
 from roadworthy.transforms.wording import ElementDescription, metadata_without
 
-Image = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
 

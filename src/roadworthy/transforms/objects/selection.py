@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.paint import lights_like, lines_like
 from roadworthy.transforms.objects.request import Window, box_window, parts_of
 from roadworthy.transforms.wording import ElementDescription, described
-
-Mask = NDArray[np.bool_]
 
 _SEEN = 0.25  # of a box, that its thing covers
 _REST = 0.25  # of a thing, that its box may leave out
