@@ -89,7 +89,7 @@ class RuleError(InputError):
         end = self.text.find("\n", start)
         line = self.text[begin : len(self.text) if end < 0 else end]
         under = " " * (start - begin) + "^" * max(1, min(stop - begin, len(line)) - (start - begin))
-        nearest = f"; understood are: {', '.join(self.suggestions)}" if self.suggestions else ""
+        nearest = f"; known: {', '.join(self.suggestions)}" if self.suggestions else ""
         return f"{self.reason}{nearest}\n  {line}\n  {under}"
 
 

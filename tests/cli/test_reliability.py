@@ -143,7 +143,7 @@ def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
     ("options", "message"),
     [
         (("--transform", "rotation"), "keeps the labels true"),
-        (("--transform", "fog"), "nobody has measured how much fog people tolerate"),
+        (("--transform", "fog"), "no study has measured how much fog people tolerate"),
         (("--measure", "steering"), "classifier is a model for classification"),
         (("--measure", "sharpness"), "unknown measure 'sharpness'"),
         (("--batch", "50"), "a batch of 50 images needs at least as many, got 8"),
@@ -174,7 +174,7 @@ def test_check_without_truth_says_that_it_is_needed(roadworthy: Run, tmp_path: P
     data = ("--data", f"folder:{images.parent / images.name}", "--workers", "1", "-t", "contrast")
     result = roadworthy("reliability", "check", *data, "--preserve", "correctness")
     assert result.exit_code == 2
-    assert "the frame does not tell its class" in " ".join(result.stderr.split())
+    assert "the frame has no class" in " ".join(result.stderr.split())
 
 
 def test_check_takes_the_names_of_folders_for_classes(roadworthy: Run, tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def test_the_same_seed_reaches_the_program(tmp_path: Path, frame: Frame) -> None
         ),
         (
             "import sys, cv2\ncv2.imwrite(sys.argv[2], cv2.imread(sys.argv[1]).astype('uint16') * 200)",
-            "engine 'mine' wrote an image that has not 8 bits a channel",
+            "engine 'mine' wrote an image without 8 bits per channel",
         ),
     ],
 )
@@ -487,7 +487,7 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         (
             "engines:\n  a:\n    entry: m:f\n    supports:\n"
             "    - {operation: replace, element: weather, by: winter}",
-            r":5: 'winter' cannot come in the place of 'weather': one is season, the other is not",
+            r":5: 'winter' cannot replace 'weather': one is season, the other is not",
         ),
         (
             "engines:\n  a:\n    entry: m:f\n    supports: [{operation: add, element: car, relation: on}]",

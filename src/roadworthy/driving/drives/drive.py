@@ -458,7 +458,7 @@ _ARRIVED = ("complete", "destination reached")
 
 
 def partial_sectors(drive: Drive) -> tuple[bool, ...]:
-    """Return for each sector whether the drive ended in the middle of it.
+    """Return for each sector whether the drive ended inside the sector.
 
     Sums, counts and extremes of a part of a sector cannot be compared with those of whole ones. A drive that
     ends by time, after so many metres, by an event or by an error leaves its last sector in the middle; one

@@ -91,7 +91,7 @@ def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -
 
 def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
     """Return a complaint about a rule, with the words underlined that the reader of rules does not know."""
-    nearest = f"; understood are: {', '.join(error.suggestions)}" if error.suggestions else ""
+    nearest = f"; known: {', '.join(error.suggestions)}" if error.suggestions else ""
     message = f"{error.reason}{nearest}"
     written = file.places.get(place)
     if written is None:

@@ -113,7 +113,7 @@ class ProgramBackend(backend.Backend):
                 f"engine {self.name!r} wrote an image that cannot be read: {reason}"
             ) from error
         if depth != np.uint8:
-            raise NotApplicable(f"engine {self.name!r} wrote an image that has not 8 bits a channel")
+            raise NotApplicable(f"engine {self.name!r} wrote an image without 8 bits per channel")
         return image
 
     def _read_labels(self, path: Path) -> LabelMap:
@@ -340,12 +340,12 @@ class Pipeline(backend.Backend):
     def check(self, operation: Operation) -> None:
         if not (self.folder / _INDEX).is_file():
             raise InputError(
-                f"the engine {self.name!r}: {self.folder} is no pipeline: it has no {_INDEX}; nothing is "
+                f"the engine {self.name!r}: {self.folder} is not a pipeline: it has no {_INDEX}; nothing is "
                 "downloaded, so put the whole pipeline there"
             )
         if missing := _missing_parts(self.folder):
             raise InputError(
-                f"the engine {self.name!r}: {self.folder} is no whole pipeline: {_INDEX} names "
+                f"the engine {self.name!r}: {self.folder} is an incomplete pipeline: {_INDEX} names "
                 f"{', '.join(missing)}, which is not there; nothing is downloaded, so copy the whole folder"
             )
         _diffusers()

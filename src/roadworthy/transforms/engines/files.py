@@ -84,7 +84,7 @@ class SupportForm(EngineForm):
         by = None if self.by is None else _described(self.by, where("by"))
         if by is not None and not _may_come(by, element):
             raise InputError(
-                f"{where('by')}: {str(by)!r} cannot come in the place of {str(element)!r}: "
+                f"{where('by')}: {str(by)!r} cannot replace {str(element)!r}: "
                 f"one is {by.condition or element.condition}, the other is not"
             )
         described_element = ElementDescription(element.element, FrozenDict(properties))
@@ -157,7 +157,7 @@ class _EnginesForm(EngineForm):
 _ONLY = {
     "timeout": (("command", "http"), "only a command or a service can be stopped"),
     "device": (("learned", "pipeline"), "only a learned engine or a pipeline runs on a device"),
-    "threads": (("learned",), "only of a learned engine the threads can be said"),
+    "threads": (("learned",), "only learned engines have threads"),
 }
 
 

@@ -304,5 +304,5 @@ class EngineCard(EngineForm):
         """
         path = folder / CARD
         if not path.is_file():
-            raise InputError(f"{folder} is no learned engine: it needs the files {CARD} and {NETWORK}")
+            raise InputError(f"{folder} is not a learned engine: it needs the files {CARD} and {NETWORK}")
         return cls.of_dict(read_json(path), str(path))

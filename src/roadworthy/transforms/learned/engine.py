@@ -441,7 +441,7 @@ def nearer_engines() -> tuple[LearnedEngine, ...]:
         InputError: There is none, or one is broken.
     """
     if not (every := shipped_engines()):
-        raise InputError("this installation comes with no learned engines: give a file of engines")
+        raise InputError("this installation has no learned engines: give an engines file")
     found = tuple(one for one in every if one.card.is_nearer)
     if not found:
         raise InputError(

@@ -181,7 +181,7 @@ class EngineNetwork:
         )
         if not same:
             raise InputError(
-                f"{self.path} is of another layout than its card says: expected the {what} "
+                f"{self.path} does not match the layout on its card: expected the {what} "
                 f"{_listed(wanted)}, got {_listed(given)}"
             )
 

@@ -524,7 +524,7 @@ class Add(ObjectEdit):
         place = find_place(site, by_element[element], self._request(element), draws)
         edited = composited(site, place, rng)
         if cv2.norm(frame.image, edited.frame.image, cv2.NORM_INF) < _LEAST_CONTRAST:
-            raise NotApplicable("what is added would not stand out from what is behind it")
+            raise NotApplicable("the added object would not stand out from its background")
         return edited
 
 

@@ -76,8 +76,8 @@ def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> Ele
     shown = [name for name in ontology().label_classes[1:] if ontology().is_a(name, what.element)]
     if not shown:
         raise InputError(
-            f"{owner}: {words!r} is nothing that a label map shows; "
-            f"it shows {', '.join(ontology().label_classes[1:])}"
+            f"{owner}: {words!r} is not a class of label maps; "
+            f"the classes are {', '.join(ontology().label_classes[1:])}"
         )
     if refused := [name for name in shown if name in never]:
         why = "" if refused == [what.element] else f", because it includes {', '.join(refused)}"
