@@ -19,7 +19,7 @@ import numpy as np
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.transforms import make_transform
-from roadworthy.visual_change._visibility import look_distance, ssim
+from roadworthy.visual_change import look_distance, ssim
 from roadworthy.world import TRACK_NAMES, Camera, Scene, frame_of, make_scene, with_conditions
 
 CAMERA = Camera(480, 240)

@@ -32,7 +32,7 @@ from roadworthy.transforms.objects.cutting import harvest
 from roadworthy.transforms.objects.request import Request, allowed_ground
 from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective
-from roadworthy.visual_change._visibility import look_distance, ssim
+from roadworthy.visual_change import look_distance, ssim
 from roadworthy.world import TRACK_NAMES, Camera, Scene, WorldObject, frame_of
 from roadworthy.world.scene import FIRST_ACTOR_ID, Details
 

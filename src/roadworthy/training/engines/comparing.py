@@ -18,7 +18,7 @@ from roadworthy.training.engines.pairs import Change, PairSource, pair_of
 from roadworthy.training.engines.pictures import Arrays, prepared
 from roadworthy.transforms.learned.card import APART, EngineMetric
 from roadworthy.transforms.learned.engine import LearnedEngine
-from roadworthy.visual_change._visibility import look_distance, ssim
+from roadworthy.visual_change import look_distance, ssim
 from roadworthy.world import Camera
 
 Floats = NDArray[np.float64]
