@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import Image
 from roadworthy.training.engines.comparing import interval
 from roadworthy.training.engines.losses import feature_network, frechet_distance, pooled
 from roadworthy.transforms import ReplaceOperation, Transform, read_engines, transform_for
 from roadworthy.transforms.learned import LearnedEngine
-from roadworthy.transforms.transform import Image
 
 FRAMES = int(os.environ.get("ROADWORTHY_FRAMES", "100"))
 DUSK = "0001TP"

@@ -27,9 +27,9 @@ import numpy as np
 
 from benchmarks._measured import Bar, Beside, Measured
 from roadworthy.errors import UnknownNameError
+from roadworthy.images import Image
 from roadworthy.transforms import parse_transform
 from roadworthy.transforms.lens import TEXTURES, frost_texture
-from roadworthy.transforms.transform import Image
 from roadworthy.world import Camera, frame_of, make_scene
 
 WIDTH, HEIGHT = 1242, 375

@@ -30,7 +30,7 @@ HEAVY = (
     "fastapi",  # the web page
     "matplotlib",  # plots of reports
     "onnxruntime",  # networks under test
-    "pandas",  # comes along with ray
+    "pandas",  # installed with ray
     "pyarrow",  # the result store
     "ray",  # the cluster executor
     "scipy",  # confidence bounds

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.frames import Frame
+from roadworthy.images import Image
 from roadworthy.transforms import make_transform
-from roadworthy.visual_change.looks import Image, look_distance, ssim
+from roadworthy.visual_change import look_distance, ssim
 from roadworthy.world import TRACK_NAMES, Camera, Scene, frame_of, make_scene, with_conditions
 
 CAMERA = Camera(480, 240)

@@ -21,8 +21,9 @@ import numpy as np
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import Image, Mask
 from roadworthy.transforms import ObjectEdit, Remove, Replace
-from roadworthy.visual_change.looks import Image, Mask, look_distance, ssim
+from roadworthy.visual_change import look_distance, ssim
 from roadworthy.world import Camera, Scene, add, frame_of, remove, replace
 
 CAMERA = Camera(480, 240)

@@ -26,12 +26,13 @@ from roadworthy.datasets import load
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import Mask
 from roadworthy.transforms import Add, Transform, make_transform
 from roadworthy.transforms.objects.cutting import harvest
 from roadworthy.transforms.objects.request import Request, allowed_ground
 from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective
-from roadworthy.visual_change.looks import Mask, look_distance, ssim
+from roadworthy.visual_change import look_distance, ssim
 from roadworthy.world import TRACK_NAMES, Camera, Scene, WorldObject, frame_of
 from roadworthy.world.scene import FIRST_ACTOR_ID, Details
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._frozen import FrozenDict
-from roadworthy._yaml import Place, explained, read_yaml
+from roadworthy._yaml import read_form
 from roadworthy.errors import OntologyError, suggest
 from roadworthy.ontology import VOID, VOID_COLOR, Element, normalized
 
@@ -50,9 +50,6 @@ class _Content(BaseModel):
     extend: dict[Word, _Addition] = {}
 
 
-_KEYS = {"elements": _Entry.model_fields, "extend": _Addition.model_fields}
-
-
 @dataclass(frozen=True)
 class _OntologyForm:
     content: _Content
@@ -60,16 +57,8 @@ class _OntologyForm:
 
 
 def _read(path: Path) -> _OntologyForm:
-    file = read_yaml(path, "ontology file", "'elements:' or 'extend:'", OntologyError)
-    try:
-        return _OntologyForm(_Content.model_validate(file.data), file.where)
-    except ValidationError as error:
-        messages = [explained(detail, file.where, _known_keys) for detail in error.errors()]
-        raise OntologyError("\n".join(messages)) from None
-
-
-def _known_keys(place: Place) -> Iterable[str]:
-    return _KEYS[place[0]] if len(place) > 1 else _Content.model_fields
+    content, file = read_form(path, _Content, "ontology file", "'elements:' or 'extend:'", OntologyError)
+    return _OntologyForm(content, file.where)
 
 
 @dataclass

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
 from roadworthy.errors import InputError, excerpt, suggest
 
@@ -269,6 +271,114 @@ def _places(
             yield from _places(value, (*place, str(index)), seen, complain)
 
 
+Form = TypeVar("Form", bound=BaseModel)
+
+
+def read_form(
+    path: Path, form: type[Form], what: str, keys: str, error: type[InputError] = InputError
+) -> tuple[Form, YamlFile]:
+    """Read a YAML file as a form; see `read_yaml` and `check_form`."""
+    file = read_yaml(path, what, keys, error)
+    return check_form(form, file.data, file.where, error), file
+
+
+def check_form(
+    form: type[Form],
+    data: object,
+    where: Callable[..., str],
+    error: type[InputError] = InputError,
+    inside: Place = (),
+) -> Form:
+    """Return data as a form.
+
+    Args:
+        form: What the data must be.
+        data: What was written.
+        where: Returns the file and line of a place.
+        error: What to raise.
+        inside: Where the data stand in the file.
+
+    Raises:
+        InputError: They do not fit the form; a line for each complaint, with its place.
+    """
+    try:
+        return form.model_validate(data)
+    except ValidationError as problem:
+
+        def known(place: Place) -> Iterable[str]:
+            return _keys_beside(form, place[len(inside) :])
+
+        told = (explained(detail, where, known, inside) for detail in problem.errors())
+        raise error("\n".join(told)) from None
+
+
+def _keys_beside(form: Any, place: Place) -> list[str]:
+    """Return the keys that a form has where an unknown one is written."""
+    kinds = [form]
+    for part in place[:-1]:
+        kinds = [inner for kind in kinds for inner in _inside(kind, part)]
+    models = [kind for kind in kinds if _is_model(kind)]
+    return [field.alias or name for model in models for name, field in model.model_fields.items()]
+
+
+def _inside(kind: Any, part: str) -> Iterator[Any]:
+    if _is_model(kind):
+        fields = kind.model_fields.items()
+        yield from _members(next((one.annotation for name, one in fields if part in (name, one.alias)), None))
+    elif get_args(kind):
+        # Of a mapping the values, of a list the items.
+        yield from _members(get_args(kind)[-1])
+
+
+def _members(kind: Any) -> Iterator[Any]:
+    if get_origin(kind) is Annotated:
+        yield from _members(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _members(one)
+    else:
+        yield kind
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+_WORDS = {
+    "Input should be": "expected",
+    "Input should": "expected to",
+    "String should match pattern '\\S'": "expected some text",
+    "String should have at least 1 character": "expected some text",
+    "Dictionary should have at least 1 item after validation, not 0": "expected at least one",
+    "List should have at least 1 item after validation, not 0": "expected at least one",
+    "a valid dictionary": "a mapping",
+    "a valid list": "a list",
+    "a valid string": "text",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "above",
+    "less than": "below",
+}
+"""How pydantic says it, and how we do."""
+_OR_FORM = re.compile(r" or (instance|an instance) of \w+$")
+
+
+def reworded(message: str) -> str:
+    """Return a complaint of pydantic in our words.
+
+    Example:
+        >>> reworded("Input should be a valid dictionary or instance of Pipeline")
+        'expected a mapping'
+    """
+    message = _OR_FORM.sub("", message.removeprefix("Value error, "))
+    for theirs, ours in _WORDS.items():
+        message = message.replace(theirs, ours)
+    return message
+
+
 def explained(
     detail: Mapping[str, Any],
     where: Callable[..., str],
@@ -290,10 +400,10 @@ def explained(
         key = place[-1]
         what = f"{int(key) + 1} values" if key.isdigit() else f"the key {key!r}"
         return f"{where(*place)}: {' > '.join(place[:-1]) or 'the file'} needs {what}"
-    expected = detail["msg"].replace("Input should be", "expected").replace("Input should", "expected to")
+    expected = reworded(detail["msg"])
     if not place:
         # It is about all of it, which need not be repeated.
-        return f"{where()}: {expected.removeprefix('Value error, ')}"
+        return f"{where()}: {expected}"
     told = f"{where(*place)}: {' > '.join(place)}: {expected}, got {detail['input']!r}"
     if detail["type"] == "string_type" and isinstance(detail["input"], bool):
         # Who writes `relation: on` means the word.

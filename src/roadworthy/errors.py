@@ -5,10 +5,13 @@
     RoadworthyError
     ├── InputError            what came in cannot be used; the message says what was expected and what came
     │   ├── FrameError        an image, label map, box, depth or signal breaks the rules of a Frame
+    │   │   └── BrokenCutOut  a cut-out of a gallery that cannot be used (roadworthy.transforms)
     │   ├── OntologyError     an ontology file or a name in it
     │   ├── RuleError         a testing rule that is not understood; underlines the words
     │   ├── SceneError        a scene of the built-in world that cannot be built or changed as asked
     │   ├── SpecificationError  a specification in BBSL that is wrong (roadworthy.bbsl); underlines where
+    │   ├── SuiteError        a suite that cannot be read or planned (roadworthy.runs); underlines where
+    │   ├── UndescribedError  a network whose inputs or outputs nobody described (roadworthy.models)
     │   └── UnknownNameError  a name that no registry entry has
     ├── MissingExtraError     an optional dependency that is not installed; names the extra
     ├── NotApplicable         a case cannot be built from this frame; carries the reason and is counted
@@ -89,7 +92,7 @@ class RuleError(InputError):
         end = self.text.find("\n", start)
         line = self.text[begin : len(self.text) if end < 0 else end]
         under = " " * (start - begin) + "^" * max(1, min(stop - begin, len(line)) - (start - begin))
-        nearest = f"; understood are: {', '.join(self.suggestions)}" if self.suggestions else ""
+        nearest = f"; known: {', '.join(self.suggestions)}" if self.suggestions else ""
         return f"{self.reason}{nearest}\n  {line}\n  {under}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from roadworthy.errors import FrameError
 
 __all__ = [
+    "Image",
+    "Mask",
     "decode_image",
     "decode_pixels",
     "encode_image",
@@ -22,13 +24,18 @@ __all__ = [
     "write_image",
 ]
 
+Image: TypeAlias = NDArray[np.uint8]
+"""RGB, height × width × 3."""
+Mask: TypeAlias = NDArray[np.bool_]
+"""Height × width: which pixels."""
+
 _MOST_PIXELS = 8 * 1032
 """The most pixels of a byte: PNG has 8 grey ones in a byte and packs 1032 bytes into one; JPEG packs less."""
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The markers of JPEG that a frame's size follows; the three others are tables."""
 
 
-def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
+def read_image(path: str | PathLike[str]) -> Image:
     """Read an image file as RGB, height × width × 3, uint8; grey images get three equal channels.
 
     Raises:
@@ -47,7 +54,7 @@ def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB), np.uint8)
 
 
-def read_ids(path: str | PathLike[str]) -> NDArray[np.uint8] | NDArray[np.uint16]:
+def read_ids(path: str | PathLike[str]) -> Image | NDArray[np.uint16]:
     """Read a picture whose pixels are numbers, such as a label map: one channel of 8 or 16 bits.
 
     Raises:
@@ -59,7 +66,7 @@ def read_ids(path: str | PathLike[str]) -> NDArray[np.uint8] | NDArray[np.uint16
     if ids.ndim != 2 or ids.dtype not in (np.uint8, np.uint16):
         shape = " × ".join(map(str, ids.shape))
         raise FrameError(f"the image {path} must have one channel of 8 or 16 bits, got {shape} {ids.dtype}")
-    return cast("NDArray[np.uint8] | NDArray[np.uint16]", ids)
+    return cast("Image | NDArray[np.uint16]", ids)
 
 
 def read_pixels(path: str | PathLike[str], what: str = "image") -> NDArray[Any]:
@@ -77,7 +84,7 @@ def read_pixels(path: str | PathLike[str], what: str = "image") -> NDArray[Any]:
     return _decoded(Path(path), cv2.IMREAD_UNCHANGED, what)
 
 
-def write_image(path: str | PathLike[str], image: NDArray[np.uint8]) -> None:
+def write_image(path: str | PathLike[str], image: Image) -> None:
     """Write an RGB image; the ending of the path chooses the format.
 
     Raises:
@@ -92,7 +99,7 @@ def write_image(path: str | PathLike[str], image: NDArray[np.uint8]) -> None:
         raise FrameError(f"cannot write the image {path}: {error}") from error
 
 
-def encode_image(image: NDArray[np.uint8], ending: str) -> bytes:
+def encode_image(image: Image, ending: str) -> bytes:
     """Return the content of an image file.
 
     Args:
@@ -120,7 +127,7 @@ def encode_image(image: NDArray[np.uint8], ending: str) -> bytes:
     return data.tobytes()
 
 
-def decode_image(data: bytes, name: str = "image") -> NDArray[np.uint8]:
+def decode_image(data: bytes, name: str = "image") -> Image:
     """Return the content of an image file as RGB, height × width × 3, uint8.
 
     Args:

@@ -312,12 +312,12 @@ def test_a_suite_gives_the_papers_table_3(data: Path, roadworthy: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("tests: {}", "must name at least one test"),
+        ("tests: {}", "tests: expected at least one"),
         ("others: 1", "unknown key 'others'"),
-        ("tests: {A: 3}", "a test must have spec, values, data, system"),
+        ("tests: {A: 3}", "tests > A: expected a mapping, got 3"),
         ("tests: {A: {spek: x}}", "did you mean 'spec'"),
-        ("tests: {A: {spec: x, data: y}}", "needs a name for 'system'"),
-        ("tests: {A: {spec: x, data: y, system: z, values: 3}}", "must be a mapping"),
+        ("tests: {A: {spec: x, data: y}}", "tests > A needs the key 'system'"),
+        ("tests: {A: {spec: x, data: y, system: z, values: 3}}", "values: expected a mapping"),
     ],
 )
 def test_suites_that_cannot_be_read(tmp_path: Path, text: str, message: str) -> None:

@@ -219,7 +219,7 @@ def test_none_are_shipped(roadworthy: Run, tmp_path: Path, monkeypatch: pytest.M
     assert "comes with no learned engines" in " ".join(roadworthy("engines", "list").stdout.split())
     ran = roadworthy("rules", "run", "--rule", NIGHT, "--engines", "shipped")
     assert ran.exit_code == 2
-    assert "comes with no learned engines: give a file of engines" in " ".join(ran.output.split())
+    assert "has no learned engines: give an engines file" in " ".join(ran.output.split())
 
 
 def test_a_public_checkpoint_becomes_an_engine_that_needs_no_torch(roadworthy: Run) -> None:

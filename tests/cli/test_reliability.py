@@ -143,7 +143,7 @@ def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
     ("options", "message"),
     [
         (("--transform", "rotation"), "keeps the labels true"),
-        (("--transform", "fog"), "nobody has measured how much fog people tolerate"),
+        (("--transform", "fog"), "no study has measured how much fog people tolerate"),
         (("--measure", "steering"), "classifier is a model for classification"),
         (("--measure", "sharpness"), "unknown measure 'sharpness'"),
         (("--batch", "50"), "a batch of 50 images needs at least as many, got 8"),

@@ -123,12 +123,14 @@ def test_what_is_fatal_violates_whatever_the_metrics_say(event: str) -> None:
 def test_a_sector_that_the_drive_did_not_reach_is_not_applicable() -> None:
     drive = lap("crash", crash=np.arange(30) == 29)
     assert judged(asked({"Max(LP)": 9.0}), drive, 2).status is Status.VIOLATED
-    with pytest.raises(NotApplicable, match=r"did not get there: it ended in town-03 after 2.9 s \(crash\)"):
+    with pytest.raises(
+        NotApplicable, match=r"did not reach the sector: it ended in town-03 after 2.9 s \(crash\)"
+    ):
         judged(asked({"Max(LP)": 9.0}), drive, 3)
 
 
 def test_half_a_sector_is_not_applicable() -> None:
-    with pytest.raises(NotApplicable, match=r"in the middle of it: .*time over"):
+    with pytest.raises(NotApplicable, match=r"inside the sector: .*time over"):
         judged(asked({"Max(LP)": 0.2}), lap("time over"), 2)
     assert judged(asked({"Max(LP)": 0.2}), lap("time over"), 1).status is Status.PASSED
 
@@ -282,7 +284,7 @@ def test_a_requirement_says_everything() -> None:
         ({"oracle": {"thresholds": {"SD(LP)": 1}, "scales": 3}}, "a mapping by metric"),
         ({"scenarios": []}, "at least one scenario"),
         ({"scenarios": "world:town"}, "scenarios must be a list"),
-        ({"scenarios": ["world:town", "world:town"]}, "world:town is there twice"),
+        ({"scenarios": ["world:town", "world:town"]}, "world:town is listed twice"),
         ({"scenarios": ["world:twon"]}, "did you mean 'town'"),
         ({"scenarios": [{"options": {}}]}, "a scenario is the name of a simulator"),
         ({"scenarios": [{"simulator": "world", "limits": {"lap": 1}}]}, "no limit 'lap'"),

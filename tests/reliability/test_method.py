@@ -127,7 +127,7 @@ def test_without_truth_prediction_can_be_checked_and_correctness_cannot(pictures
     outcome = checked(contrast("correctness"), bare, Classifier()).outcome
     assert outcome.status is OutcomeStatus.INCONCLUSIVE
     assert outcome.counts[Status.NOT_APPLICABLE] == 80
-    assert "the frame does not tell its class" in outcome.summary
+    assert "the frame has no class" in outcome.summary
 
 
 def test_a_model_that_is_never_right_has_nothing_to_lose_and_does_not_pass(pictures: Pictures) -> None:
@@ -277,7 +277,7 @@ def test_a_requirement_that_makes_no_sense_is_refused(changes: dict[str, object]
 
 
 def test_a_change_that_nobody_has_measured_needs_a_limit() -> None:
-    with pytest.raises(InputError, match="nobody has measured how much fog people tolerate"):
+    with pytest.raises(InputError, match="no study has measured how much fog people tolerate"):
         Preservation.published("correctness", "fog", Accuracy())
     assert Preservation.published("correctness", "fog", Accuracy(), limit=0.6).source == "given"
 

@@ -310,7 +310,7 @@ def test_a_vehicle_ahead_is_the_next_one() -> None:
         ([(SceneChange("add", "traffic light", {}, "above", "road"),)], "puts nothing 'above road'"),
         ([(SceneChange("add", "crosswalk"),)], "no 'crosswalk' to place"),
         ([(SceneChange("add", "vehicle", {"type": "tram"}),)], "no vehicle 'tram'"),
-        ([(SceneChange("remove", "road"),)], "cannot be without 'road'"),
+        ([(SceneChange("remove", "road"),)], "cannot do without 'road'"),
         ([(SceneChange("remove", "vehicle", {"type": "truck", "color": "red"}),)], "a truck that is red"),
         ([(SceneChange("remove", "vehicle", {}, "front", "ego-vehicle"),)], "wherever they are"),
         ([(compared(WALKER, "closer"),)], "no earlier block says what it is closer than"),

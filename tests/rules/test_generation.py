@@ -204,7 +204,7 @@ def test_what_is_added_must_be_seen_in_the_dark(frames: list[Frame]) -> None:
 
     person = make_transform("add", element="pedestrian")
     person(frames[0], 1)
-    with pytest.raises(NotApplicable, match="would not stand out from what is behind it"):
+    with pytest.raises(NotApplicable, match="would not stand out from its background"):
         ChangedScenario((person, Blackout()))(frames[0], 1)
 
 
@@ -253,9 +253,9 @@ def test_earlier_frames_are_changed_alike(frames: list[Frame]) -> None:
     ("change", "message"),
     [
         (SceneChange("replace", "time", replacement="day"), r"makes it 'day'.*--engines FILE"),
-        (SceneChange("replace", "weather", replacement="sunny"), r"nothing built in makes it 'sunny'"),
+        (SceneChange("replace", "weather", replacement="sunny"), r"no built-in engine makes it 'sunny'"),
         (SceneChange("remove", "road"), r"'road' cannot be edited"),
-        (SceneChange("replace", "building", replacement="pedestrian"), r"cannot give way to 'pedestrian'"),
+        (SceneChange("replace", "building", replacement="pedestrian"), r"cannot be replaced by 'pedestrian'"),
         (SceneChange("add", "pedestrian", position="behind", reference="ego-vehicle"), r"not in the image"),
         (SceneChange("add", "traffic light", position="above", reference="road"), r"above"),
         (SceneChange("add", "building", position="on", reference="road"), r"gallery"),

@@ -189,7 +189,7 @@ def test_the_same_seed_reaches_the_program(tmp_path: Path, frame: Frame) -> None
         ),
         (
             "import sys, cv2\ncv2.imwrite(sys.argv[2], cv2.imread(sys.argv[1]).astype('uint16') * 200)",
-            "engine 'mine' wrote an image that has not 8 bits a channel",
+            "engine 'mine' wrote an image without 8 bits per channel",
         ),
     ],
 )
@@ -487,11 +487,11 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         (
             "engines:\n  a:\n    entry: m:f\n    supports:\n"
             "    - {operation: replace, element: weather, by: winter}",
-            r":5: 'winter' cannot come in the place of 'weather': one is season, the other is not",
+            r":5: 'winter' cannot replace 'weather': one is season, the other is not",
         ),
         (
             "engines:\n  a:\n    entry: m:f\n    supports: [{operation: add, element: car, relation: on}]",
-            r":4: .* > relation: expected a valid string, got True: YAML takes on, .* write .* in quotes",
+            r":4: .* > relation: expected text, got True: YAML takes on, .* write .* in quotes",
         ),
         (
             "engines:\n  a:\n    comand: [x]\n    supports: [{operation: remove, element: line}]",
@@ -511,10 +511,10 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         ),
         (
             f"engines:\n  a:\n    command: [x]\n    timeout: -1\n    supports: {SUPPORTS}",
-            r":4: engines > a > timeout: expected .*greater than 0, got -1",
+            r":4: engines > a > timeout: expected .*above 0, got -1",
         ),
-        ("engines:\n  a:\n    command: [x]\n    supports: []", r":4: .*at least 1 item"),
-        ("engines:\n  a:\n    command: x\n    supports: []", r":3: .*expected a valid list"),
+        ("engines:\n  a:\n    command: [x]\n    supports: []", r":4: .*at least one"),
+        ("engines:\n  a:\n    command: x\n    supports: []", r":3: .*expected a list"),
         ("engines:\n  a:\n  - x: &y 1\n    z: *y", "anchors and aliases"),
         ("", "the engines file is empty: expected 'engines:'"),
     ],

@@ -56,13 +56,13 @@ def test_nothing_built_in_makes_the_sun_shine(by: str) -> None:
         InputError, match=r"give an engine that supports \{operation: replace, element: weather"
     ):
         transform_for(ReplaceOperation("weather", by))
-    with pytest.raises(InputError, match="nothing built in makes it 'day'"):
+    with pytest.raises(InputError, match="no built-in engine makes it 'day'"):
         transform_for(ReplaceOperation("time", "day"))
     with pytest.raises(InputError, match=r"'summer': .* \{operation: replace, element: season, by: summer\}"):
         transform_for(ReplaceOperation("season", "summer"))
-    with pytest.raises(InputError, match=r"nothing built in takes away 'fog'.* by another weather"):
+    with pytest.raises(InputError, match=r"no built-in engine removes 'fog'.* by another weather"):
         transform_for(RemoveOperation("fog"))
-    with pytest.raises(InputError, match=r"nothing built in takes away 'winter'.* by another season"):
+    with pytest.raises(InputError, match=r"no built-in engine removes 'winter'.* by another season"):
         transform_for(RemoveOperation("winter"))
 
 
@@ -74,7 +74,7 @@ def test_words_are_checked_at_once() -> None:
     with pytest.raises(OntologyError, match="did you mean 'tree'"):
         ReplaceOperation("building", "tre")
     with pytest.raises(
-        InputError, match="'building' cannot give way to 'rain': one is weather, the other is not"
+        InputError, match="'building' cannot be replaced by 'rain': one is weather, the other is not"
     ):
         ReplaceOperation("building", "rain")
     with pytest.raises(InputError, match="one is weather"):

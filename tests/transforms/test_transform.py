@@ -8,6 +8,7 @@ import pytest
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import Image
 from roadworthy.transforms import (
     ImageTransform,
     Keeps,
@@ -20,7 +21,7 @@ from roadworthy.transforms import (
     parse_transform,
     word,
 )
-from roadworthy.transforms.transform import Image, Presets
+from roadworthy.transforms.transform import Presets
 
 
 @dataclass(frozen=True, kw_only=True)

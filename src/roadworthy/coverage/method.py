@@ -284,7 +284,7 @@ class CoverageMethod(BaseMethod):
         for name, value in state.get("settings", {}).items():
             if wanted.get(name) != value:
                 raise InputError(
-                    f"the search that is to be resumed has {name} {value!r}, and {wanted.get(name)!r} was "
+                    f"the search to resume has {name} {value!r}, and {wanted.get(name)!r} was "
                     "asked for: resume with the same, or begin another in a folder of its own"
                 )
         self._stored = state if state else None
@@ -293,7 +293,7 @@ class CoverageMethod(BaseMethod):
         bound, cells = self.originals.bound, self.originals.criterion.total
         if stored["cells"] != cells or not math.isclose(stored["bound"], bound, rel_tol=1e-6):
             raise InputError(
-                f"the search that is to be resumed had a bound of {stored['bound']:.6g} and "
+                f"the search to resume had a bound of {stored['bound']:.6g} and "
                 f"{stored['cells']} things to cover, and now they are {bound:.6g} and {cells}: "
                 "resume it with the same network, counting and seed images"
             )

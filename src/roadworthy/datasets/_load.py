@@ -93,7 +93,7 @@ class ChosenFrames:
         """
         known = getattr(data, "ids", None)
         if known is None:
-            raise InputError(f"{data.name} does not say the ids of its frames, so none can be named")
+            raise InputError(f"{data.name} does not list frame ids, so frames cannot be chosen by id")
         places = {id: index for index, id in enumerate(known)}
         for id in ids:
             if id not in places:

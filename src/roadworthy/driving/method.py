@@ -121,7 +121,7 @@ class DrivingMethod(BaseMethod):
 def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Verdict:
     numbers = [number for number, name in enumerate(drive.sector_names) if name == sector]
     if not numbers:
-        raise NotApplicable(f"the drive did not get there: {_ending(drive)}")
+        raise NotApplicable(f"the drive did not reach the sector: {_ending(drive)}")
     whole = [number for number in numbers if not partial_sectors(drive)[number]]
     table = compute(drive, list(asked.thresholds.values), settings=asked.metric_settings())
     margins, measures = _margins(table, whole, asked)
@@ -135,7 +135,7 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
             case, margins[worst], reason=_beyond(worst, measures, asked), measures=measures
         )
     if not whole:
-        raise NotApplicable(f"the drive ended in the middle of it: {_ending(drive)}")
+        raise NotApplicable(f"the drive ended inside the sector: {_ending(drive)}")
     unknown = [name for name in asked.thresholds.values if name not in margins]
     if unknown:
         why = table.missing.get(unknown[0])

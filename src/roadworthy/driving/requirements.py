@@ -298,7 +298,7 @@ class DrivingQuality:
         labels = [label(one) for one in self.scenarios]
         twice = next((one for one in labels if labels.count(one) > 1), None)
         if twice is not None:
-            raise InputError(f"scenario {twice} is there twice: every scenario is driven once")
+            raise InputError(f"scenario {twice} is listed twice: each scenario is driven once")
         for event in self.events:
             if event not in EVENTS:
                 raise InputError(f"there is no event {event!r}: {suggest(event, EVENTS)}")

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from roadworthy._yaml import Place, explained, read_yaml
+from roadworthy._yaml import Place, check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
 from roadworthy.models.detection import DetectionOutput
@@ -164,7 +164,7 @@ def described(
                 return f"option {'.'.join(place)}"
         return where(*place)
 
-    form = _checked(_Description, document, place_of, ())
+    form: Any = check_form(_Description, document, place_of)
     output = None if form.output is None else _output(form.output, place_of, folder)
     with_input = "input" in document or "batch" in document
     if output is None and with_input:
@@ -199,21 +199,6 @@ def _set(document: dict[str, Any], key: str, value: object) -> Place:
     return place
 
 
-def _checked(form: type[Any], data: object, where: Callable[..., str], inside: Place) -> Any:
-    def known(place: Place) -> Iterable[str]:
-        kind = form
-        for part in place[len(inside) : -1]:
-            kind = {"input": _Input, "units": _Units}.get(part, kind)
-        keys: Iterable[str] = kind.model_fields
-        return keys
-
-    try:
-        return form.model_validate(data)
-    except ValidationError as error:
-        messages = [explained(one, where, known, inside) for one in error.errors()]
-        raise InputError("\n".join(messages)) from None
-
-
 def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) -> Output[Any]:
     task = data.get("task", "regression")
     if not isinstance(task, str) or task not in _OUTPUTS:
@@ -221,7 +206,7 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
     if isinstance(data.get("classes"), str):
         data = {**data, "classes": _classes(data["classes"], where("output", "classes"), folder)}
     kind, build = _OUTPUTS[task]
-    form = _checked(kind, data, where, ("output",))
+    form: Any = check_form(kind, data, where, inside=("output",))
     values = {key: getattr(form, key) for key in kind.model_fields if key != "task"}
     if isinstance(units := values.get("units"), _Units):
         values["units"] = _built(lambda: SignalUnits(**dict(units)), where("output", "units"))

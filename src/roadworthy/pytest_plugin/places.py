@@ -16,7 +16,7 @@ def rule_error_in_file(path: Path, rule: WrittenRule, error: RuleError) -> str:
 
     A rule may be written over several lines, of which the reader of rules makes one.
     """
-    nearest = f"; understood are: {', '.join(error.suggestions)}" if error.suggestions else ""
+    nearest = f"; known: {', '.join(error.suggestions)}" if error.suggestions else ""
     message = f"{error.reason}{nearest}"
     lines = read_text(path).splitlines()
     start, stop = error.span

@@ -160,7 +160,7 @@ class Accuracy(TaskMeasure):
         """Return whether the class is right."""
         truth = true_class(frame)
         if truth is None:
-            raise NotApplicable("the frame does not tell its class")
+            raise NotApplicable("the frame has no class")
         wanted = normalized(truth)
         return float((wanted if self.of is None else wanted == normalized(self.of)) == self._answered(answer))
 
@@ -232,7 +232,7 @@ class SignalWithin(TaskMeasure):
         """Return whether the answer is near the truth."""
         truth = frame.signals.as_dict().get(self.output) if frame.signals is not None else None
         if truth is None:
-            raise NotApplicable(f"the frame does not tell its {self.output}")
+            raise NotApplicable(f"the frame has no {self.output}")
         return self._near(truth, self._answered(answer))
 
     def similarity(self, before: Prediction, after: Prediction) -> float:

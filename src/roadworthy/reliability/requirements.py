@@ -113,8 +113,8 @@ class Preservation:
         known = known_tolerance(kind.name, study=study)
         if known is None:
             raise InputError(
-                f"nobody has measured how much {kind.name} people tolerate ({study}): give the limit of its "
-                "visual change, which `roadworthy reliability thresholds` finds from people's answers"
+                f"no study has measured how much {kind.name} people tolerate ({study}): give the "
+                "limit of its visual change, which `roadworthy reliability thresholds` finds from answers"
             )
         return cls(preserve, kind, known.limit(preserve), measure, source=known.source, **others)
 

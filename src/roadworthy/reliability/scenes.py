@@ -77,7 +77,7 @@ class BoxPrecision(TaskMeasure):
         if not isinstance(answer, Boxes):
             raise expected(answer, Boxes)
         if frame.boxes is None:
-            raise NotApplicable("the frame does not tell its boxes")
+            raise NotApplicable("the frame has no boxes")
         things, hidden = parted(frame.boxes, self.min_height, self.max_occlusion)
         regions = np.array(frame.metadata.get("dont_care", ()), np.float64).reshape(-1, 4)
         kept: dict[str, list[object]] = {}

@@ -54,7 +54,7 @@ def drive_facts(drive: Drive) -> dict[str, object]:
 def sector_rows(
     table: MetricTable, partial: Sequence[bool] | None = None
 ) -> list[dict[str, float | str | None]]:
-    """Return a row for each sector, with all its metrics, and whether the drive ended in the middle of it."""
+    """Return a row for each sector, with all its metrics, and whether the drive ended inside the sector."""
     return [
         {
             "drive": table.drive,

@@ -106,7 +106,7 @@ def _check_seen(changed: Frame, without: Frame) -> None:
         left, top, right, bottom = note["box"]
         window = slice(max(0, top), bottom), slice(max(0, left), right)
         if cv2.norm(changed.image[window], without.image[window], cv2.NORM_INF) < _LEAST_CONTRAST:
-            raise NotApplicable("what is added would not stand out from what is behind it")
+            raise NotApplicable("the added object would not stand out from its background")
 
 
 def _about(step: Transform) -> str:

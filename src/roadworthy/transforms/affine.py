@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy.images import Image
 from roadworthy.ontology import VOID
-from roadworthy.transforms.transform import Image, Keeps, Presets, Transform, choice, number, register
+from roadworthy.transforms.transform import Keeps, Presets, Transform, choice, number, register
 
 Matrix = NDArray[np.float64]
 

@@ -12,15 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
-from roadworthy.transforms.transform import (
-    Image,
-    ImageTransform,
-    Presets,
-    choice,
-    number,
-    register,
-    shortened,
-)
+from roadworthy.images import Image
+from roadworthy.transforms.transform import ImageTransform, Presets, choice, number, register, shortened
 
 Kernel = NDArray[np.float32]
 

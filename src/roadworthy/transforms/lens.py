@@ -11,8 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.images import Image
 from roadworthy.transforms.noise import normal_noise, smooth_noise
-from roadworthy.transforms.transform import Image, ImageTransform, Presets, choice, number, register
+from roadworthy.transforms.transform import ImageTransform, Presets, choice, number, register
 
 Plane = NDArray[np.float32]
 Points = NDArray[np.float64]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
+from roadworthy.images import Image
 from roadworthy.transforms.affine import BORDERS, moved_labels
 from roadworthy.transforms.transform import (
-    Image,
     ImageTransform,
     Keeps,
     Presets,

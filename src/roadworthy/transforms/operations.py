@@ -100,10 +100,10 @@ class ReplaceOperation(_OnElement):
     Example:
         >>> ReplaceOperation("weather", "heavy rain").new.properties["level"]
         'heavy'
-        >>> ReplaceOperation("weather", "night")
+        >>> ReplaceOperation("time", "rain")
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: 'weather' cannot give way to 'night': one is weather, the other is not
+        roadworthy.errors.InputError: 'time' cannot be replaced by 'rain': one is weather, the other is not
     """
 
     by: str
@@ -115,7 +115,7 @@ class ReplaceOperation(_OnElement):
         if old != new:
             category = next(one for one in CONDITIONS if one in (old, new))
             raise InputError(
-                f"{self.element!r} cannot give way to {self.by!r}: one is {category}, the other is not"
+                f"{self.element!r} cannot be replaced by {self.by!r}: one is {category}, the other is not"
             )
 
     @property
@@ -165,7 +165,7 @@ def transform_for(
         >>> transform_for(ReplaceOperation("time", "day"))
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: nothing built in makes it 'day': give an engine that supports \
+        roadworthy.errors.InputError: no built-in engine makes it 'day': give an engine that supports \
 {operation: replace, element: time, by: day}
     """
     if not isinstance(operation, Operation):
@@ -189,7 +189,7 @@ def transform_for(
     if isinstance(operation, RemoveOperation):
         if category := operation.what.condition:
             raise InputError(
-                f"nothing built in takes away {str(operation.what)!r}: give an engine that supports "
+                f"no built-in engine removes {str(operation.what)!r}: give an engine that supports "
                 f"{{operation: remove, element: {operation.what}}}, or replace it by another {category}"
             )
         return make_transform("remove", element=operation.element)
@@ -204,7 +204,7 @@ def _condition(what: ElementDescription) -> Transform | None:
         return None
     if what.element not in _MADE_BY:
         raise InputError(
-            f"nothing built in makes it {str(what)!r}: give an engine that supports "
+            f"no built-in engine makes it {str(what)!r}: give an engine that supports "
             f"{{operation: replace, element: {what.condition}, by: {what}}}"
         )
     level = what.properties.get("level")

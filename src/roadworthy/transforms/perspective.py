@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Mask
 
-Mask = NDArray[np.bool_]
 Map = NDArray[np.float32]
 Vector = NDArray[np.float64]
 

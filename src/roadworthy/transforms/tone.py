@@ -15,7 +15,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.transforms.transform import Image, ImageTransform, Presets, choice, number, register
+from roadworthy.images import Image
+from roadworthy.transforms.transform import ImageTransform, Presets, choice, number, register
 from roadworthy.visual_change import Tolerance
 
 _LUMA = np.array([0.299, 0.587, 0.114])

@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame
+from roadworthy.images import Image
 from roadworthy.registry import transforms
 from roadworthy.transforms.wording import without_places
 from roadworthy.visual_change import ReferenceImage, Tolerance, known_tolerance
@@ -202,7 +202,6 @@ def declared_parameters(kind: type) -> tuple[Parameter, ...]:
     )
 
 
-Image = NDArray[np.uint8]
 Presets = Mapping[str, Mapping[str, float | str]]
 Kind = TypeVar("Kind", bound="type[Transform]")
 

@@ -33,7 +33,7 @@ from roadworthy.visual_change._measures import (
     vsnr,
     vsnrs,
 )
-from roadworthy.visual_change._visibility import Viewing
+from roadworthy.visual_change._visibility import Viewing, look_distance, ssim
 from roadworthy.visual_change.tolerance import (
     HumanStudy,
     Tolerance,
@@ -50,6 +50,8 @@ __all__ = [
     "Viewing",
     "human_studies",
     "known_tolerance",
+    "look_distance",
+    "ssim",
     "tolerance_of",
     "tolerated",
     "vif",

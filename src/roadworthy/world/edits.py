@@ -102,7 +102,7 @@ def remove(scene: Scene, what: str) -> Scene:
         raise SceneError(f"the world has all its lines or none: cannot remove {what!r}, only 'line'")
     gone = _below(element, (*KINDS, *_MARKINGS.values(), "line"))
     if not gone:
-        raise SceneError(f"the world cannot be without {what!r}")
+        raise SceneError(f"the world cannot do without {what!r}")
 
     def kept(things: tuple[WorldObject, ...]) -> tuple[WorldObject, ...]:
         return tuple(t for t in things if not (t.element in gone and t.has(properties)))

@@ -89,7 +89,7 @@ class WorldObject:
 
     def __post_init__(self) -> None:
         if not 1 <= self.id <= LAST_ID:
-            raise SceneError(f"a thing's id lies between 1 and {LAST_ID}, got {self.id}")
+            raise SceneError(f"an object's id lies between 1 and {LAST_ID}, got {self.id}")
         if self.element not in KINDS:
             raise SceneError(f"the world has no {self.element!r} to place: {suggest(self.element, KINDS)}")
         kinds = KINDS[self.element]
@@ -235,7 +235,7 @@ class Scene:
             raise SceneError(f"seed must be 0 or more, got {self.seed}")
         ids = {thing.id for thing in self.actors}
         if len(ids) < len(self.actors) or not ids.isdisjoint(self.scenery.ids):
-            raise SceneError("two things of a scene have the same id")
+            raise SceneError("two objects of a scene have the same id")
         if self.centre_line is not None:
             check_line_style(self.centre_line)
         object.__setattr__(self, "s", self.s % self.track.length)

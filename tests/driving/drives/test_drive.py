@@ -95,25 +95,6 @@ def test_cuts_that_make_no_sense(ends: list[float], names: list[str] | None, mes
         drive.cut_by_distance(ends, names)
 
 
-def test_resampling_leaves_nobody_between_two_lanes() -> None:
-    drive = Drive("lap", [0.0, 1.0, 2.0], {"lane": [1.0, 2.0, 1.0], "speed": [0.0, 1.0, 0.0]}, gap=2)
-    steady = drive.resampled(2)
-    assert steady.signals["lane"].tolist() == [1, 1, 2, 2, 1]
-    assert steady.signals["speed"].tolist() == [0.0, 0.5, 1.0, 0.5, 0.0]
-
-
-def test_resampling_keeps_lines_and_leaves_gaps_out() -> None:
-    time = np.array([0.0, 0.3, 0.5, 1.0, 9.0, 9.5])
-    drive = Drive(
-        "lap", time, {"speed": 2 * time}, {"braking": [0, 0, 1, 0, 0, 0]}, sectors=[0, 0, 0, 0, 1, 1]
-    )
-    steady = drive.resampled(10)
-    assert steady.signals["speed"] == pytest.approx(2 * steady.time)
-    assert steady.time.tolist() == pytest.approx([*np.arange(11) / 10, *(9 + np.arange(6) / 10)])
-    assert steady.events["braking"].tolist()[4:10] == [False, True, True, True, True, True]
-    assert steady.sectors.tolist() == [0] * 11 + [1] * 6
-
-
 def test_rates_of_noise_do_not_spike_at_the_ends() -> None:
     rng = np.random.default_rng(0)
     time = np.arange(300) / 15

@@ -432,8 +432,8 @@ def test_settings_are_told_in_any_spelling_and_never_without_effect(tmp_path: Pa
         ("targets:\n  SP: .nan\n", r"mine\.yaml:2: .*a finite number, got nan"),
         ("braking: .inf\n", r"mine\.yaml:1: .*a finite number, got inf"),
         ("bands:\n  SA: [2, 1]\n", r"mine\.yaml:2: .*from a lower to a higher"),
-        ("bins:\n  SP: 0\n", r"mine\.yaml:2: .*greater than 0, got 0"),
-        ("reversal:\n  gap: 0\n", r"mine\.yaml:2: .*greater than 0, got 0"),
+        ("bins:\n  SP: 0\n", r"mine\.yaml:2: .*above 0, got 0"),
+        ("reversal:\n  gap: 0\n", r"mine\.yaml:2: .*above 0, got 0"),
     ):
         file.write_text(text)
         with pytest.raises(InputError, match=message):

@@ -334,7 +334,7 @@ def test_a_simulator_that_takes_in_nothing_is_gone_after_a_while() -> None:
             client.send({"msg_type": "control", "steering": "0" * 400})
             if not client.connected:
                 break
-        assert client.lost == "it took in nothing for 0.2 s"
+        assert client.lost == "it read nothing for 0.2 s"
         wire.close()
 
 

@@ -227,11 +227,11 @@ class TestComplaints:
             ),
             (
                 f"{HEAD}{DATA}requirements:\n  N: If a unicorn appears on the roadside, then slow down.",
-                ":4:11: 'unicorn' is nothing that a scene can be changed by",
+                ":4:11: 'unicorn' cannot be changed in a scene",
             ),
             (
                 f"{HEAD}{DATA}requirements:\n  N: >\n    If a unicorn appears\n    ahead, slow down.",
-                ":5:10: 'unicorn' is nothing that a scene can be changed by",
+                ":5:10: 'unicorn' cannot be changed in a scene",
             ),
             (f"{HEAD}{DATA}requirements:\n  N: {{rules: no.rules}}", ":4:14: cannot read"),
             (
@@ -251,7 +251,7 @@ class TestComplaints:
             (f"{HEAD}{DATA}requirements:\n  N: {{coverage: neurons}}", ":4:17: "),
             (f"{HEAD}{DATA}requirements:\n  N: {{coverage: neuron, transforms: [frog]}}", ":4:17: "),
             (f"{HEAD}{DATA}requirements:\n  N: {{reliability: frog}}", ":4:20: "),
-            (f"{HEAD}{DATA}requirements:\n  N: {{reliability: rain}}", "nobody has measured how much rain"),
+            (f"{HEAD}{DATA}requirements:\n  N: {{reliability: rain}}", "no study has measured how much rain"),
             (f"{HEAD}{DATA}requirements:\n  N: {{driving: {{SD(XX): 3}}}}", ":4:16: "),
             (f"{HEAD}{DATA}requirements:\n  N: {{driving: {{SD(SA): 3}}, simulator: world:twon}}", "'town'?"),
             (

@@ -24,7 +24,7 @@ from roadworthy.training.engines.losses import (
     perceptual_loss,
 )
 from roadworthy.transforms import make_transform
-from roadworthy.visual_change.looks import look_distance
+from roadworthy.visual_change import look_distance
 
 
 def tensor(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> torch.Tensor:

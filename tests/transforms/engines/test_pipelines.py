@@ -164,7 +164,9 @@ def test_a_folder_that_is_not_whole(example: Path, stand_in: Any, town: Frame) -
     (folder / "model_index.json").write_text(json.dumps(index))
     (folder / "vae").mkdir()
     engines = read_engines(example, allow_commands=True)
-    with pytest.raises(InputError, match=r"is no whole pipeline: model_index\.json names unet, which is not"):
+    with pytest.raises(
+        InputError, match=r"is an incomplete pipeline: model_index\.json names unet, which is not"
+    ):
         transform_for(TREES, engines)
     (folder / "unet").mkdir()
     # What else is wrong shows when it is opened, and no frame could be painted.
@@ -197,7 +199,7 @@ def test_what_is_missing_is_said_before_the_first_frame(
     with pytest.raises(InputError, match=r"needs the package diffusers, .*pip install diffusers"):
         transform_for(TREES, engines)
     (example.parent / "pipelines" / "inpainting" / "model_index.json").unlink()
-    with pytest.raises(InputError, match=r"inpainting is no pipeline: it has no model_index\.json"):
+    with pytest.raises(InputError, match=r"inpainting is not a pipeline: it has no model_index\.json"):
         transform_for(TREES, engines)
 
 

@@ -503,7 +503,9 @@ class TestBroken:
         with pytest.raises(InputError, match=r"has a card but no engine\.onnx"):
             LearnedEngine.open(night)
         (night / "card.json").unlink()
-        with pytest.raises(InputError, match=r"no learned engine: it needs the files card\.json and engine"):
+        with pytest.raises(
+            InputError, match=r"not a learned engine: it needs the files card\.json and engine"
+        ):
             LearnedEngine.open(night)
         with pytest.raises(InputError, match=r"there is no folder .*gone and no learned engine 'gone'"):
             LearnedEngine.open("gone", beside=tmp_path)

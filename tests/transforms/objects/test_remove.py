@@ -234,7 +234,7 @@ def test_what_everything_stands_on_cannot_go(element: str) -> None:
 def test_words_that_mean_nothing_are_refused() -> None:
     with pytest.raises(InputError, match="did you mean 'building'"):
         Remove(element="bilding")
-    with pytest.raises(InputError, match="'rain' is nothing that a label map shows"):
+    with pytest.raises(InputError, match="'rain' is not a class of label maps"):
         Remove(element="rain")
     with pytest.raises(InputError, match="'purple' is no property of 'vehicle'"):
         Remove(element="purple car")

@@ -228,9 +228,9 @@ def test_the_region_keeps_close_to_what_is_replaced(street: Frame) -> None:
 
 
 def test_what_cannot_be_replaced_is_refused() -> None:
-    with pytest.raises(InputError, match="'line' is no other than 'line'"):
+    with pytest.raises(InputError, match="'line' is the same as 'line'"):
         Replace(element="line", by="line")
-    with pytest.raises(InputError, match="'road' cannot give way to 'vehicle'"):
+    with pytest.raises(InputError, match="'road' cannot be replaced by 'vehicle'"):
         Replace(element="road", by="vehicle")
     with pytest.raises(InputError, match="has no 'tram'; it has"):
         Replace(element="car", by="tram")

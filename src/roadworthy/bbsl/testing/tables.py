@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.bbsl.testing.judging import TestRow
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 
 
@@ -86,7 +87,19 @@ class LabelledFrames:
         return (self[index] for index in range(len(self)))
 
 
-_KEYS = ("spec", "values", "data", "system")
+class _TestForm(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    spec: str
+    values: dict[str, Any] | None = None
+    data: str
+    system: str
+
+
+class _SuiteForm(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    tests: dict[str | int, _TestForm] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -114,32 +127,14 @@ def load_suite(path: str | PathLike[str]) -> tuple[SuiteSpecification, ...]:
     Raises:
         InputError: The file cannot be read, or something in it is wrong; says on which line.
     """
-    from roadworthy._yaml import read_yaml
+    from roadworthy._yaml import read_form
 
-    file = read_yaml(Path(path), "suite of tests", "'tests:'")
-    for key in file.data:
-        if key != "tests":
-            raise InputError(f"{file.where(str(key))}: unknown key {key!r}: expected 'tests:'")
-    tests = file.data.get("tests")
-    if not isinstance(tests, dict) or not tests:
-        raise InputError(f"{file.where('tests')}: 'tests:' must name at least one test, got {tests!r}")
-    found = []
-    for id, given in tests.items():
-        where = file.where("tests", str(id))
-        if not isinstance(given, dict):
-            raise InputError(f"{where}: a test must have {', '.join(_KEYS)}, got {given!r}")
-        for key in given:
-            if key not in _KEYS:
-                raise InputError(f"{where}: test {id} has no {key!r}; {suggest(str(key), _KEYS)}")
-        for key in ("spec", "data", "system"):
-            if not isinstance(given.get(key), str):
-                raise InputError(f"{where}: test {id} needs a name for {key!r}, got {given.get(key)!r}")
-        values = given.get("values") or {}
-        if not isinstance(values, dict):
-            raise InputError(f"{where}: the values of test {id} must be a mapping, got {values!r}")
-        spec = Path(path).parent / given["spec"]
-        found.append(SuiteSpecification(str(id), spec, dict(values), given["data"], given["system"]))
-    return tuple(found)
+    suite, _ = read_form(Path(path), _SuiteForm, "suite of tests", "'tests:'")
+    folder = Path(path).parent
+    return tuple(
+        SuiteSpecification(str(id), folder / one.spec, one.values or {}, one.data, one.system)
+        for id, one in suite.tests.items()
+    )
 
 
 THRESHOLDS = (0.6, 0.8)

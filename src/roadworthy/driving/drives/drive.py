@@ -322,41 +322,6 @@ class Drive(ReadOnlyArrays):
         numbers = np.floor((self.time - self.time[0]) / seconds + 1e-9).astype(np.intp)
         return self.with_sectors(np.unique(numbers, return_inverse=True)[1])
 
-    def resampled(self, rate: float) -> Drive:
-        """Return the drive at a steady rate: signals between the rows, events and lanes as in the row before.
-
-        What lies in a gap is left out.
-
-        Args:
-            rate: Rows per second.
-
-        Raises:
-            InputError: The rate is no number above 0.
-        """
-        if not 0 < rate < np.inf:
-            raise InputError(f"expected a rate above 0 rows a second, got {rate}")
-        count = int(np.floor(self.duration * rate + 1e-9)) + 1
-        stamps = self.time[0] + np.arange(count) / rate
-        before = np.clip(np.searchsorted(self.time, stamps + 1e-9, "right") - 1, 0, len(self) - 1)
-        inside = (before < len(self) - 1) & np.append(self.gaps, False)[before]
-        kept = ~inside | (np.abs(self.time[before] - stamps) < 1e-9)
-        stamps, before = stamps[kept], before[kept]
-        return Drive(
-            self.name,
-            stamps,
-            {
-                # There is nothing between two lanes.
-                key: values[before] if key == "lane" else np.interp(stamps, self.time, values)
-                for key, values in self.signals.items()
-            },
-            {key: values[before] for key, values in self.events.items()},
-            sectors=np.unique(self.sectors[before], return_inverse=True)[1],
-            sector_names=[self.sector_names[int(one)] for one in np.unique(self.sectors[before])],
-            gap=max(self.gap, 1.5 / rate),
-            notes=self.notes,
-            ended=self.ended,
-        )
-
 
 def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return the time stamps of a drive.
@@ -458,7 +423,7 @@ _ARRIVED = ("complete", "destination reached")
 
 
 def partial_sectors(drive: Drive) -> tuple[bool, ...]:
-    """Return for each sector whether the drive ended in the middle of it.
+    """Return for each sector whether the drive ended inside the sector.
 
     Sums, counts and extremes of a part of a sector cannot be compared with those of whole ones. A drive that
     ends by time, after so many metres, by an event or by an error leaves its last sector in the middle; one

@@ -263,9 +263,7 @@ class _Computation:
 
     def _of_event(self, metric: Metric) -> Series:
         if len(metric.operators) != 1:
-            raise InputError(
-                f"{metric}: an event by itself is no metric: ask for Count, TimeC, TimeE, RT or RA"
-            )
+            raise InputError(f"{metric}: an event is not a metric: ask for Count, TimeC, TimeE, RT or RA")
         operator = metric.operators[0]
         if operator == "TimeE":
             return self._soonest(metric.primitive)

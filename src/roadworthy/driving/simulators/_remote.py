@@ -173,7 +173,7 @@ class LineClient:
         try:
             # A message is far smaller than what a socket has room for once it has room at all.
             if not select.select([], [wire], [], self._patience)[1]:
-                raise TimeoutError(f"it took in nothing for {self._patience:g} s")
+                raise TimeoutError(f"it read nothing for {self._patience:g} s")
             wire.sendall(json.dumps(message).encode() + b"\n")
         except (OSError, ValueError) as error:  # select says ValueError of a socket that was just closed
             self._lose(wire, str(error))

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats import _rows
+from roadworthy.frames.formats._rows import (
+    ClassNames,
+    Names,
+    OnInvalid,
+    OnUnknown,
+    Rows,
+    Vocabulary,
+    by_name,
+    by_number,
+    named,
+    number,
+    text_lines,
+)
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
@@ -22,24 +34,24 @@ def read(
     text: str | Iterable[str],
     width: int,
     height: int,
-    names: _rows.Names,
-    class_names: _rows.ClassNames | None,
-    on_unknown: _rows.OnUnknown,
-    on_invalid: _rows.OnInvalid,
+    names: Names,
+    class_names: ClassNames | None,
+    on_unknown: OnUnknown,
+    on_invalid: OnInvalid,
 ) -> Boxes:
     """Return the boxes of label lines."""
     _check_size(width, height)
-    known = _rows.by_number(names)
-    rows = _rows.Rows(_rows.Vocabulary("YOLO", class_names), on_unknown, on_invalid)
-    for line, columns in _rows.text_lines(text):
+    known = by_number(names)
+    rows = Rows(Vocabulary("YOLO", class_names), on_unknown, on_invalid)
+    for line, columns in text_lines(text):
         where = f"line {line}"
         if len(columns) not in (5, 6):
             raise FrameError(
                 f"{where}: expected 5 columns (class, centre x, centre y, width, height) or 6 (with score), "
                 f"got {len(columns)}: {' '.join(columns)!r}"
             )
-        values = [_rows.number(where, f"column {index}", value) for index, value in enumerate(columns, 1)]
-        name = _rows.named(where, "class", known, values[0])
+        values = [number(where, f"column {index}", value) for index, value in enumerate(columns, 1)]
+        name = named(where, "class", known, values[0])
         x, y, half_width, half_height = values[1], values[2], values[3] / 2, values[4] / 2
         corners = (
             (x - half_width) * width,
@@ -51,14 +63,12 @@ def read(
     return rows.boxes()
 
 
-def write(
-    boxes: Boxes, width: int, height: int, names: _rows.Names, class_names: _rows.ClassNames | None
-) -> str:
+def write(boxes: Boxes, width: int, height: int, names: Names, class_names: ClassNames | None) -> str:
     """Return one line per box."""
     _check_size(width, height)
-    numbers = _rows.by_name(names)
+    numbers = by_name(names)
     lines = []
-    for index, name in enumerate(_rows.Vocabulary("YOLO", class_names).names_for(boxes, numbers)):
+    for index, name in enumerate(Vocabulary("YOLO", class_names).names_for(boxes, numbers)):
         left, top, right, bottom = boxes.xyxy[index].tolist()
         values = [(left + right) / 2 / width, (top + bottom) / 2 / height]
         values += [(right - left) / width, (bottom - top) / height]

@@ -74,7 +74,7 @@ class Words(Sequence[Word]):
         >>> words[1:3].span, str(words[1:3])
         ((3, 11), 'it rains')
         >>> print(words[2:3].refuse("this is not known", ["snows"]))
-        this is not known; understood are: snows
+        this is not known; known: snows
           If it rains, slow down.
                 ^^^^^
     """
@@ -532,7 +532,7 @@ def _unknown(words: Words, at: int) -> Exception:
     known = {name[0]: meaning[0] for name, meaning in _phrases(ontology()).items() if len(name) == 1}
     mistyped = [known[name] for name in get_close_matches(words[head].lower, known, n=2, cutoff=0.8)]
     return phrase.refuse(
-        f"{str(phrase)!r} is nothing that a scene can be changed by",
+        f"{str(phrase)!r} cannot be changed in a scene",
         mistyped
         or [element for element, alike in nearest_elements(words[head].lemma) if alike >= _ALIKE]
         or _USUAL,

@@ -62,7 +62,7 @@ class Reader(WordStream):
                 return change
         what = str(thing.words)
         raise thing.words.refuse(
-            f"{what!r} refers to nothing that an earlier part of the rule speaks of",
+            f"{what!r} refers to nothing mentioned earlier in the rule",
             ["a pedestrian appears on the roadside"],
         )
 

@@ -253,7 +253,7 @@ class WeatherReader(Reader):
         # becomes a night is a time, and a scene becomes anything.
         fits = old.element in ("sunny", "day", SCENE) or before & after
         if None in after or not fits:
-            raise new.words.refuse(f"{str(new.words)!r} cannot come in the place of {str(old.words)!r}")
+            raise new.words.refuse(f"{str(new.words)!r} cannot replace {str(old.words)!r}")
         self.environment(new)
 
 

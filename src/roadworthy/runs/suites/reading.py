@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml, yaml_text
+from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml, reworded, yaml_text
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.runs.suites.forms import (
     KIND_KEYS,
@@ -93,7 +93,7 @@ def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -
 
 def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
     """Return a complaint about a rule, with the words underlined that the reader of rules does not know."""
-    nearest = f"; understood are: {', '.join(error.suggestions)}" if error.suggestions else ""
+    nearest = f"; known: {', '.join(error.suggestions)}" if error.suggestions else ""
     message = f"{error.reason}{nearest}"
     written = file.places.get(place)
     if written is None:
@@ -116,27 +116,6 @@ _FORMS: Mapping[str, type[BaseModel]] = {
     "bbsl": BbslForm,
     "driving": DrivingForm,
 }
-
-
-_WORDS = {
-    "Input should be": "expected",
-    "Input should": "expected to",
-    "String should match pattern '\\S'": "expected some text",
-    "String should have at least 1 character": "expected some text",
-    "Dictionary should have at least 1 item after validation, not 0": "expected at least one",
-    "List should have at least 1 item after validation, not 0": "expected at least one",
-    "a valid dictionary": "a mapping",
-    "a valid list": "a list",
-    "a valid string": "text",
-    "a valid integer": "a whole number",
-    "a valid number": "a number",
-    "a valid boolean": "true or false",
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "greater than": "above",
-    "less than": "below",
-}
-"""How pydantic says it, and how we do."""
 
 
 @dataclass(frozen=True)
@@ -403,9 +382,7 @@ def _explained(file: YamlFile, detail: Mapping[str, Any]) -> Complaint | None:
     if place not in file.places and place[:-1] in file.places:
         # A short form: what is wrong stands where the whole would.
         place = place[:-1]
-    told = detail["msg"].removeprefix("Value error, ")
-    for theirs, ours in _WORDS.items():
-        told = told.replace(theirs, ours)
+    told = reworded(detail["msg"])
     what = place[-1] if place else "the suite"
     return complain(file, place, f"{what}: {told}, got {_short(detail['input'])}")
 

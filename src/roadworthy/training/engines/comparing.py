@@ -19,7 +19,7 @@ from roadworthy.training.engines.pictures import Arrays, prepared
 from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms.learned.card import APART, EngineMetric
 from roadworthy.transforms.learned.engine import LearnedEngine
-from roadworthy.visual_change.looks import look_distance, ssim
+from roadworthy.visual_change import look_distance, ssim
 from roadworthy.world import Camera
 
 Floats = NDArray[np.float64]

@@ -255,7 +255,7 @@ def channels_of(text: str) -> tuple[tuple[str, str], ...]:
         name = VOID if word == "-" else ontology().resolve(word).name
         if name not in ontology().label_classes:
             raise InputError(
-                f"{word!r} is nothing that a label map shows; it shows {', '.join(ontology().label_classes)}"
+                f"{word!r} is not a class of label maps; these are: {', '.join(ontology().label_classes)}"
             )
         channels.append((word, name))
     return tuple(channels)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Image
 from roadworthy.transforms.objects.inpainting import region_of
 from roadworthy.transforms.objects.remove import PAINTED, labels_without
 from roadworthy.transforms.objects.selection import ObjectSelection
 from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import ElementDescription
 
-Image = NDArray[np.uint8]
 Numbers = TypeVar("Numbers", bound=NDArray[Any])
 Size = tuple[int, int]
 

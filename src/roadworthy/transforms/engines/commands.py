@@ -25,7 +25,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.images import read_ids, read_image, read_pixels, write_image
+from roadworthy.images import Image, read_ids, read_image, read_pixels, write_image
 from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
 
@@ -113,7 +113,7 @@ class ProgramBackend(backend.Backend):
                 f"engine {self.name!r} wrote an image that cannot be read: {reason}"
             ) from error
         if depth != np.uint8:
-            raise NotApplicable(f"engine {self.name!r} wrote an image that has not 8 bits a channel")
+            raise NotApplicable(f"engine {self.name!r} wrote an image without 8 bits per channel")
         return image
 
     def _read_labels(self, path: Path) -> LabelMap:
@@ -340,12 +340,12 @@ class Pipeline(backend.Backend):
     def check(self, operation: Operation) -> None:
         if not (self.folder / _INDEX).is_file():
             raise InputError(
-                f"the engine {self.name!r}: {self.folder} is no pipeline: it has no {_INDEX}; nothing is "
+                f"the engine {self.name!r}: {self.folder} is not a pipeline: it has no {_INDEX}; nothing is "
                 "downloaded, so put the whole pipeline there"
             )
         if missing := _missing_parts(self.folder):
             raise InputError(
-                f"the engine {self.name!r}: {self.folder} is no whole pipeline: {_INDEX} names "
+                f"the engine {self.name!r}: {self.folder} is an incomplete pipeline: {_INDEX} names "
                 f"{', '.join(missing)}, which is not there; nothing is downloaded, so copy the whole folder"
             )
         _diffusers()
@@ -402,7 +402,7 @@ class Pipeline(backend.Backend):
         whole = isinstance(operation, AddOperation) or operation.what.condition is not None
         return "image" if whole else "inpaint"
 
-    def _image(self, found: np.ndarray[Any, Any], fit: backend.Fit) -> backend.Image:
+    def _image(self, found: np.ndarray[Any, Any], fit: backend.Fit) -> Image:
         if found.shape != (*fit.padded, 3):
             came, wanted = (" × ".join(map(str, shape)) for shape in (found.shape, (*fit.padded, 3)))
             raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Image, Support, blended
+from roadworthy.images import Image
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Support, blended
 from roadworthy.transforms.objects.remove import LEAST_SHARE, truth_without
 from roadworthy.transforms.objects.selection import ObjectSelection, select
 from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation, ReplaceOperation

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._files import replacing
 from roadworthy._frozen import FrozenDict
-from roadworthy._yaml import FileSpan, YamlFile, explained, read_yaml
+from roadworthy._yaml import FileSpan, YamlFile, read_form, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines import commands, services
@@ -85,7 +85,7 @@ class SupportForm(EngineForm):
         by = None if self.by is None else _described(self.by, where("by"))
         if by is not None and not _may_come(by, element):
             raise InputError(
-                f"{where('by')}: {str(by)!r} cannot come in the place of {str(element)!r}: "
+                f"{where('by')}: {str(by)!r} cannot replace {str(element)!r}: "
                 f"one is {by.condition or element.condition}, the other is not"
             )
         described_element = ElementDescription(element.element, FrozenDict(properties))
@@ -158,27 +158,14 @@ class _EnginesForm(EngineForm):
 _ONLY = {
     "timeout": (("command", "http"), "only a command or a service can be stopped"),
     "device": (("learned", "pipeline"), "only a learned engine or a pipeline runs on a device"),
-    "threads": (("learned",), "only of a learned engine the threads can be said"),
+    "threads": (("learned",), "only learned engines have threads"),
 }
 
 
 def engines_of_file(path: Path, *, allowed: bool) -> tuple[UserEngine, ...]:
     """Return the engines that a file describes; see `roadworthy.transforms.read_engines`."""
-    file = read_yaml(path, "engines file", "'engines:'")
-    return tuple(_engine(name, form, file, allowed) for name, form in _forms(file).items())
-
-
-def _forms(file: YamlFile) -> dict[str, _Engine]:
-    inner: dict[str, type[EngineForm]] = {"http": _Http, "pipeline": _Pipeline, "supports": SupportForm}
-
-    def known(place: tuple[str, ...]) -> Iterable[str]:
-        forms: dict[int, type[EngineForm]] = {1: _EnginesForm, 3: _Engine}
-        return forms.get(len(place), inner.get(place[2] if len(place) > 2 else "", SupportForm)).model_fields
-
-    try:
-        return _EnginesForm.model_validate(file.data).engines
-    except ValidationError as error:
-        raise InputError("\n".join(explained(one, file.where, known) for one in error.errors())) from None
+    forms, file = read_form(path, _EnginesForm, "engines file", "'engines:'")
+    return tuple(_engine(name, form, file, allowed) for name, form in forms.engines.items())
 
 
 def _engine(name: str, form: _Engine, file: YamlFile, allowed: bool) -> UserEngine:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 from roadworthy._frozen import FrozenDict
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import FrameError, InputError, NotApplicable
-from roadworthy.images import decode_image, encode_image
+from roadworthy.images import Image, decode_image, encode_image
 from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
 
@@ -121,7 +121,7 @@ class Service(backend.Backend):
             found[name] = backend.filled(text, values)
         return found
 
-    def _image(self, answered: bytes, fit: backend.Fit) -> backend.Image:
+    def _image(self, answered: bytes, fit: backend.Fit) -> Image:
         data = _at(answered, self.answer, self.url) if self.answer else answered
         try:
             image = decode_image(data, "answer")

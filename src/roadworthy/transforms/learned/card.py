@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from roadworthy._files import read_json, sha256_of, write_text
-from roadworthy._yaml import explained
+from roadworthy._yaml import check_form
 from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines.backend import Support
@@ -287,11 +287,7 @@ class EngineCard(EngineForm):
         """
         if not isinstance(document, dict):
             raise InputError(f"{where}: expected a card, a mapping, got {type(document).__name__}")
-        try:
-            card = cls.model_validate(document)
-        except ValidationError as error:
-            told = (explained(one, lambda *_: where, lambda _: cls.model_fields) for one in error.errors())
-            raise InputError("\n".join(told)) from None
+        card = check_form(cls, document, lambda *_: where)
         card.operations(where)
         return card
 
@@ -308,5 +304,5 @@ class EngineCard(EngineForm):
         """
         path = folder / CARD
         if not path.is_file():
-            raise InputError(f"{folder} is no learned engine: it needs the files {CARD} and {NETWORK}")
+            raise InputError(f"{folder} is not a learned engine: it needs the files {CARD} and {NETWORK}")
         return cls.of_dict(read_json(path), str(path))

@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 from roadworthy._files import is_folder, sha256_of
 from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Image
 from roadworthy.ontology import VOID
 from roadworthy.seeding import rng_for
-from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Image, Support
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Support
 from roadworthy.transforms.engines.engine import Labels, UserEngine
 from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard
 from roadworthy.transforms.learned.network import (
@@ -445,7 +446,7 @@ def nearer_engines() -> tuple[LearnedEngine, ...]:
         InputError: There is none, or one is broken.
     """
     if not (every := shipped_engines()):
-        raise InputError("this installation comes with no learned engines: give a file of engines")
+        raise InputError("this installation has no learned engines: give an engines file")
     found = tuple(one for one in every if one.card.is_nearer)
     if not found:
         raise InputError(

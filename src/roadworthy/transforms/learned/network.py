@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.frames import LabelMap
+from roadworthy.images import Image
 from roadworthy.models.onnx import opened_session
 from roadworthy.ontology import Ontology, ontology
 from roadworthy.transforms.learned.card import NETWORK, EngineCard
 
 Floats = NDArray[np.float32]
-Image = NDArray[np.uint8]
 
 
 def channel_table(classes: tuple[str, ...], channels: tuple[str, ...]) -> NDArray[np.intp]:
@@ -181,7 +181,7 @@ class EngineNetwork:
         )
         if not same:
             raise InputError(
-                f"{self.path} is of another layout than its card says: expected the {what} "
+                f"{self.path} does not match the layout on its card: expected the {what} "
                 f"{_listed(wanted)}, got {_listed(given)}"
             )
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy.images import Image, Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
@@ -34,8 +35,6 @@ from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
 from roadworthy.transforms.wording import metadata_with
 
-Image = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 
 _HAZY = {"foggy": 0.15, "snowy": 0.025, "rainy": 0.02}  # the thickest haze of each weather, 1/m
@@ -525,7 +524,7 @@ class Add(ObjectEdit):
         place = find_place(site, by_element[element], self._request(element), draws)
         edited = composited(site, place, rng)
         if cv2.norm(frame.image, edited.frame.image, cv2.NORM_INF) < _LEAST_CONTRAST:
-            raise NotApplicable("what is added would not stand out from what is behind it")
+            raise NotApplicable("the added object would not stand out from its background")
         return edited
 
 

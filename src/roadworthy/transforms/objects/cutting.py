@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.images import Image, Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.gallery import CutOut, Facing, Gallery, named_apart
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
 from roadworthy.transforms.perspective import GROUND
-
-Mask = NDArray[np.bool_]
 
 POLED = ("traffic sign", "traffic light")
 """The elements that stand on a pole."""
@@ -208,9 +207,6 @@ def height_of(site: GroundSurroundings, thing: ClearObject) -> float:
         if len(depth):
             return float(np.percentile(depth, 5)) * (bottom - top) / site.view.focal
     return site.view.metres(bottom - top, bottom)
-
-
-Image = NDArray[np.uint8]
 
 
 def cropped(image: Image, thing: ClearObject) -> tuple[Image, Mask, tuple[int, int]]:

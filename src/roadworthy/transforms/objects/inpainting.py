@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import Image, Mask
 from roadworthy.transforms.objects.request import parts_of
 from roadworthy.transforms.perspective import GROUND, Perspective
 
-Image = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 Ids = NDArray[np.uint8 | np.uint16]
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame
+from roadworthy.images import Image, Mask
 from roadworthy.transforms.objects.inpainting import base_of
 from roadworthy.transforms.objects.request import Window, parts_of
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.world.mesh import PAINTS
 
-Image = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 
 _LAMPS: Mapping[str, tuple[float, float]] = {

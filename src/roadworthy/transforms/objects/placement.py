@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
+from roadworthy.images import Mask
 from roadworthy.transforms.objects.gallery import BrokenCutOut, CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, EditPlan, Request, plan_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, StandingObject, Window
 
-Mask = NDArray[np.bool_]
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Side = Literal["left", "right", "ahead"]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy.images import Mask
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.inpainting import Gap, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
@@ -28,7 +29,6 @@ from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, number, register, word
 from roadworthy.transforms.wording import metadata_without
 
-Mask = NDArray[np.bool_]
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]
 Distances = NDArray[np.float32]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Image, Mask
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.compositing import composited
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
@@ -41,8 +42,6 @@ from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, number, register, word
 from roadworthy.transforms.wording import ElementDescription, metadata_without
 
-Image = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
 
@@ -429,7 +428,7 @@ def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
     changed = {key for key, value in by.properties.items() if what.properties.get(key) != value}
     if what.element == by.element:
         if not changed:
-            raise InputError(f"replace: {str(by)!r} is no other than {str(what)!r}")
+            raise InputError(f"replace: {str(by)!r} is the same as {str(what)!r}")
         if what.element == "line":
             return _other_line
         if changed == {"color"} and what.element in ("vehicle", "traffic light"):
@@ -440,7 +439,7 @@ def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
     if all(one.is_a("dynamic object") or one.element in _UPRIGHT for one in (what, by)):
         return None
     raise InputError(
-        f"replace: {str(what)!r} cannot give way to {str(by)!r}: give an element of the same sort, or an "
+        f"replace: {str(what)!r} cannot be replaced by {str(by)!r}: give an element of the same sort, or an "
         "engine that does it"
     )
 
@@ -554,7 +553,7 @@ def _joined(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[Frame, 
         gap = Gap(between.astype(np.float32), ids, Perspective.of(frame))
         image, _ = filled(image, before, labels.classes, gap, rng)
     if np.array_equal(lines, mask):
-        raise NotApplicable("no dashes in the frame follow each other, to be joined to a solid line")
+        raise NotApplicable("the frame has no consecutive dashes to join into a solid line")
     return frame.replace(image=image, labels=LabelMap(ids, labels.classes)), lines
 
 

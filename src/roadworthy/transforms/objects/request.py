@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import Mask
 from roadworthy.ontology import Ontology, ontology
 from roadworthy.transforms.objects.gallery import BrokenCutOut
 from roadworthy.transforms.perspective import GROUND, ROAD
@@ -216,7 +217,6 @@ def _near_us(request: Request, relation: str, compare: Comparison, roadside: Edi
     )
 
 
-Mask = NDArray[np.bool_]
 Window = tuple[slice, slice]
 
 

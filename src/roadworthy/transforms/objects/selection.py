@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.paint import lights_like, lines_like
 from roadworthy.transforms.objects.request import Window, box_window, parts_of
 from roadworthy.transforms.wording import ElementDescription, described
-
-Mask = NDArray[np.bool_]
 
 _SEEN = 0.25  # of a box, that its thing covers
 _REST = 0.25  # of a thing, that its box may leave out
@@ -77,8 +76,8 @@ def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> Ele
     shown = [name for name in ontology().label_classes[1:] if ontology().is_a(name, what.element)]
     if not shown:
         raise InputError(
-            f"{owner}: {words!r} is nothing that a label map shows; "
-            f"it shows {', '.join(ontology().label_classes[1:])}"
+            f"{owner}: {words!r} is not a class of label maps; "
+            f"the classes are {', '.join(ontology().label_classes[1:])}"
         )
     if refused := [name for name in shown if name in never]:
         why = "" if refused == [what.element] else f", because it includes {', '.join(refused)}"

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Mask
 from roadworthy.ontology import Ontology, ontology
 from roadworthy.transforms.objects.selection import SelectedObject, select, things_of
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.wording import ElementDescription
 
-Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
 Window = tuple[int, int, int, int]

@@ -12,9 +12,10 @@ import numpy as np
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.images import Image
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.transforms.transform import Presets, Transform, number
-from roadworthy.transforms.weather._scene import Image, WeatherScene, surroundings
+from roadworthy.transforms.weather._scene import WeatherScene, surroundings
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""

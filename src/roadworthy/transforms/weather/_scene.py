@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.images import Image
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
 from roadworthy.world.sky import fractal_noise
 
-Image = NDArray[np.uint8]
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
 Map = NDArray[np.float32]
 Colour = tuple[float, float, float]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
+from roadworthy.images import Image
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import known
 
@@ -34,7 +35,7 @@ def sunshine(scene: _scene.WeatherScene) -> float:
     return _UNKNOWN_SUN * float(np.clip((bright - dark - 50) / 80, 0, 1))
 
 
-def overcast(scene: _scene.WeatherScene, amount: float, gloom: float = 1.0) -> _scene.Image:
+def overcast(scene: _scene.WeatherScene, amount: float, gloom: float = 1.0) -> Image:
     """Return the image in the light of an overcast sky: no sun, soft shadows, less colour.
 
     Args:
@@ -56,7 +57,7 @@ def without_shadows(
     *,
     light: _scene.Colour = _WHITE,
     upright: _scene.Colour = _WHITE,
-) -> _scene.Image:
+) -> Image:
     """Return the image with what lies in the shade lifted, because light no longer comes from the sun above.
 
     Each kind of ground is about equally bright all over, so what is darker than most of it is in the shade,
@@ -193,7 +194,7 @@ class SkyLook:
             shade=seen(self.shade),
         )
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
         """Return the sky for the whole picture, as small as the scene's thumbnail."""
         # A sky has nothing fine in it.
         width, height = (max(2, size // 2) for size in scene.small)
@@ -221,7 +222,7 @@ def _between(one: _scene.Colour, other: _scene.Colour, share: _scene.Map) -> _sc
     return np.asarray(first + (second - first) * share, np.float32)
 
 
-def under(image: _scene.Image, scene: _scene.WeatherScene, sky: _scene.Image, amount: float) -> _scene.Image:
+def under(image: Image, scene: _scene.WeatherScene, sky: Image, amount: float) -> Image:
     """Return the image with another sky; `amount` says how far it takes the place of the one that is seen."""
     share = sky_share(scene, amount)
     if not cv2.countNonZero(share):
@@ -234,6 +235,6 @@ def sky_share(scene: _scene.WeatherScene, amount: float) -> _scene.Mask:
     return scene.sky if amount >= 1 else np.asarray(cv2.convertScaleAbs(scene.sky, alpha=amount), np.uint8)
 
 
-def as_image(field: _scene.Map) -> _scene.Image:
+def as_image(field: _scene.Map) -> Image:
     """Return a field of colours in bytes."""
     return np.clip(field, 0, 255).astype(np.uint8)

@@ -10,6 +10,7 @@ from typing import ClassVar
 import cv2
 import numpy as np
 
+from roadworthy.images import Image
 from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
@@ -78,7 +79,7 @@ _SNOW = (
 )
 
 
-def imagenet_c_fog(image: _scene.Image, rng: np.random.Generator, severity: float) -> _scene.Image:
+def imagenet_c_fog(image: Image, rng: np.random.Generator, severity: float) -> Image:
     """Return (x + c·plasma)·m / (m + c), m being the brightest value of the image."""
     height, width = image.shape[:2]
     weight, decay = (float(np.interp(severity, range(6), row)) for row in _FOG)
@@ -107,7 +108,7 @@ def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> 
     return (total - np.float32(low)) / np.float32(max(high - low, 1e-6))
 
 
-def imagenet_c_snow(image: _scene.Image, rng: np.random.Generator, severity: float) -> _scene.Image:
+def imagenet_c_snow(image: Image, rng: np.random.Generator, severity: float) -> Image:
     """Return whitened colours under noise that is enlarged, thresholded and blurred along one direction."""
     height, width = image.shape[:2]
     mean, deviation, zoom, least, radius, sigma, kept = (
@@ -192,7 +193,7 @@ class Fog(WeatherTransform):
             return self.amount
         return float(min(1.0, (self.extinction * _CLOSEST / KOSCHMIEDER) ** (2 / 3)))
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_fog(scene.frame.image, rng, 5 * self.amount)
         share = min(1.0, 6 * self.severity) * self.overcast
@@ -233,7 +234,7 @@ class Cloudy(WeatherTransform):
         weather: f"the weather is already {weather}" for weather in ("rainy", "snowy", "foggy")
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
         share = math.sqrt(self.amount)
         image = overcast(scene, share, 1 - _CLOUDS_GLOOM * self.amount)
         # Few clouds are white, many are grey.

@@ -11,9 +11,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.images import Image
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather._condition import WeatherTransform
-from roadworthy.transforms.weather._scene import Colour, Image, Map, Mask, WeatherScene, lit, noisy
+from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
 
 _WARM: Colour = (1.0, 0.80, 0.50)

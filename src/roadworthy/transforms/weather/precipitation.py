@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.images import Image
 from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather import _scene
@@ -153,9 +154,7 @@ def _flake(radius: float, edge: float, angle: float) -> _scene.Map:
     return shape if shape.any() else np.asarray(distance == 0, np.float32)
 
 
-def brightened(
-    image: _scene.Image, cover: _scene.Mask, colour: _scene.Colour, strength: float
-) -> _scene.Image:
+def brightened(image: Image, cover: _scene.Mask, colour: _scene.Colour, strength: float) -> Image:
     """Return the image with something bright before it, that never darkens what is behind it."""
     missing = cv2.subtract((*colour, 0.0), image)  # type: ignore[call-overload]
     cv2.multiply(missing, _scene.spread(cover), scale=strength / 255, dst=missing)
@@ -189,7 +188,7 @@ def _drop(kind: int) -> tuple[_scene.Map, _scene.Map]:
     return cover.astype(np.float32), np.asarray(shade + glint, np.float32)
 
 
-def with_drops(image: _scene.Image, rng: np.random.Generator, amount: float, *, most: float) -> _scene.Image:
+def with_drops(image: Image, rng: np.random.Generator, amount: float, *, most: float) -> Image:
     """Return the image with drops on the lens: `most` of them at amount 1, and fewer of the same below it."""
     height, width = image.shape[:2]
     number = round(most)
@@ -209,8 +208,8 @@ def with_drops(image: _scene.Image, rng: np.random.Generator, amount: float, *, 
 
 
 def _set(
-    image: _scene.Image,
-    behind: _scene.Image,
+    image: Image,
+    behind: Image,
     centre: tuple[float, float],
     radius: float,
     drop: tuple[_scene.Map, _scene.Map],
@@ -235,7 +234,7 @@ def _set(
     inside += ((lens - inside) * cover[window][..., None]).astype(np.int16).astype(np.uint8)
 
 
-def _part(picture: _scene.Image, x: float, y: float, reach: float, size: int) -> _scene.Map:
+def _part(picture: Image, x: float, y: float, reach: float, size: int) -> _scene.Map:
     """Return a square part about a point (in shares of the picture), enlarged to a size in pixels."""
     height, width = picture.shape[:2]
     half = max(1, min(round(reach * width), width // 2, height // 2))
@@ -291,7 +290,7 @@ class Rain(WeatherTransform):
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
         amount = self.amount
         image = scene.frame.image
         grey = min(1.0, 6 * amount) * self.overcast
@@ -311,8 +310,8 @@ class Rain(WeatherTransform):
         return image
 
     def _in_wet_air(
-        self, image: _scene.Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
-    ) -> _scene.Image:
+        self, image: Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
+    ) -> Image:
         """Return the image under a grey sky, with a wet road and haze."""
         amount = self.amount
         air = _scene.shaded(AIR, scene.light * (1 - _GLOOM * amount))
@@ -338,9 +337,7 @@ def _mirror(scene: _scene.WeatherScene, rng: np.random.Generator, amount: float)
     return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _MIRROR * amount), np.uint8)
 
 
-def _mirrored(
-    image: _scene.Image, scene: _scene.WeatherScene, sky: _scene.Image, air: _scene.Colour
-) -> _scene.Image:
+def _mirrored(image: Image, scene: _scene.WeatherScene, sky: Image, air: _scene.Colour) -> Image:
     """Return what a wet road mirrors, small: what is above the horizon, upside down and smeared."""
     width, height = scene.small
     small = np.asarray(_scene.resized(image, width, height), np.uint8).copy()
@@ -503,7 +500,7 @@ class Snow(WeatherTransform):
         **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_snow(scene.frame.image, rng, 5 * self.amount)
         amount = self.amount
@@ -520,8 +517,8 @@ class Snow(WeatherTransform):
         return image
 
     def _in_white(
-        self, image: _scene.Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
-    ) -> _scene.Image:
+        self, image: Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
+    ) -> Image:
         """Return the image under a grey sky, with snow on the ground and haze."""
         amount = self.amount
         gloom = scene.light * (1 - _SNOW_GLOOM * amount)

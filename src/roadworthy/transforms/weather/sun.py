@@ -8,10 +8,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.images import Image
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather._condition import WeatherTransform
-from roadworthy.transforms.weather._scene import Colour, Image, Map, Mask, WeatherScene, spread
+from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, spread
 from roadworthy.transforms.weather._sky import as_image
 
 _SPIN = np.float32(0.4)  # radians: how the rays are turned

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.images import Image
 from roadworthy.transforms.transform import number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
@@ -97,7 +98,7 @@ def _surely(share: _scene.Mask, low: float, high: float) -> _scene.Mask:
     return np.asarray(cv2.LUT(share, np.rint(table).astype(np.uint8)), np.uint8)
 
 
-def _colours(scene: _scene.WeatherScene, image: _scene.Image) -> tuple[_scene.Mask, _scene.Mask]:
+def _colours(scene: _scene.WeatherScene, image: Image) -> tuple[_scene.Mask, _scene.Mask]:
     """Return how green each pixel is, and how yellow or green, both in relation to how bright it is."""
     # Single pixels have any colour, above all in the dark.
     size = max(5, image.shape[1] // 100 | 1)
@@ -123,16 +124,14 @@ def _roughness(scene: _scene.WeatherScene) -> _scene.Mask:
     return np.asarray(cv2.blur(cv2.convertScaleAbs(differ, alpha=8), (7, 7)), np.uint8)
 
 
-def withered(image: _scene.Image, where: _scene.Mask) -> _scene.Image:
+def withered(image: Image, where: _scene.Mask) -> Image:
     """Return the image with what is green in a mask turned to the colour of straw."""
     channel = cv2.extractChannel(image, 1)
     straw = cv2.merge([cv2.convertScaleAbs(channel, alpha=share) for share in _STRAW])
     return _scene.blended(image, np.asarray(straw, np.uint8), where)
 
 
-def bared(
-    image: _scene.Image, scene: _scene.WeatherScene, leaves: _scene.Mask, rng: np.random.Generator
-) -> _scene.Image:
+def bared(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask, rng: np.random.Generator) -> Image:
     """Return the image with bare branches in the place of leaves, some snow on them.
 
     What would be seen between branches is not known; it is made of what is seen around the leaves.
@@ -166,7 +165,7 @@ def bared(
     return result
 
 
-def _behind(image: _scene.Image, scene: _scene.WeatherScene, leaves: _scene.Mask) -> _scene.Image:
+def _behind(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask) -> Image:
     """Return what is seen around leaves, carried on into them, in a thumbnail."""
     small = np.asarray(_scene.resized(image, *scene.small), np.float32)
     hiding = _scene.above(np.asarray(_scene.resized(leaves, *scene.small), np.uint8), _PARTLY)
@@ -222,7 +221,7 @@ def _enlarged(step: int) -> NDArray[np.uint16]:
 
 
 @lru_cache(maxsize=1)
-def _thicket() -> _scene.Image:
+def _thicket() -> Image:
     """Return branches, and snow on their upper sides, as two channels that repeat in both directions."""
     rng = np.random.default_rng(23)
     wide = np.zeros((3 * _TILE, 3 * _TILE), np.uint8)
@@ -297,7 +296,7 @@ class Winter(WeatherTransform):
 
     fact, value, least_change = "season", "winter", 600.0
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
         share = min(1.0, 1.5 * self.amount)
         original = scene.frame.image
         leaves, grass = foliage(scene)
@@ -323,7 +322,7 @@ def _scaled(mask: _scene.Mask, share: float) -> _scene.Mask:
     return mask if share >= 1 else np.asarray(cv2.convertScaleAbs(mask, alpha=share), np.uint8)
 
 
-def _in_cold_light(scene: _scene.WeatherScene, amount: float) -> _scene.Image:
+def _in_cold_light(scene: _scene.WeatherScene, amount: float) -> Image:
     """Return the image in the light of a low sun, as far as the sun shines."""
     sun = amount * (0.3 + 0.7 * sunshine(scene))
 
@@ -335,13 +334,13 @@ def _in_cold_light(scene: _scene.WeatherScene, amount: float) -> _scene.Image:
 
 
 def _under_snow(
-    image: _scene.Image,
+    image: Image,
     scene: _scene.WeatherScene,
     rng: np.random.Generator,
     grass: _scene.Mask,
     amount: float,
     most: float,
-) -> _scene.Image:
+) -> Image:
     """Return the image with snow on the ground, lit as the ground under it is."""
     thick = min(1.15, 0.33 + amount)
     hidden = lying_snow(scene, rng, _COVER, thick=thick, caps=min(1.0, 0.4 + amount), most=most)

@@ -58,7 +58,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected format:path for a drive"):
         read_drive(str(tmp_path))
     parquet.write_table(pa.table({"time": [0.0]}), tmp_path / "drive.parquet")
-    with pytest.raises(InputError, match="is no drive that Roadworthy recorded: read it as a table"):
+    with pytest.raises(InputError, match="not a drive recorded by Roadworthy: read it as a table"):
         read_drive(f"drive:{tmp_path}")
     about = {"version": 1, "name": "lap", "sector_names": ["1"], "gap": 1.0, "notes": [], "ended": ""}
     for columns, told, message in (

@@ -103,7 +103,7 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
     told = (table.schema.metadata or {}).get(_KEY)
     if told is None:
         raise InputError(
-            f"{file}: is no drive that Roadworthy recorded: read it as a table, with a mapping of its columns"
+            f"{file}: not a drive recorded by Roadworthy: read it as a table, with a mapping of its columns"
         )
     about = _about(told, file)
     signals: dict[str, Any] = {}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from roadworthy._files import read_text
-from roadworthy._yaml import Place, explained, read_yaml
+from roadworthy._yaml import check_form, read_form
 from roadworthy.driving.drives.drive import EVENTS, SIGNALS, Drive
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
@@ -76,11 +76,7 @@ class ColumnMapping(BaseModel):
         Raises:
             InputError: The file cannot be read, or is no such mapping; with its line.
         """
-        file = read_yaml(Path(path), "mapping of columns", "time, signals and events")
-        try:
-            return cls.model_validate(file.data)
-        except ValidationError as error:
-            raise InputError(explained(error.errors()[0], file.where, _keys)) from None
+        return read_form(Path(path), cls, "mapping of columns", "time, signals and events")[0]
 
 
 def read_table(
@@ -107,10 +103,7 @@ def read_table(
             f"{path}: a table needs a mapping that says which column is the time, the speed and so on"
         )
     if isinstance(mapping, Mapping):
-        try:
-            mapping = ColumnMapping.model_validate(mapping)
-        except ValidationError as error:
-            raise InputError(explained(error.errors()[0], lambda *_: "mapping", _keys)) from None
+        mapping = check_form(ColumnMapping, mapping, lambda *_: "mapping")
     elif not isinstance(mapping, ColumnMapping):
         mapping = ColumnMapping.load(mapping)
     table, broken = _table(Path(path))
@@ -244,8 +237,3 @@ def _converted(name: str, column: _UnitColumn, values: NDArray[np.float64]) -> N
         )
     turned = values * (column.unit if column.unit is not None else 1.0)
     return -turned if column.positive == "left" else turned
-
-
-def _keys(place: Place) -> list[str]:
-    inside = ("column", "unit", "positive", "ratio")
-    return list(inside if len(place) > 1 else ColumnMapping.model_fields)
