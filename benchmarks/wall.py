@@ -72,13 +72,13 @@ def main() -> list[Measured]:
     from tests.web.many import PAIRS, make_run
 
     from roadworthy.web.app import create_app
-    from roadworthy.web.settings import Settings
+    from roadworthy.web.settings import ServerSettings
     from roadworthy.web.wall import Selection, Wall
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "large")
         make_run(folder)
-        browser = Browser(Client(create_app(Settings(Path(name, "out"), (folder,)))))
+        browser = Browser(Client(create_app(ServerSettings(Path(name, "out"), (folder,)))))
 
         def first() -> None:
             browser.page("/look/large")

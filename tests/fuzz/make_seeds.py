@@ -376,11 +376,11 @@ def _samples() -> Any:
 
 def _retraining_material() -> Seeds:
     from roadworthy.models.zoo import architecture
-    from roadworthy.training.retraining.material import ChangedImages, ErrorUnit, Material
+    from roadworthy.training.retraining.material import ErrorUnit, Material, RetrainingImages
 
     some = _samples()
     variant = architecture("dave2").variant(["steering"], {})
-    changed = {"rain": ChangedImages(some, np.array([0, 1]))}
+    changed = {"rain": RetrainingImages(some, np.array([0, 1]))}
     made = Material(variant, some, some, np.array([0, 1]), changed, ErrorUnit("°", 1.0), {"rain": 1})
     with TemporaryDirectory() as name:
         made.save(Path(name, "material.npz"))

@@ -14,12 +14,12 @@ from roadworthy.papers.deeptest.checking import (
     count_false_alarms,
     read_checks,
 )
-from roadworthy.papers.deeptest.deviation import Finding
+from roadworthy.papers.deeptest.deviation import DeviationFinding
 
 
-def finding(model: str, number: int, transformation: str = "blur") -> Finding:
+def finding(model: str, number: int, transformation: str = "blur") -> DeviationFinding:
     worst = BrokenRelation(f"drive/{number}", transformation, ("gaussian", 3), error=0.5, margin=-0.1)
-    return Finding(f"{model}-{number:03d}", model, worst, 4, 0.25, 0.3, 0.75, inherited=number == 1)
+    return DeviationFinding(f"{model}-{number:03d}", model, worst, 4, 0.25, 0.3, 0.75, inherited=number == 1)
 
 
 def filled(tmp_path: Path, *judgements: str) -> Path:

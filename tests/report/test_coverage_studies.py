@@ -11,7 +11,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image
 from roadworthy.papers.deeptest import HowCounted, study_change, study_deviation, study_transformations
 from roadworthy.papers.deeptest.activity import Activity
-from roadworthy.papers.deeptest.deviation import Finding
+from roadworthy.papers.deeptest.deviation import DeviationFinding
 from roadworthy.papers.deeptest.directions import DirectionRow, DirectionStudy
 from roadworthy.papers.deeptest.figures import (
     CheckPair,
@@ -104,7 +104,7 @@ def test_a_sheet_has_two_pictures_of_each_finding() -> None:
     before = Frame("a", image, signals=Signals(steering=2.0))
     after = Frame("a~blur", image + np.uint8(9))
     worst = BrokenRelation("a", "blur", ("gaussian", 3), error=0.5, margin=-0.1)
-    finding = Finding("m-001", "m", worst, 2, 0.1, 0.2, 0.6, inherited=True)
+    finding = DeviationFinding("m-001", "m", worst, 2, 0.1, 0.2, 0.6, inherited=True)
     pair = CheckPair(finding, before, after, (Signals(steering=1.0), Signals(steering=-1.0)))
     one, three = (check_sheet([pair] * count, title="m") for count in (1, 3))
     assert one.shape[1] < three.shape[1], "two findings stand beside each other"

@@ -21,7 +21,7 @@ from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.dispatching import Dispatcher, Hand
 from roadworthy.runs.executors.faults import Limits, Ticket
 from roadworthy.runs.executors.processes import ProcessExecutor
-from roadworthy.runs.executors.work import Job, Unit
+from roadworthy.runs.executors.work import BatchJob, WorkUnit
 
 REASONS = {
     "hangs": "meter gave no answer within 1 s, tried alone; its process was ended",
@@ -82,8 +82,8 @@ class NoCrew:
 
 def test_memory_that_batches_before_left_is_not_blamed_on_a_case() -> None:
     case = Case("c0", "R1", (RecordDrive("oval"),))
-    (piece,) = Ticket.of(Unit((case,), ("meter",))).pieces
-    job = Job(Bright(), {}, frozenset({("R1", "meter")}), 1)
+    (piece,) = Ticket.of(WorkUnit((case,), ("meter",))).pieces
+    job = BatchJob(Bright(), {}, frozenset({("R1", "meter")}), 1)
     dispatcher = Dispatcher(cast(Any, NoCrew()), job, Limits(megabytes=400))
     assert dispatcher._after(piece, "memory", fresh=False) == [piece]
     assert (piece.wants_fresh, piece.unit.blame) == (True, "")

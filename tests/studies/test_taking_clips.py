@@ -14,7 +14,7 @@ from roadworthy.studies import ClipStudy, open_study
 from roadworthy.studies.clip_results import read_clip_ratings
 from roadworthy.studies.clips import ClipPlan
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_scores_that_are_none(study: ClipStudy, score: Any) -> None:
 
 def test_pages(study: ClipStudy) -> None:
     folder = study.folder
-    browser = Browser(Client(create_app(Settings(folder.parent / "out", (folder,)))))
+    browser = Browser(Client(create_app(ServerSettings(folder.parent / "out", (folder,)))))
     assert "licence" in browser.page("/studies/study/itself/take").text
     dealt = browser.post("/studies/study/itself/begin", {"rater": "Ann"}).json()
     shown = browser.get(f"/studies/study/itself/shown/{dealt['items'][0]['file']}")

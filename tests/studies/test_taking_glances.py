@@ -14,7 +14,7 @@ from roadworthy.errors import InputError
 from roadworthy.studies import GlanceStudy, open_study
 from roadworthy.studies.glances import GlancePlan, collect
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_batches_that_have_enough_people_are_dealt_no_more(experiment: GlanceStu
 
 def test_pages(experiment: GlanceStudy) -> None:
     folder = experiment.folder
-    browser = Browser(Client(create_app(Settings(folder.parent / "out", (folder,)))))
+    browser = Browser(Client(create_app(ServerSettings(folder.parent / "out", (folder,)))))
     assert "What people still see at a glance" in browser.page("/studies").text
     assert "flash" in browser.page("/studies/experiment/itself/take").text
     mask = read_json(folder / "plan.json")["masks"][0]
@@ -123,5 +123,5 @@ def test_pages(experiment: GlanceStudy) -> None:
 def test_a_plan_that_is_broken_says_so(experiment: GlanceStudy) -> None:
     (experiment.folder / "plan.json").write_text('{"tracks": [{}]}')
     folder = experiment.folder
-    browser = Browser(Client(create_app(Settings(folder.parent / "out", (folder,)))))
+    browser = Browser(Client(create_app(ServerSettings(folder.parent / "out", (folder,)))))
     assert "must be the plan of" in browser.page("/studies").text

@@ -15,7 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.studies import PairStudy
 from roadworthy.studies.pairs import PairPlan, draw_pairs, evaluate_pairs, read_ratings
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings, file_below
+from roadworthy.web.settings import ServerSettings, file_below
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_run_with_violations_only_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_the_whole_way_by_the_pages(run: Path) -> None:
-    browser = Browser(Client(create_app(Settings(run.parent / "out", (run,)))))
+    browser = Browser(Client(create_app(ServerSettings(run.parent / "out", (run,)))))
     assert "Draw a blind study" in browser.page("/studies").text
     asked = {"run": "run", "system": "dave2", "pairs": 8, "groups": 1, "raters": 2}
     url = browser.post("/studies/draw", asked).json()["url"]
@@ -132,21 +132,21 @@ def test_the_whole_way_by_the_pages(run: Path) -> None:
 )
 def test_only_what_the_plan_shows_is_served(study: PairStudy, path: str) -> None:
     run = study.folder.parents[1]
-    browser = Browser(Client(create_app(Settings(run.parent / "out", (run,)))))
+    browser = Browser(Client(create_app(ServerSettings(run.parent / "out", (run,)))))
     assert browser.get(f"/studies/run/{study.folder.name}/shown/{path}").status == 404
 
 
 @pytest.mark.parametrize("rater", ["", "../key", "a b", "x" * 41, "ä", ".hidden", "con/x", "-"])
 def test_names_that_could_be_no_file(study: PairStudy, rater: str) -> None:
     run = study.folder.parents[1]
-    browser = Browser(Client(create_app(Settings(run.parent / "out", (run,)))))
+    browser = Browser(Client(create_app(ServerSettings(run.parent / "out", (run,)))))
     answer = browser.post(f"/studies/run/{study.folder.name}/begin", {"rater": rater})
     assert answer.status == 422
     assert not (study.folder / "answers").exists()
 
 
 def test_studies_that_are_none(run: Path) -> None:
-    browser = Browser(Client(create_app(Settings(run.parent / "out", (run,)))))
+    browser = Browser(Client(create_app(ServerSettings(run.parent / "out", (run,)))))
     for id in ("itself", "study-7", "..", "study-1%2f..", "answers"):
         assert browser.page(f"/studies/run/{id}").status == 404
     assert browser.post("/studies/draw", {"run": "none", "system": "dave2"}).status == 404
@@ -180,7 +180,7 @@ def test_pictures_that_the_plan_does_not_show_stay_where_they_are(run: Path) -> 
     shown = study.folder / "raters" / sorted(study.shown_files)[0]
     other = shown.with_name("other.png")
     other.write_bytes(shown.read_bytes())
-    browser = Browser(Client(create_app(Settings(run.parent / "out", (run,)))))
+    browser = Browser(Client(create_app(ServerSettings(run.parent / "out", (run,)))))
     url = f"/studies/run/{study.folder.name}/shown/images"
     assert browser.get(f"{url}/{shown.name}").body == shown.read_bytes()
     assert browser.get(f"{url}/{other.name}").status == 404

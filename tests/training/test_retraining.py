@@ -19,7 +19,7 @@ from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import Samples, Settings, train
 from roadworthy.training.retraining import (
-    Comparison,
+    ErrorComparison,
     ErrorUnit,
     GuidedImage,
     Material,
@@ -61,9 +61,9 @@ def material(variant: Variant) -> Material:
     return read_material(variant, world(64, 1), world(40, 2), CHANGES)
 
 
-def one_of(kind: str, low: float, high: float, before: float = 1.0) -> Comparison:
+def one_of(kind: str, low: float, high: float, before: float = 1.0) -> ErrorComparison:
     middle = (low + high) / 2
-    return Comparison(kind, "steering", "°", 9, 9, before, before + middle, middle, low, high)
+    return ErrorComparison(kind, "steering", "°", 9, 9, before, before + middle, middle, low, high)
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ import pytest
 from tests.web.client import Browser, Client
 
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path) -> ServerSettings:
     run = tmp_path / "given"
     run.mkdir()
-    return Settings(tmp_path / "out", (run,))
+    return ServerSettings(tmp_path / "out", (run,))
 
 
 @pytest.fixture
-def client(settings: Settings) -> Client:
+def client(settings: ServerSettings) -> Client:
     return Client(create_app(settings))
 
 

@@ -15,7 +15,7 @@ from roadworthy.report.results import percent
 from roadworthy.runs.comparison import compare
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 
 def rows(failing: int, of: int = 20) -> list[tuple[object, ...]]:
@@ -34,7 +34,7 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def browser(*folders: Path) -> Browser:
-    return Browser(Client(create_app(Settings(folders[0].parent / "out", folders))))
+    return Browser(Client(create_app(ServerSettings(folders[0].parent / "out", folders))))
 
 
 def test_the_numbers_are_those_of_the_command(runs: tuple[Path, Path]) -> None:
@@ -83,7 +83,7 @@ def test_two_models_of_one_run_are_compared_with_the_pictures_of_the_first(tmp_p
 
 
 def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
-    page = Browser(Client(create_app(Settings(tmp_path)))).page("/compare").text
+    page = Browser(Client(create_app(ServerSettings(tmp_path)))).page("/compare").text
     assert "No runs yet" in page
     assert "--run" in page
 

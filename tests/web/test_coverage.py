@@ -13,7 +13,7 @@ from roadworthy.coverage import FunctionalCoverage
 from roadworthy.runs.evidence.requirement_coverage import functional_document
 from roadworthy.web.app import create_app
 from roadworthy.web.coverage import coverage_chart, functional_of, measured_chart, measured_of, searches_of
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 MEASURED = {
     "model": "dave2",
@@ -66,7 +66,7 @@ def searched(tmp_path: Path) -> Path:
 
 
 def browser(*folders: Path) -> Browser:
-    return Browser(Client(create_app(Settings(folders[0].parent / "out", folders))))
+    return Browser(Client(create_app(ServerSettings(folders[0].parent / "out", folders))))
 
 
 def test_growth_is_that_of_the_rows(searched: Path) -> None:

@@ -14,7 +14,7 @@ from roadworthy.driving.drives.readers import write_drive
 from roadworthy.driving.metrics import compute
 from roadworthy.web.app import create_app
 from roadworthy.web.drives import COLOURS, drive_map, find_drives, show_drive
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 ROWS = 200
 
@@ -52,7 +52,7 @@ def drives(tmp_path: Path) -> Path:
 
 
 def browser(folder: Path) -> Browser:
-    return Browser(Client(create_app(Settings(folder.parent / "out", (folder,)))))
+    return Browser(Client(create_app(ServerSettings(folder.parent / "out", (folder,)))))
 
 
 def test_drives_below_a_folder_are_found(drives: Path) -> None:
@@ -157,5 +157,5 @@ def test_drives_that_are_none(drives: Path, tmp_path: Path) -> None:
     opened = browser(drives)
     assert opened.page("/drives/none").status == 404
     assert opened.page("/drives/drives?drive=..%2f..").status == 404
-    empty = Browser(Client(create_app(Settings(tmp_path / "out"))))
+    empty = Browser(Client(create_app(ServerSettings(tmp_path / "out"))))
     assert "No drives yet" in empty.page("/drives").text

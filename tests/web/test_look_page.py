@@ -13,7 +13,7 @@ from roadworthy.runs import RunStore
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 from roadworthy.web.wall import FILE, read_marks
 
 EVIL = "<script>alert(1)</script>"
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def looking(folder: Path, tmp_path: Path) -> Browser:
-    return Browser(Client(create_app(Settings(tmp_path / "out", (folder,)))))
+    return Browser(Client(create_app(ServerSettings(tmp_path / "out", (folder,)))))
 
 
 def said(**change: str) -> dict[str, str]:

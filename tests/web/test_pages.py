@@ -17,7 +17,7 @@ from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.queue import JobState, Stage, write_state
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."
 ASK = {"kind": "rules", "text": NIGHT, "models": ["dave2"], "data": "world:town", "frames": 4}
@@ -37,7 +37,7 @@ def test_models_and_data_can_be_chosen(browser: Browser) -> None:
 
 
 def test_a_model_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
-    settings = Settings(tmp_path, models=("onnx:missing.onnx",))
+    settings = ServerSettings(tmp_path, models=("onnx:missing.onnx",))
     page = Browser(Client(create_app(settings))).page("/write").text
     assert "missing.onnx" in page
     assert 'value="onnx:missing.onnx" data-outputs="" disabled' in page
@@ -50,7 +50,7 @@ def test_a_model_has_one_name_before_and_after_the_run(tmp_path: Path) -> None:
     described |= {part: card[part] for part in ("input", "output")}
     (tmp_path / "model.yaml").write_text(json.dumps(described))
     reference = str(tmp_path / "model.yaml")
-    settings = Settings(tmp_path / "out", models=(reference,))
+    settings = ServerSettings(tmp_path / "out", models=(reference,))
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps({**ASK, "models": [reference]}))
@@ -68,7 +68,7 @@ def test_a_model_has_one_name_before_and_after_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"), [(NIGHT, "passed"), (f"{NIGHT[:-1]} at least 99%.", "violated"), ("nothing", "")]
 )
-def test_the_list_of_runs_says_what_they_found(settings: Settings, text: str, said: str) -> None:
+def test_the_list_of_runs_says_what_they_found(settings: ServerSettings, text: str, said: str) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps({**ASK, "text": text, "allow": 0 if "%" in text else 1}))
@@ -83,7 +83,7 @@ def test_the_list_of_runs_says_what_they_found(settings: Settings, text: str, sa
         assert judged == sum(row["status"] in ("violated", "passed") for row in rows)
 
 
-def test_errors_are_among_the_cases_judged(settings: Settings) -> None:
+def test_errors_are_among_the_cases_judged(settings: ServerSettings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps(ASK))
@@ -94,7 +94,7 @@ def test_errors_are_among_the_cases_judged(settings: Settings) -> None:
     assert "<small>3 of 13</small>" in page
 
 
-def test_a_run_that_was_stopped_is_unfinished(settings: Settings) -> None:
+def test_a_run_that_was_stopped_is_unfinished(settings: ServerSettings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps(ASK))
@@ -107,7 +107,7 @@ def test_a_run_that_was_stopped_is_unfinished(settings: Settings) -> None:
     "outcomes", [({"status": "flying"},), ({},), ({"status": "passed", "counts": [3]},)], ids=str
 )
 def test_a_run_whose_state_is_damaged_leaves_the_list_as_it_is(
-    settings: Settings, outcomes: tuple[dict[str, object], ...]
+    settings: ServerSettings, outcomes: tuple[dict[str, object], ...]
 ) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
@@ -118,7 +118,7 @@ def test_a_run_whose_state_is_damaged_leaves_the_list_as_it_is(
     assert 'data-label="Outcome"' in answer.text
 
 
-def test_where_less_is_tested_than_the_words_say_it_is_told(settings: Settings) -> None:
+def test_where_less_is_tested_than_the_words_say_it_is_told(settings: ServerSettings) -> None:
     text = "If a red light appears, the car must stop."
     browser = Browser(Client(create_app(settings)))
     (note,) = browser.post("/write/rule", {"text": text}).json()["notes"]
@@ -135,7 +135,7 @@ def test_where_less_is_tested_than_the_words_say_it_is_told(settings: Settings) 
 
 
 def test_an_empty_page_of_runs_says_what_to_do(tmp_path: Path) -> None:
-    page = Browser(Client(create_app(Settings(tmp_path)))).page("/runs").text
+    page = Browser(Client(create_app(ServerSettings(tmp_path)))).page("/runs").text
     assert "No runs yet" in page
     assert 'href="/write"' in page
 
@@ -146,7 +146,7 @@ def test_a_folder_that_is_no_run_says_so(browser: Browser) -> None:
     assert "must be the folder of a run" in answer.text
 
 
-def test_what_a_run_found_is_shown(settings: Settings) -> None:
+def test_what_a_run_found_is_shown(settings: ServerSettings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps({**ASK, "text": f"{NIGHT[:-1]} at least 60%.", "name": "R7"}))
@@ -162,7 +162,7 @@ def test_what_a_run_found_is_shown(settings: Settings) -> None:
         assert (answer.status, answer.body[:4]) == (200, b"\x89PNG")
 
 
-def test_script_in_a_rule_is_text(settings: Settings) -> None:
+def test_script_in_a_rule_is_text(settings: ServerSettings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     evil = "If <script>alert(1)</script> appears, slow down."
@@ -199,7 +199,7 @@ class TestForms:
     )
     @pytest.mark.parametrize("path", ["/jobs", "/write/preview"])
     def test_nothing_but_what_was_declared_can_be_asked_for(
-        self, browser: Browser, settings: Settings, path: str, change: dict[str, object], said: str
+        self, browser: Browser, settings: ServerSettings, path: str, change: dict[str, object], said: str
     ) -> None:
         asked = {**ASK, **change}
         answer = browser.post(path, asked if path == "/jobs" else {"ask": asked})
@@ -221,7 +221,7 @@ class TestForms:
         assert browser.get(f"/write/pictures/{'0' * 64}.png").status == 404
         assert browser.get("/write/pictures/..%2f..%2fx.png").status == 404
 
-    def test_no_more_frames_than_allowed_are_shown(self, browser: Browser, settings: Settings) -> None:
+    def test_no_more_frames_than_allowed_are_shown(self, browser: Browser, settings: ServerSettings) -> None:
         asked = {**ASK, "frames": 30}
         found = browser.post("/write/preview", {"ask": asked, "count": 1000}).json()
         assert len(found["frames"]) == settings.limits.preview
@@ -243,7 +243,7 @@ def test_jobs_that_are_none(browser: Browser) -> None:
 
 
 def test_a_full_disk_is_not_the_end_of_the_queue(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    settings: ServerSettings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = create_app(settings)
     seen: list[int] = []
@@ -264,7 +264,7 @@ def test_a_full_disk_is_not_the_end_of_the_queue(
     assert caplog.text.count("No space left on device") == 1
 
 
-def test_more_pages_than_can_be_told_ask_again(settings: Settings) -> None:
+def test_more_pages_than_can_be_told_ask_again(settings: ServerSettings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps(ASK))
@@ -275,7 +275,7 @@ def test_more_pages_than_can_be_told_ask_again(settings: Settings) -> None:
     assert json.loads(event.removeprefix("data: "))["stage"] == "waiting"
 
 
-def test_events_end_with_the_run(settings: Settings) -> None:
+def test_events_end_with_the_run(settings: ServerSettings) -> None:
     folder = settings.out / "20261115-120000-aaaa"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps({**ASK, "text": "nothing"}))

@@ -15,7 +15,7 @@ from tests.web.client import Browser, Client, finished
 import roadworthy.web
 from roadworthy.web.app import create_app
 from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Gate, Sessions
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 RULE = {"text": "If it rains, slow down."}
 
@@ -159,7 +159,7 @@ class TestEveryPage:
         for path in routes("POST"):
             assert browser.post(path, {}, x_csrf_token="").status == 403, path
 
-    def test_a_large_body_is_refused(self, browser: Browser, settings: Settings) -> None:
+    def test_a_large_body_is_refused(self, browser: Browser, settings: ServerSettings) -> None:
         body = {"text": "x" * settings.limits.body}
         for path in routes("POST"):
             assert browser.post(path, body).status == 413, path
@@ -178,7 +178,7 @@ class TestEveryPage:
 
 class TestToken:
     @pytest.fixture
-    def open_client(self, settings: Settings) -> Client:
+    def open_client(self, settings: ServerSettings) -> Client:
         open_to_others = replace(settings, token="geheim", any_address=True, names=frozenset({"bench.local"}))
         return Client(create_app(open_to_others), "192.168.0.7:8321")
 
@@ -190,7 +190,7 @@ class TestToken:
         assert open_client.get("/static/web.css").status == 200
         assert open_client.get("/static-else").status == 401
 
-    def test_a_token_that_is_empty_lets_nobody_in(self, settings: Settings) -> None:
+    def test_a_token_that_is_empty_lets_nobody_in(self, settings: ServerSettings) -> None:
         assert Client(create_app(replace(settings, token=""))).get("/runs").status == 401
 
     def test_the_printed_address_leads_in_and_leaves_no_token_behind(self, open_client: Client) -> None:
@@ -221,11 +221,11 @@ class TestToken:
 
 
 class TestSizes:
-    def test_a_large_body_is_refused(self, browser: Browser, settings: Settings) -> None:
+    def test_a_large_body_is_refused(self, browser: Browser, settings: ServerSettings) -> None:
         answer = browser.post("/write/rule", {"text": "x" * settings.limits.body})
         assert (answer.status, answer.json()["code"]) == (413, "size")
 
-    def test_also_one_that_does_not_say_its_length(self, browser: Browser, settings: Settings) -> None:
+    def test_also_one_that_does_not_say_its_length(self, browser: Browser, settings: ServerSettings) -> None:
         pieces = [b'{"text": "', *[b"x" * 1024] * (1 + settings.limits.body // 1024), b'"}']
         answer = browser.post("/write/rule", None, pieces)
         assert (answer.status, answer.json()["code"]) == (413, "size")
@@ -235,14 +235,16 @@ class TestSizes:
         answer = browser.post("/write/rule", None, [b"{}"], content_length=length)
         assert answer.status == 413
 
-    def test_one_that_does_not_arrive_is_not_waited_for(self, settings: Settings) -> None:
+    def test_one_that_does_not_arrive_is_not_waited_for(self, settings: ServerSettings) -> None:
         hasty = replace(settings, limits=replace(settings.limits, body_seconds=0.05))
         client = Client(create_app(hasty))
         client.stays_open_after = 1
         answer = Browser(client).post("/write/rule", None, [b'{"text": "If it', b' rains, slow down."}'])
         assert (answer.status, answer.json()["code"]) == (408, "time")
 
-    def test_a_long_text_is_refused_before_it_is_read(self, browser: Browser, settings: Settings) -> None:
+    def test_a_long_text_is_refused_before_it_is_read(
+        self, browser: Browser, settings: ServerSettings
+    ) -> None:
         limits = settings.limits
         for path, most in (("rule", limits.rule), ("spec", limits.spec), ("check", limits.spec)):
             answer = browser.post(f"/write/{path}", {"text": "x" * (most + 1)})
@@ -253,7 +255,7 @@ class TestSizes:
 
 class TestFiles:
     @pytest.fixture
-    def folder(self, settings: Settings, tmp_path: Path) -> Path:
+    def folder(self, settings: ServerSettings, tmp_path: Path) -> Path:
         (folder,) = settings.runs
         (folder / "images").mkdir()
         (folder / "images" / "a.png").write_bytes(b"\x89PNG")
@@ -304,7 +306,7 @@ class TestFiles:
         assert film.headers["content-disposition"].startswith("attachment")
 
 
-def test_nothing_but_http_is_let_in(settings: Settings) -> None:
+def test_nothing_but_http_is_let_in(settings: ServerSettings) -> None:
     async def never(*_: object) -> Any:
         raise AssertionError
 
@@ -316,7 +318,7 @@ def test_a_folder_that_is_called_as_a_run_of_this_server_is_found(tmp_path: Path
     folder = tmp_path / "20261115-120000-aaaa"
     (folder / "images").mkdir(parents=True)
     (folder / "images" / "a.png").write_bytes(b"\x89PNG")
-    browser = Browser(Client(create_app(Settings(tmp_path / "out", (folder,)))))
+    browser = Browser(Client(create_app(ServerSettings(tmp_path / "out", (folder,)))))
     assert "/runs/20261115-120000-aaaa-2" in browser.page("/runs").text
     assert browser.get("/runs/20261115-120000-aaaa-2/files/images/a.png").status == 200
 
@@ -324,7 +326,7 @@ def test_a_folder_that_is_called_as_a_run_of_this_server_is_found(tmp_path: Path
 def test_script_in_a_name_is_text(tmp_path: Path) -> None:
     folder = tmp_path / "<img src=x onerror=alert(1)>"
     folder.mkdir()
-    text = Browser(Client(create_app(Settings(tmp_path / "out", (folder,))))).page("/runs").text
+    text = Browser(Client(create_app(ServerSettings(tmp_path / "out", (folder,))))).page("/runs").text
     assert "<img src=x" not in text
     assert "&lt;img src=x" in text
 
@@ -335,7 +337,7 @@ def test_script_in_an_address_is_text(browser: Browser) -> None:
     assert "<script>alert" not in answer.text
 
 
-def test_a_report_is_shown_and_can_do_nothing(browser: Browser, settings: Settings) -> None:
+def test_a_report_is_shown_and_can_do_nothing(browser: Browser, settings: ServerSettings) -> None:
     (settings.runs[0] / "report.html").write_text("<style>p {}</style><p>found</p><script>alert(1)</script>")
     answer = browser.page("/runs/given/files/report.html")
     assert answer.headers["content-type"].startswith("text/html")

@@ -14,12 +14,12 @@ from roadworthy.studies.glances import GlancePlan
 from roadworthy.studies.study import AnswerFiles
 from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 from roadworthy.web.thresholds import find_thresholds, has_answers, threshold_chart
 
 
 def browser(*folders: Path) -> Browser:
-    return Browser(Client(create_app(Settings(folders[0] / "out", folders))))
+    return Browser(Client(create_app(ServerSettings(folders[0] / "out", folders))))
 
 
 def counts(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from tests.web.client import Browser, Client
 
 from roadworthy.errors import InputError
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 from roadworthy.web.working import Progress, Turns, Workbench, stamp_of
 
 LONG = 60.0  # seconds; more than any of this takes
@@ -167,7 +167,7 @@ def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     browser = Browser(
-        Client(create_app(Settings(tmp_path / "out", (tmp_path / "before", tmp_path / "after"))))
+        Client(create_app(ServerSettings(tmp_path / "out", (tmp_path / "before", tmp_path / "after"))))
     )
     address = "/compare?first=before&second=after"
     page = browser.page(address).text
@@ -198,7 +198,7 @@ def test_a_comparison_is_cancelled_by_whoever_looks_at_its_page(
             connection.execute("SELECT count(*) FROM range(1000000000000) AS a, range(1000000) AS b")
 
     monkeypatch.setattr("roadworthy.web.compare.compare", endless)
-    app = create_app(Settings(tmp_path / "out", (tmp_path / "before", tmp_path / "after")))
+    app = create_app(ServerSettings(tmp_path / "out", (tmp_path / "before", tmp_path / "after")))
     browser = Browser(Client(app))
     page = browser.page("/compare?first=before&second=after").text
     id = page.split('data-work="')[1].split('"')[0]

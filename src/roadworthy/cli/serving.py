@@ -11,7 +11,7 @@ import typer
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.web import server
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 app = typer.Typer(cls=Group)
 
@@ -20,7 +20,7 @@ app = typer.Typer(cls=Group)
 class _Serving(Answer):
     """An answer that is given when the page can be opened, and ends when the server does."""
 
-    settings: Settings | None = None
+    settings: ServerSettings | None = None
     listening: socket.socket | None = None
 
     def give(self, *, as_json: bool) -> None:

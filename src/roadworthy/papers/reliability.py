@@ -196,7 +196,7 @@ _SAME = 4  # digits: distances that differ by less share a rank, as in the paper
 
 
 @dataclass(frozen=True)
-class Standing:
+class RankedModel:
     """One model in a ranking under one transformation.
 
     Attributes:
@@ -234,7 +234,7 @@ def ranks(values: Sequence[float]) -> list[int]:
 
 def ranked(
     models: Sequence[str], benchmark: Mapping[str, float], outcomes: Mapping[tuple[str, str], Outcome]
-) -> list[Standing]:
+) -> list[RankedModel]:
     """Return the models in the order of the benchmark, the best first, with their places.
 
     Args:
@@ -263,7 +263,7 @@ def ranked(
     measured = [model for model in best_first if model in benchmark]
     by_benchmark = dict(zip(measured, ranks([-benchmark[model] for model in measured]), strict=True))
     return [
-        Standing(
+        RankedModel(
             model,
             benchmark.get(model),
             by_benchmark.get(model),
@@ -506,7 +506,7 @@ def ranking_of(report: ReliabilityReport) -> tuple[list[ResultTable], list[dict[
     return tables, rows
 
 
-def _ranking_table(title: str, benchmark: str, standings: Sequence[Standing]) -> ResultTable:
+def _ranking_table(title: str, benchmark: str, standings: Sequence[RankedModel]) -> ResultTable:
     columns = ("model", "benchmark", "m0", "m_t", "(rank) distance", "s0", "s_t", "(rank) distance")
     rows = []
     for one in standings:
@@ -525,7 +525,7 @@ def _ranking_table(title: str, benchmark: str, standings: Sequence[Standing]) ->
     return ResultTable(title, columns, tuple(rows), note)
 
 
-def _ranking_row(transformation: str, measure: str, benchmark: str, one: Standing) -> dict[str, Any]:
+def _ranking_row(transformation: str, measure: str, benchmark: str, one: RankedModel) -> dict[str, Any]:
     return {
         "transformation": transformation,
         "measure": measure,

@@ -14,7 +14,7 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.models import history_of
-from roadworthy.pytest_plugin.settings import Settings
+from roadworthy.pytest_plugin.settings import PluginSettings
 from roadworthy.runs.suites.forms import DataForm, ModelForm, as_name
 from roadworthy.runs.suites.opening import (
     Facts,
@@ -34,7 +34,7 @@ class Bench:
         settings: What the plugin was told.
     """
 
-    settings: Settings
+    settings: PluginSettings
     _config: pytest.Config
     _models: dict[str, OpenedModel] = field(default_factory=dict)
     _data: list[OpenedData] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Bench:
     def of(cls, config: pytest.Config) -> Bench:
         """Return the one of a pytest session."""
         if _KEY not in config.stash:
-            config.stash[_KEY] = cls(Settings.of(config), config)
+            config.stash[_KEY] = cls(PluginSettings.of(config), config)
         return config.stash[_KEY]
 
     def model(self, reference: str) -> OpenedModel:

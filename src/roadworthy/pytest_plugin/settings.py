@@ -11,7 +11,7 @@ _INCONCLUSIVE = ("fail", "skip")
 
 
 @dataclass(frozen=True)
-class Settings:
+class PluginSettings:
     """What the plugin was told.
 
     Attributes:
@@ -43,7 +43,7 @@ class Settings:
     data_folder: Path
 
     @classmethod
-    def of(cls, config: pytest.Config) -> Settings:
+    def of(cls, config: pytest.Config) -> PluginSettings:
         """Read the options and settings.
 
         Raises:

@@ -12,7 +12,7 @@ from roadworthy.report.html.cards import Thumbnail, Thumbnails
 from roadworthy.report.html.page import environment
 from roadworthy.report.result_files import escaped
 from roadworthy.report.results import clipped, count, percent, signed
-from roadworthy.runs.comparison import Changed, Comparison, ComparisonVerdict, Difference
+from roadworthy.runs.comparison import ChangedCases, Comparison, ComparisonVerdict, Difference
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
@@ -37,7 +37,7 @@ class _Example:
     """A broken case: what it is of, and its images in the second run."""
 
     difference: Difference
-    case: Changed
+    case: ChangedCases
     images: tuple[Thumbnail, ...]
 
 

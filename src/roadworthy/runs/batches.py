@@ -38,14 +38,14 @@ Failed: TypeAlias = NotApplicable | SystemUnderTestError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class JudgedCase:
     """A case with its verdict and the frames that were made for it (fewer when one could not be)."""
 
     case: Case
     verdict: Verdict
     frames: tuple[Frame, ...]
 
-    def with_visual_change(self) -> Judged:
+    def with_visual_change(self) -> JudgedCase:
         """Return it with what a human sees of the change: Δv, and whether people tolerate so much of it.
 
         Of several frames the largest Δv counts, and there is a measure ``tolerated`` only where one frame of
@@ -330,10 +330,10 @@ class Answered:
         self.seconds, self.asked = time.perf_counter() - start, len(wanted)
         self._replies.update(zip(wanted, replies, strict=True))
 
-    def judged(self, method: Method) -> Iterator[Judged]:
+    def judged(self, method: Method) -> Iterator[JudgedCase]:
         """Yield the verdicts, in the order of the cases."""
         for case in self.cases:
-            yield Judged(case, judge(method, case, self.answer(case)), frames_of(case, self.made))
+            yield JudgedCase(case, judge(method, case, self.answer(case)), frames_of(case, self.made))
 
     def answer(self, case: Case) -> Answers | Failed:
         """Return the answers to a case, or the first reason why there are none."""

@@ -22,7 +22,16 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import MAX_CASES, group
-from roadworthy.runs.executors.work import Done, Executor, Job, Pair, Result, Retention, Unit, listens
+from roadworthy.runs.executors.work import (
+    BatchJob,
+    BatchResult,
+    Done,
+    Executor,
+    Pair,
+    Retention,
+    WorkUnit,
+    listens,
+)
 from roadworthy.runs.store import RunStore
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
@@ -110,7 +119,7 @@ class Work:
                     if self.settled is not None:
                         self.settled()
 
-        job = Job(
+        job = BatchJob(
             self.method,
             {one.name: one for one in self.systems},
             frozenset(self.stores),
@@ -123,7 +132,7 @@ class Work:
             for batch in group(in_step(), self.batch_size):
                 # Known batches wait in line, too: what they hold is checked in order.
                 known = self._is_known(batch)
-                unit = Unit(tuple(batch), tuple(job.systems))
+                unit = WorkUnit(tuple(batch), tuple(job.systems))
                 waiting.append((unit.cases, None if known else session.submit(unit)))
                 finish(session.ahead)
             finish(0)
@@ -205,7 +214,9 @@ class Work:
         if self.progress is not None:
             self.progress()
 
-    def _store(self, case: Case, result: Result, images: Sequence[bytes], hashes: dict[int, str]) -> None:
+    def _store(
+        self, case: Case, result: BatchResult, images: Sequence[bytes], hashes: dict[int, str]
+    ) -> None:
         pair = case.requirement_id, result.system
         verdict = result.verdict
         told = self.method.feedback(case, verdict)

@@ -23,7 +23,7 @@ from roadworthy.web import compare, coverage, drives, look, runs, studies, thres
 from roadworthy.web.pages import Destination
 from roadworthy.web.security import HEADERS, Gate, Sessions
 from roadworthy.web.services import Here, Services
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 from roadworthy.web.working import Computation
 
 _STATIC = Path(__file__).with_name("static")
@@ -44,14 +44,14 @@ DESTINATIONS = (
 """The navigation; a page that is added to `routes` gets its entry here."""
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: ServerSettings) -> FastAPI:
     """Return the app of a server.
 
     Args:
         settings: What the server may use, and whom it is for.
 
     Example:
-        >>> app = create_app(Settings(Path("roadworthy-runs")))
+        >>> app = create_app(ServerSettings(Path("roadworthy-runs")))
         >>> app.title
         'Roadworthy'
     """

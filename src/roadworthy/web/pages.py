@@ -95,14 +95,14 @@ def shown_file(file: Path | None, *, films: bool = False, otherwise: str) -> Fil
     return FileResponse(file, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
 
 
-class Pictures:
+class PictureCache:
     r"""The latest pictures, as PNG, by their digests.
 
     Args:
         at_most: How many bytes are kept; the eldest go first.
 
     Example:
-        >>> pictures = Pictures()
+        >>> pictures = PictureCache()
         >>> digest = pictures.add(np.zeros((2, 2, 3), np.uint8))
         >>> pictures.get(digest)[:4]
         b'\x89PNG'

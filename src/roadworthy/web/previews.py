@@ -13,11 +13,11 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.seeding import rng_for
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.trials import Trial, plan_of, trial_of
+from roadworthy.web.jobs.trials import PreviewTrial, plan_of, trial_of
 
 if TYPE_CHECKING:
     from roadworthy.rules.expectation import Expectation
-    from roadworthy.web.pages import Pictures
+    from roadworthy.web.pages import PictureCache
 
 
 _OBJECTS = 12  # of a frame that are listed
@@ -26,7 +26,7 @@ _OBJECTS = 12  # of a frame that are listed
 def preview(
     ask: RulesAsk | BbslAsk,
     count: int,
-    pictures: Pictures,
+    pictures: PictureCache,
     opened: Callable[[str], SystemUnderTest] = load_model,
 ) -> dict[str, Any]:
     """Return what the page shows before a run, with the answers of its first model.
@@ -41,9 +41,9 @@ def preview(
         InputError: Something of what is asked for cannot be used.
 
     Example:
-        >>> from roadworthy.web.pages import Pictures
+        >>> from roadworthy.web.pages import PictureCache
         >>> ask = RulesAsk(text="If it is night, slow down.", models=("dave2",), data="world:town", frames=9)
-        >>> [len(one["pictures"]) for one in preview(ask, 1, Pictures())["frames"]]
+        >>> [len(one["pictures"]) for one in preview(ask, 1, PictureCache())["frames"]]
         [2]
     """
     trial = trial_of(ask.model_copy(update={"models": ask.models[:1]}), opened)
@@ -72,7 +72,7 @@ def _spread(total: int, count: int) -> list[int]:
     return [index * total // shown for index in range(shown)]
 
 
-def _cases_of(trial: Trial, chosen: set[int], seed: int) -> Iterator[Case]:
+def _cases_of(trial: PreviewTrial, chosen: set[int], seed: int) -> Iterator[Case]:
     """Yield the cases of some frames, as the runner will have them: with the same random numbers."""
     rng = rng_for(seed, "cases")
     cases = trial.method.cases(trial.requirement, trial.data, rng)
@@ -82,7 +82,7 @@ def _cases_of(trial: Trial, chosen: set[int], seed: int) -> Iterator[Case]:
 
 
 def _changed(
-    trial: Trial, case: Case, expectations: Sequence[Expectation], pictures: Pictures
+    trial: PreviewTrial, case: Case, expectations: Sequence[Expectation], pictures: PictureCache
 ) -> dict[str, Any]:
     """Return a frame before and after the change, with the model's answers."""
     (ask,) = case.asks
@@ -120,7 +120,7 @@ def _changed(
     }
 
 
-def _labelled(trial: Trial, index: int, pictures: Pictures) -> dict[str, Any]:
+def _labelled(trial: PreviewTrial, index: int, pictures: PictureCache) -> dict[str, Any]:
     """Return a frame with its true boxes and the detections, and the cases that both lead to."""
     frame = trial.data[index]
     if frame.boxes is None:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import cookie_parser
 
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -109,7 +109,7 @@ class Gate:
         sessions: The sessions of browsers.
     """
 
-    def __init__(self, app: App, settings: Settings, sessions: Sessions) -> None:
+    def __init__(self, app: App, settings: ServerSettings, sessions: Sessions) -> None:
         self.app = app
         self.settings = settings
         self.sessions = sessions

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.web.settings import Settings, is_loopback
+from roadworthy.web.settings import ServerSettings, is_loopback
 
 PORT = 8321
 _TRIED = 20  # ports after the usual one
@@ -22,7 +22,7 @@ def settings_for(
     models: Collection[str] = (),
     data: Collection[str] = (),
     names: Collection[str] = (),
-) -> Settings:
+) -> ServerSettings:
     """Return what a server on an address is started with; one that others can reach has a token.
 
     Args:
@@ -46,7 +46,7 @@ def settings_for(
     known = {one.lower() for one in names}
     if not near:
         known |= {host.lower(), socket.gethostname().lower()}
-    return Settings(
+    return ServerSettings(
         out,
         tuple(runs),
         tuple(models),
@@ -92,7 +92,7 @@ def address(host: str, port: int, token: str | None) -> str:
     return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
 
 
-def serve(settings: Settings, socket_: socket.socket, announce: Callable[[], None]) -> None:
+def serve(settings: ServerSettings, socket_: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until Ctrl+C; `announce` is called when it answers, and a Ctrl+C from then on ends it."""
     import uvicorn
 

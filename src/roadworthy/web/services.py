@@ -14,10 +14,10 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web.copying import CopiedTest, copied_test
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
 from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
-from roadworthy.web.pages import Destination, Pages, Pictures
+from roadworthy.web.pages import Destination, Pages, PictureCache
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import read_rule
-from roadworthy.web.settings import Declared, RunFolders, ServerLimits, Settings
+from roadworthy.web.settings import Declared, RunFolders, ServerLimits, ServerSettings
 from roadworthy.web.showing import shrunk
 from roadworthy.web.spec_text import CheckProcess, read_spec
 from roadworthy.web.wall import Walls
@@ -60,13 +60,13 @@ class Services:
         queue: The runs.
         checks: The process of static checks.
         folders: The folders of runs that were given.
-        pictures: Pictures of previews.
+        pictures: PictureCache of previews.
         walls: The walls of runs that are looked at.
         bench: Computations that pages wait for.
         streams: How many pages are told about a run as it goes on.
     """
 
-    settings: Settings
+    settings: ServerSettings
     pages: Pages
     declared: Declared
     queue: ProcessQueue
@@ -75,13 +75,13 @@ class Services:
     # One at a time: neither the pipeline of English nor networks are for many threads.
     _reading: Turns
     _previewing: Turns
-    pictures: Pictures = field(default_factory=Pictures)
+    pictures: PictureCache = field(default_factory=PictureCache)
     walls: Walls = field(default_factory=Walls)
     bench: Workbench = field(default_factory=Workbench)
     streams: int = 0
 
     @classmethod
-    def of(cls, settings: Settings, destinations: tuple[Destination, ...]) -> Services:
+    def of(cls, settings: ServerSettings, destinations: tuple[Destination, ...]) -> Services:
         """Return the services of a server."""
         declared = Declared(settings.models, settings.data)
 

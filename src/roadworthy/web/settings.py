@@ -65,7 +65,7 @@ class ServerLimits:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """What a server was started with.
 
     Attributes:
@@ -104,7 +104,7 @@ class Settings:
             host: The Host header, with or without a port.
 
         Example:
-            >>> settings = Settings(Path("runs"))
+            >>> settings = ServerSettings(Path("runs"))
             >>> [settings.admits(one) for one in ("localhost:8321", "[::1]:80", "evil.example")]
             [True, True, False]
         """
@@ -322,11 +322,11 @@ class RunFolders:
         settings: What the server was started with.
 
     Example:
-        >>> RunFolders(Settings(Path("out"), (Path("src"), Path("tests")))).names
+        >>> RunFolders(ServerSettings(Path("out"), (Path("src"), Path("tests")))).names
         ('src', 'tests')
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._folders: dict[str, Path] = {}
         for folder in settings.runs:
             stem = re.sub(r"[^\w.-]+", "-", folder.resolve().name).strip("-.") or "run"

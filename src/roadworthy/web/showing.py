@@ -16,7 +16,7 @@ from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.jobs.trials import plan_of, trial_of
 
 if TYPE_CHECKING:
-    from roadworthy.web.pages import Pictures
+    from roadworthy.web.pages import PictureCache
     from roadworthy.web.wall import CaseMark
 
 
@@ -159,7 +159,7 @@ def _number(value: object) -> float | None:
 def shrunk(
     ask: RulesAsk,
     case: Mapping[str, Any],
-    pictures: Pictures,
+    pictures: PictureCache,
     opened: Callable[[str], SystemUnderTest] = load_model,
 ) -> dict[str, Any]:
     """Return how much of the change is enough for a case to fail, with its pictures and answers.

@@ -32,14 +32,14 @@ def _browser() -> Any:
     from tests.web.client import Browser, Client
 
     from roadworthy.web.app import create_app
-    from roadworthy.web.settings import Settings
+    from roadworthy.web.settings import ServerSettings
 
     folder = Path(tempfile.mkdtemp(prefix="roadworthy-fuzz-web-"))
     for name, target in _GIVEN.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(seed_of(target))
-    return Browser(Client(create_app(Settings(folder / "out", (folder / "given", folder / "study")))))
+    return Browser(Client(create_app(ServerSettings(folder / "out", (folder / "given", folder / "study")))))
 
 
 def _requests(folder: Path) -> None:

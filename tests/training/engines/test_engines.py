@@ -21,7 +21,7 @@ from roadworthy.images import write_image
 from roadworthy.training.engines import make_engines, making
 from roadworthy.training.engines.comparing import EngineComparison, interval
 from roadworthy.training.engines.method import FittedEngine, fit_engine
-from roadworthy.training.engines.paired import Paired
+from roadworthy.training.engines.paired import PairedMethod
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import (
@@ -189,7 +189,7 @@ def learning(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, float]]:
     monkeypatch.setattr(making, "compared", lambda *_given, **_more: pytest.fail("compared too early"))
     monkeypatch.setattr(time, "time", lambda: 1000.0)
 
-    def fit(method: Paired, *feeds: Any, **more: Any) -> FittedEngine:
+    def fit(method: PairedMethod, *feeds: Any, **more: Any) -> FittedEngine:
         settings = method.settings
         way = "adversarial" if method.weights.adversarial else "truth"
         assert settings.minutes is not None

@@ -15,7 +15,7 @@ from roadworthy.images import read_image
 from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
 from roadworthy.training.engines.feed import Batch, PictureFeed
 from roadworthy.training.engines.method import HISTORY, SHEETS, FittedEngine, fit_engine
-from roadworthy.training.engines.paired import Paired
+from roadworthy.training.engines.paired import PairedMethod
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings, PairedWeights
 from roadworthy.training.loop import CHECKPOINT
@@ -46,11 +46,13 @@ def trained(
     resume: bool = False,
     weights: PairedWeights | None = None,
     **changes: Any,
-) -> tuple[Paired, FittedEngine]:
+) -> tuple[PairedMethod, FittedEngine]:
     settings = EngineSettings(**{**SETTINGS, **changes})
     with seeded(1):
         network = network_for("small-translation", {"width": 8, "noise": 1}, seed=1)
-        method = Paired(settings, network, inputs=NetworkInputs(noise=1), weights=weights, discriminator=4)
+        method = PairedMethod(
+            settings, network, inputs=NetworkInputs(noise=1), weights=weights, discriminator=4
+        )
     device = torch.device("cpu")
     feeds = PictureFeed([pictures()], device, seed=1, mirror=0.5), PictureFeed([pictures(5, 1)], device)
     identity = {"rate": settings.learning_rate}
@@ -137,7 +139,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_training_that_diverges_says_so() -> None:
-    class Broken(Paired):
+    class Broken(PairedMethod):
         def step(self, batch: Batch) -> dict[str, torch.Tensor]:
             return {"look": torch.tensor(float("nan"))}
 
@@ -157,7 +159,7 @@ def test_the_average_is_what_comes_out() -> None:
             seen.append(next(method.networks["generator"].parameters()).detach().clone())
 
     settings = EngineSettings(**{**SETTINGS, "steps": 3, "average": 0.999})
-    method = Paired(settings, network_for("small-translation", {"width": 8}), inputs=NetworkInputs())
+    method = PairedMethod(settings, network_for("small-translation", {"width": 8}), inputs=NetworkInputs())
     learning = method.networks["generator"]
     average = next(method.networks["generator"].parameters()).detach().clone()
     feed = PictureFeed([pictures()], torch.device("cpu"))
@@ -181,7 +183,7 @@ def test_the_rate_falls_in_a_straight_line() -> None:
             rates.append(method.optimizers["generator"].param_groups[0]["lr"])
 
     settings = EngineSettings(**{**SETTINGS, "steps": 4, "learning_rate": 1e-3, "decay_from": 0.5})
-    method = Paired(settings, network_for("small-translation", {"width": 8}), inputs=NetworkInputs())
+    method = PairedMethod(settings, network_for("small-translation", {"width": 8}), inputs=NetworkInputs())
     feed = PictureFeed([pictures()], torch.device("cpu"))
     fit_engine(method, feed, feed, watcher=Rates())
     assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 0.5e-3])

@@ -22,7 +22,7 @@ from roadworthy.training.engines.losses import (
     feature_network,
     perceptual_loss,
 )
-from roadworthy.training.engines.paired import Paired, Synthesis
+from roadworthy.training.engines.paired import PairedMethod, Synthesis
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings, PairedWeights
 from roadworthy.training.engines.translation import Ugatit, Unit
@@ -76,7 +76,7 @@ def learn(method: Any, feed: Any, steps: int) -> tuple[dict[str, float], dict[st
 def test_painting_learns_the_truth_inside_the_hole_and_keeps_what_is_outside(prefilled: bool) -> None:
     inputs = NetworkInputs(labels=4, context=True)
     sizes = {"input_nc": inputs.channels, "context": True, "width": 8}
-    method = Paired(
+    method = PairedMethod(
         SETTINGS, network_for("small-synthesis", sizes, seed=1), inputs=inputs, prefilled=prefilled
     )
     feed = PictureFeed([scenes()], CPU)
@@ -105,13 +105,13 @@ def test_a_student_comes_near_its_teacher() -> None:
 
     weights = PairedWeights(look=0.0, plain=0.0, teacher=1.0)
     network = network_for("small-translation", {"width": 8}, seed=1)
-    method = Paired(SETTINGS, network, inputs=NetworkInputs(), weights=weights, teacher=Darker())
+    method = PairedMethod(SETTINGS, network, inputs=NetworkInputs(), weights=weights, teacher=Darker())
     first, last = learn(method, PictureFeed([scenes()], CPU), 16)
     assert last["teacher"] < 0.7 * first["teacher"]
     with pytest.raises(InputError, match="give one"):
-        Paired(SETTINGS, network, inputs=NetworkInputs(), weights=weights)
+        PairedMethod(SETTINGS, network, inputs=NetworkInputs(), weights=weights)
     with pytest.raises(InputError, match="sees the surroundings"):
-        Paired(SETTINGS, network, inputs=NetworkInputs(), prefilled=True)
+        PairedMethod(SETTINGS, network, inputs=NetworkInputs(), prefilled=True)
 
 
 @pytest.mark.parametrize(("context", "edges"), [(True, False), (False, True)])
@@ -210,7 +210,7 @@ def test_all_ways_learn_in_mixed_precision(way: str, features: FeatureNetwork) -
     if way in ("paired", "adversarial"):
         weights = PairedWeights(adversarial=0.1, matching=1.0) if way == "adversarial" else None
         network = network_for("small-synthesis", sizes)
-        method = Paired(settings, network, inputs=inputs, weights=weights, discriminator=4)
+        method = PairedMethod(settings, network, inputs=inputs, weights=weights, discriminator=4)
     elif way == "synthesis":
         network = network_for("small-synthesis", sizes)
         method = Synthesis(settings, network, inputs=inputs, features=features, ndf=4)

@@ -13,7 +13,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
 from roadworthy.training.mutants import (
-    Judged,
+    JudgedMutant,
     Mutation,
     example_of,
     mutate,
@@ -70,8 +70,8 @@ def test_fates_are_kept_and_told_in_a_table(network: tuple[torch.nn.Module, Vari
     for mutation in (Mutation("LR", layer="dense.2"), Mutation("GF", ratio=0.01)):
         mutant = mutate(module, example_of(variant), mutation)
         save_mutant(mutant, variant, tmp_path / mutation.name, original="dave2")
-    write_fate(tmp_path / "LR-dense.2", Judged("equivalent", "it is the same", 0.0))
-    write_fate(tmp_path / "GF-0.01", Judged("crashing", "answers with what are no numbers"))
+    write_fate(tmp_path / "LR-dense.2", JudgedMutant("equivalent", "it is the same", 0.0))
+    write_fate(tmp_path / "GF-0.01", JudgedMutant("crashing", "answers with what are no numbers"))
     table = write_table(tmp_path, read_mutants(tmp_path))
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert [(row["name"], row["fate"], row["difference"]) for row in rows] == [

@@ -23,7 +23,7 @@ from roadworthy.web.copying import _text
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.jobs.trials import _percent
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 WALKER = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 SUITE = """
@@ -52,7 +52,7 @@ case NOT stop PROJ_y(vehicle()) > near() endcase
 
 
 def browser_of(out: Path, *runs: Path) -> Browser:
-    return Browser(Client(create_app(Settings(out, runs))))
+    return Browser(Client(create_app(ServerSettings(out, runs))))
 
 
 def copied(browser: Browser, run: str, one: dict[str, Any]) -> dict[str, str]:

@@ -7,14 +7,14 @@ from tests.web.client import Browser, Client
 from tests.web.many import PAIRS, make_run
 
 from roadworthy.web.app import create_app
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
     folder = tmp_path_factory.mktemp("many")
     make_run(folder / "large")
-    return Browser(Client(create_app(Settings(folder / "out", (folder / "large",)))))
+    return Browser(Client(create_app(ServerSettings(folder / "out", (folder / "large",)))))
 
 
 def test_the_page_does_not_grow_with_the_run(browser: Browser) -> None:

@@ -23,7 +23,7 @@ from roadworthy.report.results import Standing
 from roadworthy.runs import RunStore
 from roadworthy.web.app import create_app
 from roadworthy.web.runs import found_in
-from roadworthy.web.settings import Settings
+from roadworthy.web.settings import ServerSettings
 
 MARGINS = {
     ("calm", "dave2"): (1.0, 2.0),
@@ -94,7 +94,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
 
 
 def test_the_page_of_a_run_has_sentences_and_the_worst_first(folder: Path, tmp_path: Path) -> None:
-    browser = Browser(Client(create_app(Settings(tmp_path / "out", (folder,)))))
+    browser = Browser(Client(create_app(ServerSettings(tmp_path / "out", (folder,)))))
     text = browser.page("/runs/run").text
     places = [text.index(f"<b>{id}</b> It is {id}") for id in ("often", "seldom", "calm")]
     assert places == sorted(places)
@@ -120,7 +120,7 @@ def test_folders_that_are_no_runs_lead_to_what_shows_them(tmp_path: Path) -> Non
         case = Case("try 1", "S1", (RecordDrive("x"),), {})
         store.append(case, Verdict.from_margin(case, -1.0))
     folders = tuple(tmp_path / name for name in ("one", "two", "covered", "empty", "search"))
-    browser = Browser(Client(create_app(Settings(tmp_path / "out", folders))))
+    browser = Browser(Client(create_app(ServerSettings(tmp_path / "out", folders))))
     listed = browser.page("/runs").text
     assert '<a href="/drives/one?drive=drive">The drive</a>' in listed
     assert '<a href="/drives">2 drives</a>' in listed

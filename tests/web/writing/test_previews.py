@@ -12,7 +12,7 @@ from roadworthy.images import write_image
 from roadworthy.runs.store import StoredRun, image_path
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.jobs.worker import work_on
-from roadworthy.web.pages import Pictures
+from roadworthy.web.pages import PictureCache
 from roadworthy.web.previews import preview
 
 CLOSER = (
@@ -33,7 +33,7 @@ def run(ask: RulesAsk | BbslAsk, folder: Path) -> StoredRun:
 
 def test_the_run_finds_what_the_preview_showed(tmp_path: Path) -> None:
     ask = RulesAsk(text=CLOSER, models=("dave2",), data="world:town", frames=8, seed=7)
-    pictures = Pictures()
+    pictures = PictureCache()
     shown = preview(ask, 8, pictures)
     assert (shown["of"], shown["model"]) == (8, "dave2")
     stored = run(ask, tmp_path)
@@ -62,14 +62,14 @@ def test_a_frame_that_does_not_qualify_is_shown_with_the_reason() -> None:
         data="world:meadow",
         frames=4,
     )
-    (one,) = preview(ask, 1, Pictures())["frames"]
+    (one,) = preview(ask, 1, PictureCache())["frames"]
     assert (one["status"], one["reason"]) == ("not applicable", "there is no traffic light in the frame")
     assert len(one["pictures"]) == 1
 
 
 def test_objects_are_judged_as_the_run_judges_them(tmp_path: Path) -> None:
     ask = BbslAsk(text=SPEC, models=("detector",), data="world:town", frames=4, bindings=BINDINGS)
-    shown = preview(ask, 4, Pictures())["frames"]
+    shown = preview(ask, 4, PictureCache())["frames"]
     assert any(one["boxes"] for one in shown)
     rows = [(row["status"], row["measure.expected"], row["margin"]) for row in run(ask, tmp_path).rows()]
     assert [(row["status"], row["expected"], row["margin"]) for one in shown for row in one["rows"]] == rows
@@ -92,18 +92,18 @@ def test_objects_are_judged_as_the_run_judges_them(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_said(change: dict[str, object], message: str) -> None:
     ask = BbslAsk(text=SPEC, models=("detector",), data="world:town", frames=2, bindings=BINDINGS)
     with pytest.raises(InputError, match=message):
-        preview(ask.model_copy(update=change), 1, Pictures())
+        preview(ask.model_copy(update=change), 1, PictureCache())
 
 
 def test_data_without_boxes_is_refused(tmp_path: Path) -> None:
     write_image(tmp_path / "a.png", np.zeros((160, 320, 3), np.uint8))
     ask = BbslAsk(text=SPEC, models=("detector",), data=f"folder:{tmp_path}", bindings=BINDINGS)
     with pytest.raises(InputError, match="has no boxes: choose data with ground truth"):
-        preview(ask, 1, Pictures())
+        preview(ask, 1, PictureCache())
 
 
 def test_over_several_frames_there_is_no_preview() -> None:
     text = "exfunction v(): bb endexfunction case lost previous (PROJ_y(v()) ~ [0, 9]) endcase"
     ask = BbslAsk(text=text, models=("detector",), data="world:town", bindings={"v": BINDINGS["v"]})
     with pytest.raises(InputError, match="several frames"):
-        preview(ask, 1, Pictures())
+        preview(ask, 1, PictureCache())

@@ -51,7 +51,7 @@ def stage(before: int, after: int, blocks: int, kernel: int = 3) -> nn.Sequentia
     )
 
 
-class Classifier(nn.Module):
+class SmallClassifier(nn.Module):
     """Stages of separable convolutions, the mean over the picture, one dense layer. Answers with logits.
 
     Args:
@@ -98,7 +98,7 @@ _UNIT = 8.0  # pixels from the middle to an edge that a fresh network answers wi
 _FARTHEST = math.log(400.0 / _UNIT)  # 400 pixels at most
 
 
-class Detector(nn.Module):
+class SmallDetector(nn.Module):
     """A detector without anchors, after CenterNet (Zhou et al., 2019) and TTFNet (Liu et al., 2020).
 
     Four stages of separable convolutions look at 1/4 to 1/32 of the image's size. On the way back, each is
@@ -185,7 +185,7 @@ _TINY = 1e-6
 
 
 def detector_loss(answers: torch.Tensor, targets: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
-    """Return how wrong the boxes and scores of `Detector` are.
+    """Return how wrong the boxes and scores of `SmallDetector` are.
 
     Scores have CenterNet's focal loss: 1 is wanted in the cell of a thing's middle, 0 elsewhere, and that the
     less strictly the nearer, by a bell as wide as the thing (Zhou et al., 2019, equation 1). Nothing is asked

@@ -15,7 +15,7 @@ from __future__ import annotations
 from roadworthy.papers.deeptest.activity import Activity, HowCounted, observe_changes
 from roadworthy.papers.deeptest.asking import add_images, ask_models
 from roadworthy.papers.deeptest.checking import FalseAlarms, count_false_alarms, read_checks
-from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding, study_deviation
+from roadworthy.papers.deeptest.deviation import DeviationFinding, DeviationStudy, study_deviation
 from roadworthy.papers.deeptest.directions import DirectionStudy, study_directions
 from roadworthy.papers.deeptest.transformations import (
     ChangeStudy,
@@ -30,7 +30,7 @@ __all__ = [
     "DeviationStudy",
     "DirectionStudy",
     "FalseAlarms",
-    "Finding",
+    "DeviationFinding",
     "HowCounted",
     "TransformationStudy",
     "add_images",

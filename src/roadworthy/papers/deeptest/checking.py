@@ -17,7 +17,7 @@ from roadworthy._tables import Table, csv_text
 from roadworthy.coverage.oracle import UNFILTERED
 from roadworthy.errors import InputError, suggest
 from roadworthy.intervals import ConfidenceInterval, clopper_pearson_interval, clopper_pearson_upper
-from roadworthy.papers.deeptest.deviation import Finding, percent
+from roadworthy.papers.deeptest.deviation import DeviationFinding, percent
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
@@ -43,7 +43,9 @@ _COLUMNS = (
 _CONFIDENCE = 0.95
 
 
-def choose_findings(findings: Sequence[Finding], count: int, seed: int = 0) -> list[Finding]:
+def choose_findings(
+    findings: Sequence[DeviationFinding], count: int, seed: int = 0
+) -> list[DeviationFinding]:
     """Return the findings to check: all of each model, or so many of each at random, in order.
 
     Raises:
@@ -51,7 +53,7 @@ def choose_findings(findings: Sequence[Finding], count: int, seed: int = 0) -> l
     """
     if count < 1:
         raise InputError(f"expected to check at least 1 finding of each model, got {count}")
-    by_model: dict[str, list[Finding]] = {}
+    by_model: dict[str, list[DeviationFinding]] = {}
     for one in findings:
         by_model.setdefault(one.model, []).append(one)
     chosen = []
@@ -61,7 +63,7 @@ def choose_findings(findings: Sequence[Finding], count: int, seed: int = 0) -> l
     return chosen
 
 
-def checks_csv(findings: Iterable[Finding], unit: str) -> str:
+def checks_csv(findings: Iterable[DeviationFinding], unit: str) -> str:
     """Return a table with an empty column for the judgement of each finding.
 
     Inherited findings are those where the answer on the original is beyond the bound as well.

@@ -286,7 +286,7 @@ def distinct_failures(searches: Mapping[str, Iterable[Row]], *, radius: float = 
 
 
 @dataclass(frozen=True)
-class Difference:
+class SearchDifference:
     """How much better one search was than another, over runs with the same seeds.
 
     Attributes:
@@ -314,7 +314,7 @@ def paired_difference(
     confidence: float = 0.95,
     draws: int = 10_000,
     seed: int = 0,
-) -> Difference:
+) -> SearchDifference:
     """Return the mean of first minus second over paired runs, with a bootstrap interval (percentiles).
 
     Args:
@@ -341,4 +341,4 @@ def paired_difference(
     apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     rng = rng_for(seed, "coverage", "bootstrap")
     low, high = bootstrap_mean(apart, rng, confidence=confidence, resamples=draws)
-    return Difference(float(apart.mean()), low, high, len(apart))
+    return SearchDifference(float(apart.mean()), low, high, len(apart))

@@ -224,7 +224,7 @@ class Deviation:
 
 
 @dataclass(frozen=True)
-class Finding:
+class DeviationFinding:
     """Violations that count as one.
 
     Attributes:
@@ -271,7 +271,7 @@ class DeviationStudy:
     reference: Reference
     statements: tuple[str, ...]
     rows: tuple[Deviation, ...]
-    findings: tuple[Finding, ...] = field(repr=False)
+    findings: tuple[DeviationFinding, ...] = field(repr=False)
     errors: dict[tuple[str, str], tuple[NDArray[np.float64], NDArray[np.float64]]] = field(repr=False)
 
     @cached_property
@@ -381,7 +381,7 @@ def study_deviation(
     if not answers:
         raise InputError("expected the answers of at least one model, got none")
     rows: list[Deviation] = []
-    findings: list[Finding] = []
+    findings: list[DeviationFinding] = []
     statements: list[str] = []
     errors = {}
     for one in answers:
@@ -469,7 +469,7 @@ def _alike(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[_Al
     return sorted(found, key=lambda one: one.worst.margin)
 
 
-def _findings(verdicts: Verdicts, kept: Sequence[Pair], radius: float) -> list[Finding]:
+def _findings(verdicts: Verdicts, kept: Sequence[Pair], radius: float) -> list[DeviationFinding]:
     answers = verdicts.answers
     places = {name: place for place, name in enumerate(answers.frames)}
     found = []
@@ -477,7 +477,7 @@ def _findings(verdicts: Verdicts, kept: Sequence[Pair], radius: float) -> list[F
         place = places[worst.frame]
         label = float(answers.labels[place])
         found.append(
-            Finding(
+            DeviationFinding(
                 f"{answers.model}-{number:03d}",
                 answers.model,
                 worst,

@@ -17,7 +17,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.papers.deeptest.activity import changed_image
 from roadworthy.papers.deeptest.checking import CHECKS, checks_csv
-from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding
+from roadworthy.papers.deeptest.deviation import DeviationFinding, DeviationStudy
 from roadworthy.papers.deeptest.directions import DirectionStudy
 from roadworthy.papers.deeptest.seeds import GuidedImages, SeedImages
 from roadworthy.papers.deeptest.transformations import ChangeStudy, PairDistance, TransformationStudy
@@ -142,7 +142,7 @@ class CheckPair:
         answers: What the model answered to both.
     """
 
-    finding: Finding
+    finding: DeviationFinding
     before: Frame
     after: Frame
     answers: tuple[Signals, Signals]
@@ -184,7 +184,7 @@ def _parameter(parameter: object) -> str:
     return ", ".join(f"{one:g}" if isinstance(one, int | float) else str(one) for one in values)
 
 
-def _copies(finding: Finding) -> str:
+def _copies(finding: DeviationFinding) -> str:
     return "1 violation" if finding.violations == 1 else f"{finding.violations} violations"
 
 
@@ -216,7 +216,7 @@ def _step(place: int, added: str) -> str:
 
 def check_pairs(
     study: DeviationStudy,
-    findings: Sequence[Finding],
+    findings: Sequence[DeviationFinding],
     seeds: SeedImages,
     sets: Sequence[ParameterSet],
     seed: int,
@@ -244,7 +244,7 @@ def check_pairs(
 
 
 def write_checks(
-    out: Path, study: DeviationStudy, findings: Sequence[Finding], pairs: Sequence[CheckPair]
+    out: Path, study: DeviationStudy, findings: Sequence[DeviationFinding], pairs: Sequence[CheckPair]
 ) -> list[str]:
     """Write a sheet for each model and the table that belongs to them; return the names of the files."""
     if not pairs:

@@ -21,7 +21,7 @@ from roadworthy.seeding import rng_for
 from roadworthy.training.evaluation import with_history
 
 if TYPE_CHECKING:
-    from roadworthy.papers.deeptest.deviation import DeviationStudy, Finding
+    from roadworthy.papers.deeptest.deviation import DeviationFinding, DeviationStudy
 
 _PAIR = ("guided", "")
 
@@ -243,7 +243,7 @@ class GuidedImages:
             )
         return notes
 
-    def image_of(self, study: DeviationStudy, finding: Finding) -> Frame:
+    def image_of(self, study: DeviationStudy, finding: DeviationFinding) -> Frame:
         """Return the image that a finding is about."""
         (answers,) = (one for one in study.answers if one.model == finding.model)
         seeds = answers.seeds[_PAIR]

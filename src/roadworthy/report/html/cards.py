@@ -26,7 +26,7 @@ _KMH = 3.6
 
 
 @dataclass(frozen=True)
-class ImageBox:
+class PictureBox:
     """A box to be drawn over the source image, in its pixels: what kind it is, and where."""
 
     kind: str
@@ -47,7 +47,7 @@ class RowReading:
     changed: str = ""
     answers: tuple[tuple[str, str], ...] = ()
     margin: str = ""
-    boxes: tuple[ImageBox, ...] = field(default=())
+    boxes: tuple[PictureBox, ...] = field(default=())
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _bbsl(_: Requirement, row: Row) -> RowReading:
         sides = [_number(row, f"measure.{kind}.{side}") for side in ("x1", "y1", "x2", "y2")]
         known = [one for one in sides if one is not None]
         if len(known) == 4:
-            boxes.append(ImageBox(kind, (known[0], known[1], known[2], known[3])))
+            boxes.append(PictureBox(kind, (known[0], known[1], known[2], known[3])))
     return RowReading("", tuple(answers), _margin(row, " px"), tuple(boxes))
 
 
@@ -404,7 +404,7 @@ class FailureCard:
     reading: RowReading
     seen: HumanTolerance | None
     images: tuple[Thumbnail, ...] = ()
-    region: ImageBox | None = None
+    region: PictureBox | None = None
     unshown: str = ""
 
     @property
@@ -455,5 +455,5 @@ def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Th
             row, reading, seen, unshown="The image of this case is missing from the run's folder."
         )
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
-    region = None if corners is None else ImageBox("change", corners)
+    region = None if corners is None else PictureBox("change", corners)
     return FailureCard(row, reading, seen, tuple(images), region)

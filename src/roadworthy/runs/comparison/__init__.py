@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from roadworthy.runs.comparison.comparing import Comparison, ComparisonVerdict, Difference, compare
-from roadworthy.runs.comparison.pairing import Changed
+from roadworthy.runs.comparison.pairing import ChangedCases
 
-__all__ = ["Changed", "Comparison", "Difference", "ComparisonVerdict", "compare"]
+__all__ = ["ChangedCases", "Comparison", "Difference", "ComparisonVerdict", "compare"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from roadworthy.cases import OutcomeStatus, Requirement
 from roadworthy.errors import InputError
 from roadworthy.runs.comparison.pairing import (
-    Changed,
-    Paired,
+    ChangedCases,
+    PairedCases,
     Pairing,
     Stoppable,
     conditions_of,
@@ -112,8 +112,8 @@ class Difference:
     shift_interval: tuple[float, float] | None = None
     verdict: ComparisonVerdict = ComparisonVerdict.SAME
     why: str = ""
-    examples_broken: tuple[Changed, ...] = ()
-    examples_fixed: tuple[Changed, ...] = ()
+    examples_broken: tuple[ChangedCases, ...] = ()
+    examples_fixed: tuple[ChangedCases, ...] = ()
 
     @property
     def difference(self) -> float | None:
@@ -266,7 +266,7 @@ def _difference(one: StoredPair | None, other: StoredPair | None) -> Difference:
 
 def _measured(
     one: Difference,
-    pairs: Mapping[tuple[str, str], Paired],
+    pairs: Mapping[tuple[str, str], PairedCases],
     confidence: float,
     resamples: int,
     seed: int,

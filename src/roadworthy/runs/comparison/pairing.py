@@ -24,7 +24,7 @@ _NAMED = 5  # of several things that differ alike
 
 
 @dataclass(frozen=True)
-class Conditions:
+class ComparedConditions:
     """What differs between two runs beyond the systems.
 
     Attributes:
@@ -36,7 +36,7 @@ class Conditions:
     warnings: tuple[str, ...]
 
 
-def conditions_of(first: StoredRun, second: StoredRun, systems: Mapping[str, str]) -> Conditions:
+def conditions_of(first: StoredRun, second: StoredRun, systems: Mapping[str, str]) -> ComparedConditions:
     """Return what differs between two runs beyond the systems.
 
     Args:
@@ -62,7 +62,7 @@ def conditions_of(first: StoredRun, second: StoredRun, systems: Mapping[str, str
         refusals += _other_data(before, after)
         warnings += _remarks(before, after, systems)
     warnings += _other_requirements(first.pairs, second.pairs)
-    return Conditions(tuple(refusals), tuple(warnings))
+    return ComparedConditions(tuple(refusals), tuple(warnings))
 
 
 def _other_seed(before: Sequence[StoredPair], after: Sequence[StoredPair]) -> Iterator[str]:
@@ -213,7 +213,7 @@ _PER_KIND = 5
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedCases:
     """A case that is broken or fixed: its margins before and after, and its images."""
 
     case: str
@@ -227,7 +227,7 @@ class Changed:
 
 
 @dataclass
-class Paired:
+class PairedCases:
     """The cases of a requirement and system in both runs.
 
     Attributes:
@@ -244,8 +244,8 @@ class Paired:
     different: int = 0
     kinds: dict[tuple[int, int], int] = field(default_factory=dict)
     shifts: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    broken: list[Changed] = field(default_factory=list)
-    fixed: list[Changed] = field(default_factory=list)
+    broken: list[ChangedCases] = field(default_factory=list)
+    fixed: list[ChangedCases] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ class Pairing:
 
 def pair_up(
     first: StoredRun, second: StoredRun, pairing: Pairing, stoppable: Stoppable | None = None
-) -> dict[Key, Paired]:
+) -> dict[Key, PairedCases]:
     """Return the cases of two runs side by side, by requirement and system.
 
     All counting is done by the database, which keeps what does not fit into memory on disk.
@@ -279,7 +279,7 @@ def pair_up(
     """
     import duckdb
 
-    found: dict[Key, Paired] = {}
+    found: dict[Key, PairedCases] = {}
     with duckdb.connect() as connection, (stoppable or nullcontext)(connection.interrupt):
         first.attach(connection, "first_rows")
         second.attach(connection, "second_rows")
@@ -287,7 +287,7 @@ def pair_up(
         for requirement, system, before, after, number in _asked(
             connection, "SELECT requirement, system, before, after, count(*) FROM paired GROUP BY ALL"
         ):
-            one = found.setdefault((requirement, system), Paired())
+            one = found.setdefault((requirement, system), PairedCases())
             if before == _DIFFERENT:
                 one.different = number
             else:
@@ -297,7 +297,7 @@ def pair_up(
         _add_shifts(connection, found)
         for kind, name in (("broken", "after"), ("fixed", "before")):
             for requirement, system, *rest in _asked(connection, _worst(kind, name)):
-                getattr(found[requirement, system], kind).append(Changed(*rest))
+                getattr(found[requirement, system], kind).append(ChangedCases(*rest))
     return found
 
 
@@ -404,7 +404,7 @@ def _worst(kind: str, side: str) -> str:
     """
 
 
-def _add_shifts(connection: duckdb.DuckDBPyConnection, found: Mapping[Key, Paired]) -> None:
+def _add_shifts(connection: duckdb.DuckDBPyConnection, found: Mapping[Key, PairedCases]) -> None:
     connection.execute(f"CREATE TABLE shifts AS {_SHIFTS}")
     keys = "SELECT requirement, system, count(*) FROM shifts GROUP BY ALL ORDER BY requirement, system"
     ordered = "SELECT shift FROM shifts ORDER BY requirement, system"

@@ -17,10 +17,10 @@ the rows do not show.
 from __future__ import annotations
 
 from roadworthy.runs.evidence.bundle import Bundle, write_bundle
-from roadworthy.runs.evidence.checking import Finding, Verification, verify
+from roadworthy.runs.evidence.checking import EvidenceFinding, Verification, verify
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.documents import Written, write_documents, write_trace
-from roadworthy.runs.evidence.pairs import PairResult, pair_results
+from roadworthy.runs.evidence.pairs import TestedPair, pair_results
 from roadworthy.runs.evidence.reqif import write_reqif
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage
 
@@ -28,8 +28,8 @@ __all__ = [
     "Bundle",
     "Catalogue",
     "Condition",
-    "Finding",
-    "PairResult",
+    "EvidenceFinding",
+    "TestedPair",
     "Verification",
     "Written",
     "functional_coverage",

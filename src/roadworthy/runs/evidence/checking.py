@@ -21,7 +21,7 @@ _BY_RATE = ("rules", "bbsl", "driving", "coverage")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class EvidenceFinding:
     """Something that is not as it should be.
 
     Attributes:
@@ -52,7 +52,7 @@ class Verification:
         digest: The SHA-256 of SHA256SUMS; empty where there is none.
     """
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[EvidenceFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     files: int = 0
     rows: int = 0
@@ -91,7 +91,7 @@ def verify(
     told = progress or (lambda *_: None)
     found = Verification()
     for path, why in (damaged or {}).items():
-        found.findings.append(Finding("changed", path, f"it cannot be unpacked: {why}"))
+        found.findings.append(EvidenceFinding("changed", path, f"it cannot be unpacked: {why}"))
     _check_sums(folder, digest, found, told)
     try:
         run = StoredRun.open(folder)
@@ -110,7 +110,9 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
         if not folder.is_dir():
             raise InputError(f"{folder} must be the folder of a run or a bundle, or a .zip; there is none")
         if digest:
-            found.findings.append(Finding("digest", SUMS, "it is missing, and a digest of it was given"))
+            found.findings.append(
+                EvidenceFinding("digest", SUMS, "it is missing, and a digest of it was given")
+            )
         found.notes.append(
             f"there is no {SUMS}, so changed files cannot be told: roadworthy evidence bundle writes it"
         )
@@ -118,20 +120,20 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
     found.digest = sha256_of(sums)
     wanted = digest.strip().lower()
     if wanted and found.digest != wanted:
-        found.findings.append(Finding("digest", SUMS, f"expected {wanted}, got {found.digest}"))
+        found.findings.append(EvidenceFinding("digest", SUMS, f"expected {wanted}, got {found.digest}"))
     listed = read_sums(sums)
     differences = Differences.of(folder, progress=lambda done: told("Hashing files", done))
     found.files = len(listed) - len(differences.missing)
     told_before = {one.what for one in found.findings}
     for path in differences.changed:
         detail = f"its bytes are not those that were bundled (sha256 {listed[path][:16]}…)"
-        found.findings.append(Finding("changed", path, detail))
+        found.findings.append(EvidenceFinding("changed", path, detail))
     for path in differences.missing:
         if path in told_before:
             continue
-        found.findings.append(Finding("missing", path, "it was bundled and is not there"))
+        found.findings.append(EvidenceFinding("missing", path, "it was bundled and is not there"))
     for path in differences.added:
-        found.findings.append(Finding("added", path, f"it is not in {SUMS}"))
+        found.findings.append(EvidenceFinding("added", path, f"it is not in {SUMS}"))
 
 
 def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
@@ -146,7 +148,7 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
                 verdict_of(row)
             except InputError as error:
                 where = f"{pair.requirement.id} on {pair.system}"
-                found.findings.append(Finding("row", where, str(error)))
+                found.findings.append(EvidenceFinding("row", where, str(error)))
             found.rows += 1
             if found.rows % 1000 == 0:
                 told("Reading cases", found.rows)
@@ -162,9 +164,11 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
 
 def _check_image(path: Path, digest: str, case: str, found: Verification) -> None:
     if not path.is_file():
-        found.findings.append(Finding("image", digest, f"case {case!r} names it, and it is not there"))
+        found.findings.append(
+            EvidenceFinding("image", digest, f"case {case!r} names it, and it is not there")
+        )
     elif sha256_of(path) != digest:
-        found.findings.append(Finding("image", digest, "its bytes do not hash to its name"))
+        found.findings.append(EvidenceFinding("image", digest, "its bytes do not hash to its name"))
 
 
 def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification) -> None:
@@ -176,7 +180,7 @@ def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification
         number = pair.outcome.counts.get(status, 0)
         if number != counts[status]:
             detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
-            found.findings.append(Finding("counts", where, detail))
+            found.findings.append(EvidenceFinding("counts", where, detail))
     told = pair.outcome.status
     # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
     if pair.requirement.method not in _BY_RATE or not pair.outcome.measures:
@@ -185,4 +189,4 @@ def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification
     # A search may fail for want of coverage, whatever its rate.
     if told != rows_say and not (pair.requirement.method == "coverage" and told is OutcomeStatus.VIOLATED):
         detail = f"it says {told}, and the rows say {rows_say} by the rate that is accepted"
-        found.findings.append(Finding("outcome", where, detail))
+        found.findings.append(EvidenceFinding("outcome", where, detail))

@@ -25,7 +25,7 @@ _SCENES = ("param.simulator", "param.option.", "param.sector")
 """How parameters begin that say in what surroundings a case took place, for methods that change no image."""
 
 
-class Changed(NamedTuple):
+class TriedChange(NamedTuple):
     """One condition that a case tried.
 
     Attributes:
@@ -43,13 +43,13 @@ class Changed(NamedTuple):
     margin: float | None
 
 
-def changes_in(row: Row) -> Iterator[Changed]:
+def changes_in(row: Row) -> Iterator[TriedChange]:
     """Yield the conditions that a case tried: one, or one for each relation of a rule.
 
     Example:
         >>> row = {"status": "violated", "margin": -2.0, "param.transform": "rotation(angle=15)"}
         >>> next(changes_in(row))
-        Changed(condition='rotation', quantity='angle', amount=15.0, failed=True, margin=-2.0)
+        TriedChange(condition='rotation', quantity='angle', amount=15.0, failed=True, margin=-2.0)
     """
     status = str(row["status"])
     failed = None if status == "not applicable" else status in _FAILED
@@ -60,14 +60,14 @@ def changes_in(row: Row) -> Iterator[Changed]:
         yield _changed(str(text), row.get("visual_change"), None, failed, margin)
     elif (text := row.get("param.transformation")) is not None:
         amount = _number(row.get("visual_change"))
-        yield Changed(str(text), VISUAL_CHANGE, amount, failed, margin)
+        yield TriedChange(str(text), VISUAL_CHANGE, amount, failed, margin)
     elif (text := row.get("measure.expected")) is not None:
         low, high = _number(row.get("measure.truth.y1")), _number(row.get("measure.truth.y2"))
         amount = None if low is None or high is None else high - low
         name = f"the ground truth leads to {text}"
-        yield Changed(name, HEIGHT if amount is not None else "", amount, failed, margin)
+        yield TriedChange(name, HEIGHT if amount is not None else "", amount, failed, margin)
     else:
-        yield Changed(_scene(row), "", None, failed, margin)
+        yield TriedChange(_scene(row), "", None, failed, margin)
 
 
 def _scene(row: Row) -> str:
@@ -81,7 +81,7 @@ def _scene(row: Row) -> str:
     return ", ".join(known) or "as recorded"
 
 
-def _relations(row: Row, failed: bool | None) -> Iterator[Changed]:
+def _relations(row: Row, failed: bool | None) -> Iterator[TriedChange]:
     """Yield the changes of a rule; of several, those whose own relation does not hold have failed."""
     number = 1
     while (text := row.get(f"param.change.{number}")) is not None:
@@ -95,13 +95,13 @@ def _relations(row: Row, failed: bool | None) -> Iterator[Changed]:
 
 def _changed(
     text: str, visual_change: Scalar, distance: Scalar, failed: bool | None, margin: float | None
-) -> Changed:
+) -> TriedChange:
     condition, quantity, amount = _spelled(text)
     if amount is None and (far := _number(distance)) is not None:
         quantity, amount = DISTANCE, far
     if amount is None and (seen := _number(visual_change)) is not None:
         quantity, amount = VISUAL_CHANGE, seen
-    return Changed(condition, quantity, amount, failed, margin)
+    return TriedChange(condition, quantity, amount, failed, margin)
 
 
 def _spelled(text: str) -> tuple[str, str, float | None]:
@@ -256,7 +256,7 @@ class _Tally:
     worst_case: str = ""
     worst_images: str = ""
 
-    def add(self, one: Changed, row: Mapping[str, Scalar]) -> None:
+    def add(self, one: TriedChange, row: Mapping[str, Scalar]) -> None:
         if one.failed is None:
             self.not_applicable += 1
             return
@@ -289,7 +289,7 @@ class _Bands:
     bands: dict[tuple[float, float], _Tally] = field(default_factory=dict)
     unknown: _Tally = field(default_factory=_Tally)
 
-    def add(self, one: Changed, row: Mapping[str, Scalar]) -> None:
+    def add(self, one: TriedChange, row: Mapping[str, Scalar]) -> None:
         if one.amount is None:
             self.unknown.add(one, row)
             return

@@ -16,7 +16,7 @@ from roadworthy.result_tables import ResultTable
 from roadworthy.runs.evidence import conditions, requirement_coverage
 from roadworthy.runs.evidence.argument import Argued, diagrams, fragment_of
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
-from roadworthy.runs.evidence.pairs import PairResult, folder_digests, pair_results, rows_of
+from roadworthy.runs.evidence.pairs import TestedPair, folder_digests, pair_results, rows_of
 from roadworthy.runs.evidence.reqif import write_reqif
 from roadworthy.runs.evidence.requirement_coverage import tag_coverage
 from roadworthy.runs.evidence.sums import files_below
@@ -103,7 +103,7 @@ _MOST = 20  # lines of a table here; the files have them all
 
 def index_text(
     run: StoredRun,
-    tested: Sequence[PairResult],
+    tested: Sequence[TestedPair],
     found: Sequence[Condition],
     cases: int,
     names: Sequence[str],
@@ -141,7 +141,7 @@ def index_text(
     return "\n".join(lines)
 
 
-def _outcomes(tested: Sequence[PairResult]) -> ResultTable:
+def _outcomes(tested: Sequence[TestedPair]) -> ResultTable:
     order = ("violated", "not tried", "inconclusive", "passed")
     sorted_by_need = sorted(tested, key=lambda one: order.index(one.status))
     rows = tuple(
@@ -196,7 +196,7 @@ def _notes(run: StoredRun) -> list[str]:
     return ["## Notes", "", *(f"- {' '.join(note.split())}" for note in notes), ""] if notes else []
 
 
-def _untried(tested: Sequence[PairResult], functional: Mapping[str, Any] | str) -> list[str]:
+def _untried(tested: Sequence[TestedPair], functional: Mapping[str, Any] | str) -> list[str]:
     lines = ["## What was not tried", ""]
     untried = [f"{one.requirement.id} on {one.system or 'no system'}" for one in tested if not one.applicable]
     lines.append(f"- Requirements: {_listed(untried)}")
@@ -237,7 +237,7 @@ class Written:
 
     paths: tuple[str, ...]
     cases: int
-    tested: tuple[PairResult, ...]
+    tested: tuple[TestedPair, ...]
     conditions: tuple[Condition, ...]
 
 
@@ -312,7 +312,7 @@ def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:
     return ["triggering_conditions.csv", "triggering_conditions.json"]
 
 
-def _write_requirements(place: Path, tested: Sequence[PairResult]) -> list[str]:
+def _write_requirements(place: Path, tested: Sequence[TestedPair]) -> list[str]:
     records = requirement_coverage.coverage_records(tested)
     tags = requirement_coverage.tag_coverage(tested)
     _write_csv(place / "requirement_coverage.csv", requirement_coverage.COLUMNS, records)

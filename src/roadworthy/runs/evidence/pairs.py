@@ -16,7 +16,7 @@ NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, slots=True)
-class PairResult:
+class TestedPair:
     """A requirement on one system.
 
     Attributes:
@@ -90,7 +90,7 @@ class PairResult:
         )
 
 
-def pair_results(run: StoredRun) -> list[PairResult]:
+def pair_results(run: StoredRun) -> list[TestedPair]:
     """Return what a run tested, in the order of its suite.
 
     Example:
@@ -107,7 +107,7 @@ def pair_results(run: StoredRun) -> list[PairResult]:
         [('R1', 'dave2', 1)]
     """
     found = {
-        (pair.requirement.id, pair.system): PairResult(
+        (pair.requirement.id, pair.system): TestedPair(
             pair.requirement,
             pair.system,
             pair.outcome,
@@ -116,14 +116,14 @@ def pair_results(run: StoredRun) -> list[PairResult]:
         )
         for pair in run.pairs
     }
-    ordered: list[PairResult] = []
+    ordered: list[TestedPair] = []
     whole = run.folder / "requirements.jsonl"
     if (run.folder / "runs").is_dir() and whole.is_file():
         # The suite's own list also has what was never begun.
         for record in read_records(whole):
             key = str(record["id"]), str(record.get("system", ""))
             known = found.pop(key, None)
-            ordered.append(known or PairResult(read_requirement(record), key[1], None, {}, None))
+            ordered.append(known or TestedPair(read_requirement(record), key[1], None, {}, None))
     return [*ordered, *found.values()]
 
 

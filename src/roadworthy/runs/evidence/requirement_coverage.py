@@ -9,7 +9,7 @@ from typing import Any
 
 from roadworthy.cases import Dataset, Scalar, Status
 from roadworthy.coverage.functional import FunctionalCoverage
-from roadworthy.runs.evidence.pairs import PairResult
+from roadworthy.runs.evidence.pairs import TestedPair
 
 COLUMNS = (
     "requirement",
@@ -30,7 +30,7 @@ COLUMNS = (
 )
 
 
-def coverage_records(tested: Iterable[PairResult]) -> list[dict[str, Scalar]]:
+def coverage_records(tested: Iterable[TestedPair]) -> list[dict[str, Scalar]]:
     """Return a row per requirement and system: how many cases tried it, and what they said."""
     return [
         {
@@ -84,13 +84,13 @@ class TagCoverage:
         }
 
 
-def tag_coverage(tested: Sequence[PairResult]) -> list[TagCoverage]:
+def tag_coverage(tested: Sequence[TestedPair]) -> list[TagCoverage]:
     """Return what was tried of each tag, in the order in which requirements name them.
 
     Example:
         >>> from roadworthy.cases import Requirement
         >>> night = Requirement("R1", "Slow down at night", "rules", tags=("night", "ISO 21448 clause 7"))
-        >>> found = tag_coverage([PairResult(night, "dave2", None, {Status.PASSED: 4}, "runs/r1/dave2")])
+        >>> found = tag_coverage([TestedPair(night, "dave2", None, {Status.PASSED: 4}, "runs/r1/dave2")])
         >>> [(one.tag, one.tried, one.applicable) for one in found]
         [('night', ['R1'], 4), ('ISO 21448 clause 7', ['R1'], 4)]
     """

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from roadworthy.runs.executors.serial import EXECUTORS, SerialExecutor, executor_for
 from roadworthy.runs.executors.work import (
+    BatchJob,
+    BatchResult,
     Done,
     Executor,
     ImageRetention,
-    Job,
     Pair,
-    Result,
     Retention,
     Session,
-    Unit,
+    WorkUnit,
     carry,
 )
 
@@ -21,13 +21,13 @@ __all__ = [
     "Done",
     "Executor",
     "ImageRetention",
-    "Job",
+    "BatchJob",
     "Pair",
-    "Result",
+    "BatchResult",
     "Retention",
     "SerialExecutor",
     "Session",
-    "Unit",
+    "WorkUnit",
     "carry",
     "executor_for",
 ]

@@ -40,7 +40,7 @@ from roadworthy.runs.executors.pickling import (
     unpack,
     unpack_job,
 )
-from roadworthy.runs.executors.work import Done, Job, carry
+from roadworthy.runs.executors.work import BatchJob, Done, carry
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ class _Crew:
         self._worker = ray.remote(num_cpus=cpus, num_gpus=gpus, concurrency_groups=groups, **common)(Actor)
         self._maker = ray.remote(num_cpus=1, **common)(Actor)
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: BatchJob) -> None:
         packed, self._known = pack_job(job)
         self._job = self._ray.put(self._sent(pack(packed)))
         for hand in tuple(self.hands):

@@ -14,7 +14,7 @@ from typing import Protocol, Self
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, blamed, divided
 from roadworthy.runs.executors.pickling import SERIAL
-from roadworthy.runs.executors.work import Done, Job, Session, Unit
+from roadworthy.runs.executors.work import BatchJob, Done, Session, WorkUnit
 
 _TURN = 0.1  # seconds between two looks at clocks and memory
 _PATIENCE = 600.0  # seconds without any worker that has opened the systems
@@ -83,7 +83,7 @@ class Crew(Protocol):
     depth: int
     """How many pieces a worker may hold, so that it never waits for the driver."""
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: BatchJob) -> None:
         """Prepare for the batches of a run; workers that live open its systems."""
         ...
 
@@ -125,7 +125,7 @@ class Dispatcher:
         limits: What a worker may take.
     """
 
-    def __init__(self, crew: Crew, job: Job, limits: Limits) -> None:
+    def __init__(self, crew: Crew, job: BatchJob, limits: Limits) -> None:
         self.ahead = crew.size * (crew.depth + 1)
         self._crew = crew
         self._job = job
@@ -134,7 +134,7 @@ class Dispatcher:
         self._failed_starts = 0
         self._looked = self._served = time.monotonic()
 
-    def submit(self, unit: Unit, /) -> Callable[[], Done]:
+    def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
         """Begin with a batch as soon as a worker is free."""
         ticket = Ticket.of(unit)
         self._waiting.extend(ticket.pieces)
@@ -273,7 +273,7 @@ class CrewExecutor:
         self._limits = limits
 
     @contextmanager
-    def session(self, job: Job, /) -> Iterator[Session]:
+    def session(self, job: BatchJob, /) -> Iterator[Session]:
         """Prepare for the batches of a run."""
         self._crew.begin(job)
         try:

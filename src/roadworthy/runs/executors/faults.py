@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from roadworthy.cases import Verdict
-from roadworthy.runs.executors.work import Done, Job, Result, Unit
+from roadworthy.runs.executors.work import BatchJob, BatchResult, Done, WorkUnit
 
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -121,7 +121,7 @@ class Piece:
     """
 
     ticket: Ticket
-    unit: Unit
+    unit: WorkUnit
     places: tuple[int, ...]
     deaths: int = 0
     wants_fresh: bool = False
@@ -140,7 +140,7 @@ class Ticket:
     pieces: list[Piece] = field(default_factory=list)
 
     @classmethod
-    def of(cls, unit: Unit) -> Ticket:
+    def of(cls, unit: WorkUnit) -> Ticket:
         """Return the ticket for a batch that is one piece."""
         ticket = cls()
         ticket.pieces.append(Piece(ticket, unit, tuple(range(len(unit.cases)))))
@@ -166,7 +166,7 @@ class Ticket:
             for one in part.results:
                 images = tuple(first + number for number in one.images)
                 whole.results.append(
-                    Result(piece.places[one.place], one.system, one.verdict, images, one.seconds)
+                    BatchResult(piece.places[one.place], one.system, one.verdict, images, one.seconds)
                 )
             for place, seconds in part.making.items():
                 whole.making.setdefault(piece.places[place], seconds)
@@ -176,10 +176,10 @@ class Ticket:
         return whole
 
 
-def divided(piece: Piece, job: Job) -> list[Piece]:
+def divided(piece: Piece, job: BatchJob) -> list[Piece]:
     """Return a piece as one for each case and system, and put them in its place on the ticket."""
     parts = [
-        Piece(piece.ticket, Unit((case,), (name,)), (place,))
+        Piece(piece.ticket, WorkUnit((case,), (name,)), (place,))
         for name in piece.unit.systems
         for place, case in zip(piece.places, piece.unit.cases, strict=True)
         if (case.requirement_id, name) in job.tested
@@ -193,7 +193,7 @@ def blame_of(fault: Fault, piece: Piece, limits: Limits) -> str:
     """Return why a case is an error; the same words whoever ran it.
 
     Example:
-        >>> unit = Unit((), ("dave2",))
+        >>> unit = WorkUnit((), ("dave2",))
         >>> blame_of("hangs", Piece(Ticket(), unit, ()), Limits(seconds=60))
         'dave2 gave no answer within 60 s, tried alone; its process was ended'
     """
@@ -208,4 +208,4 @@ def blame_of(fault: Fault, piece: Piece, limits: Limits) -> str:
 def blamed(piece: Piece) -> Done:
     """Return the verdict on a case whose frames cannot be made either."""
     (case,), (name,) = piece.unit.cases, piece.unit.systems
-    return Done([Result(0, name, Verdict.error(case, piece.unit.blame))])
+    return Done([BatchResult(0, name, Verdict.error(case, piece.unit.blame))])

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from roadworthy._importing import imported, module_name
 from roadworthy.errors import InputError
-from roadworthy.runs.executors.work import Done, Job, Unit
+from roadworthy.runs.executors.work import BatchJob, Done, WorkUnit
 
 SERIAL = "use --executor serial (executor=None), which sends nothing"
 
@@ -131,7 +131,7 @@ def unpack(parcel: Parcel, known: Mapping[str, Any] | None = None) -> Any:
     return _Unpickler(parcel, known or {}).load()
 
 
-def pack_job(job: Job) -> tuple[PackedJob, dict[int, str]]:
+def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
     """Return a job as it travels, and what of it batches need not carry, by `id`.
 
     Raises:
@@ -169,7 +169,7 @@ def pack_job(job: Job) -> tuple[PackedJob, dict[int, str]]:
     return PackedJob(parts, digests, rest), known
 
 
-def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[Job, dict[str, Any]]:
+def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[BatchJob, dict[str, Any]]:
     """Return a job that travelled, and what batches may speak of, by name.
 
     Args:
@@ -188,7 +188,7 @@ def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[Job, dict[st
             fresh[digest] = known[name]
     systems.clear()
     systems.update(fresh)
-    job = Job(
+    job = BatchJob(
         known["method"],
         {name.removeprefix("system "): known[name] for name in packed.digests},
         simulator=known.get("simulator"),
@@ -198,7 +198,7 @@ def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[Job, dict[st
     return job, known
 
 
-def pack_unit(unit: Unit, known: Mapping[int, str]) -> Parcel:
+def pack_unit(unit: WorkUnit, known: Mapping[int, str]) -> Parcel:
     """Return a batch as it travels.
 
     Raises:

@@ -38,7 +38,7 @@ from roadworthy.runs.executors.faults import (
     process_megabytes,
 )
 from roadworthy.runs.executors.pickling import Looking, Note, Shipment, pack, pack_job, pack_unit, unpack
-from roadworthy.runs.executors.work import Job
+from roadworthy.runs.executors.work import BatchJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class _Crew:
         self._job: Shipment | None = None
         self._known: dict[int, str] = {}
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: BatchJob) -> None:
         packed, self._known = pack_job(job)
         self._job = Shipment(pack(packed))
         for hand in tuple(self.hands):

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from roadworthy.errors import InputError, UnknownNameError, suggest
-from roadworthy.runs.executors.work import Done, Executor, Job, Session, Unit, carry
+from roadworthy.runs.executors.work import BatchJob, Done, Executor, Session, WorkUnit, carry
 
 
 class SerialExecutor:
@@ -30,7 +30,7 @@ class SerialExecutor:
     workers = 1
 
     @contextmanager
-    def session(self, job: Job, /) -> Iterator[Session]:
+    def session(self, job: BatchJob, /) -> Iterator[Session]:
         """Prepare for the batches of a run."""
         yield _Here(job)
 
@@ -49,10 +49,10 @@ class SerialExecutor:
 class _Here:
     ahead = 0
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: BatchJob) -> None:
         self._job = job
 
-    def submit(self, unit: Unit, /) -> Callable[[], Done]:
+    def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
         return partial(carry, self._job, unit)
 
 

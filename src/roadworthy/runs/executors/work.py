@@ -14,7 +14,15 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.batches import Answered, Judged, Made, distinct_sources, frames_of, key_of, make_frames
+from roadworthy.runs.batches import (
+    Answered,
+    JudgedCase,
+    Made,
+    distinct_sources,
+    frames_of,
+    key_of,
+    make_frames,
+)
 from roadworthy.seeding import rng_for
 
 ImageRetention: TypeAlias = Literal["failures", "sample", "all", "none"]
@@ -72,7 +80,7 @@ Pair: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class BatchJob:
     """What all batches of a run have in common.
 
     Attributes:
@@ -95,7 +103,7 @@ class Job:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Unit:
+class WorkUnit:
     """A batch of cases, and the systems that are asked about them.
 
     Attributes:
@@ -110,7 +118,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class BatchResult:
     """What became of one case on one system.
 
     Attributes:
@@ -139,13 +147,13 @@ class Done:
         error: What ended the work early: a bug, or something that cannot be used.
     """
 
-    results: list[Result] = field(default_factory=list)
+    results: list[BatchResult] = field(default_factory=list)
     images: list[bytes] = field(default_factory=list)
     making: dict[int, tuple[float, ...]] = field(default_factory=dict)
     error: Exception | None = None
 
 
-def carry(job: Job, unit: Unit, made: Sequence[Made] | None = None) -> Done:
+def carry(job: BatchJob, unit: WorkUnit, made: Sequence[Made] | None = None) -> Done:
     """Make the frames of some cases, ask the systems, judge the answers.
 
     It depends on its arguments only and changes nothing, so it may run anywhere, and again.
@@ -165,9 +173,9 @@ def carry(job: Job, unit: Unit, made: Sequence[Made] | None = None) -> Done:
         ...     def judge(self, case, answers):
         ...         return Verdict.from_margin(case, 5 - abs(answers.predicted().signal("steering")[0]))
         >>> from roadworthy.models import Truth
-        >>> job = Job(Turns(), {"truth": Truth()}, frozenset({("R1", "truth")}), 32)
+        >>> job = BatchJob(Turns(), {"truth": Truth()}, frozenset({("R1", "truth")}), 32)
         >>> frame = load("world:town", count=1)[0]
-        >>> done = carry(job, Unit((Case("one", "R1", (Predict((frame,)),)),), ("truth",)))
+        >>> done = carry(job, WorkUnit((Case("one", "R1", (Predict((frame,)),)),), ("truth",)))
         >>> [str(one.verdict.status) for one in done.results]
         ['passed']
     """
@@ -191,7 +199,12 @@ def listens(method: Method) -> bool:
 
 
 def _answer(
-    job: Job, unit: Unit, name: str, frames: Mapping[Hashable, Made], done: Done, kept: dict[int, int]
+    job: BatchJob,
+    unit: WorkUnit,
+    name: str,
+    frames: Mapping[Hashable, Made],
+    done: Done,
+    kept: dict[int, int],
 ) -> None:
     """Add the results of one system."""
     places = [
@@ -212,16 +225,16 @@ def _answer(
         if not listens(job.method):
             # It may hold whole frames, and nobody wants it.
             verdict = replace(verdict, clue=None)
-        done.results.append(Result(place, name, verdict, tuple(images), seconds))
+        done.results.append(BatchResult(place, name, verdict, tuple(images), seconds))
         start = time.perf_counter()
 
 
 def _verdicts(
-    job: Job, cases: Sequence[Case], name: str, frames: Mapping[Hashable, Made], blame: str
-) -> tuple[float, Iterator[Judged]]:
+    job: BatchJob, cases: Sequence[Case], name: str, frames: Mapping[Hashable, Made], blame: str
+) -> tuple[float, Iterator[JudgedCase]]:
     """Return how long the system took for a frame, and the verdicts."""
     if blame:
-        return 0.0, (Judged(case, Verdict.error(case, blame), frames_of(case, frames)) for case in cases)
+        return 0.0, (JudgedCase(case, Verdict.error(case, blame), frames_of(case, frames)) for case in cases)
     answered = Answered(cases, job.systems[name], job.batch_size, frames, job.simulator)
     return answered.seconds / max(1, answered.asked), answered.judged(job.method)
 
@@ -245,7 +258,7 @@ class Session(Protocol):
     ahead: int
     """How many batches may wait for their turn."""
 
-    def submit(self, unit: Unit, /) -> Callable[[], Done]:
+    def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
         """Begin with a batch, now or later; what is returned waits for it."""
         ...
 
@@ -263,7 +276,7 @@ class Executor(Protocol):
     workers: int
     """How many batches are worked on at a time."""
 
-    def session(self, job: Job, /) -> AbstractContextManager[Session]:
+    def session(self, job: BatchJob, /) -> AbstractContextManager[Session]:
         """Prepare for the batches of a run; workers stay for the next."""
         ...
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
-from roadworthy.runs.evidence import PairResult, pair_results
+from roadworthy.runs.evidence import TestedPair, pair_results
 from roadworthy.runs.sinks._required import required
 from roadworthy.runs.store import StoredRun
 
@@ -99,7 +99,7 @@ def _export(client: Any, run: StoredRun, experiment: str, name: str, artifacts: 
     return ExportedRuns(str(id), parent_id, children)
 
 
-def _child(client: Any, experiment: str, parent: str, one: PairResult) -> str:
+def _child(client: Any, experiment: str, parent: str, one: TestedPair) -> str:
     requirement = one.requirement
     tags = {
         "mlflow.parentRunId": parent,
@@ -126,7 +126,7 @@ def _child(client: Any, experiment: str, parent: str, one: PairResult) -> str:
     return id
 
 
-def _metrics(one: PairResult) -> dict[str, float]:
+def _metrics(one: TestedPair) -> dict[str, float]:
     numbers: dict[str, float] = {f"cases_{_name(status)}": one.counts.get(status, 0) for status in Status}
     if one.applicable:
         numbers["failure_rate"] = one.failed / one.applicable

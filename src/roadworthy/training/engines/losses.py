@@ -19,7 +19,7 @@ from roadworthy.errors import InputError
 from roadworthy.models.zoo import load_module
 from roadworthy.models.zoo.catalogue import reason
 from roadworthy.models.zoo.driving_networks import vgg_layers
-from roadworthy.models.zoo.perception_networks import Detector
+from roadworthy.models.zoo.perception_networks import SmallDetector
 from roadworthy.training.engines.settings import Loss
 
 _VGG19 = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))  # channels, convolutions before a pooling
@@ -84,7 +84,7 @@ def feature_network(source: str | Path = "detector") -> FeatureNetwork:
     """
     if str(source) == "detector":
         module = load_module("detector")
-        assert isinstance(module, Detector)
+        assert isinstance(module, SmallDetector)
         first, *rest = module.stages
         return FeatureNetwork([nn.Sequential(module.stem, first), *rest], "the shipped detector")
     path = Path(source)

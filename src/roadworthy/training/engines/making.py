@@ -22,7 +22,7 @@ from roadworthy.training.engine_networks.settings import NetworkInputs, network_
 from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.feed import PictureFeed
 from roadworthy.training.engines.method import FittedEngine, fast_convolutions, fit_engine
-from roadworthy.training.engines.paired import Paired
+from roadworthy.training.engines.paired import PairedMethod
 from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pairs
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import (
@@ -89,7 +89,7 @@ class _Learned:
     """What a variant came to."""
 
     variant: EngineVariant
-    method: Paired
+    method: PairedMethod
     fitted: FittedEngine
     settings: EngineSettings
 
@@ -243,9 +243,9 @@ class _Maker:
 
     def _method(
         self, settings: EngineSettings, variant: EngineVariant, network: nn.Module, teacher: nn.Module | None
-    ) -> Paired:
+    ) -> PairedMethod:
         with seeded(settings.seed):
-            return Paired(
+            return PairedMethod(
                 settings,
                 network,
                 inputs=self.inputs,
@@ -345,7 +345,7 @@ def fastest(effort: Effort, device: str) -> Effort:
     for precision, last in product(precisions, (False, True)):
         settings = EngineSettings(batch=effort.batch, device=device, precision=precision, channels_last=last)
         network = network_for("small-translation", {"width": 32, "blocks": 2})
-        method = Paired(settings, network, inputs=NetworkInputs())
+        method = PairedMethod(settings, network, inputs=NetworkInputs())
         batch = PictureFeed([pictures], method.device, channels_last=last).part(0, effort.batch)
         with fast_convolutions():
             for repeat in (_WARMED, _TIMED):

@@ -192,7 +192,7 @@ def frechet(mine: list[Pooled], yours: list[Pooled], features: FeatureNetwork) -
     return {f"Fréchet distance in {features.name}": frechet_distance(one, other)}
 
 
-class Paired(EngineMethod):
+class PairedMethod(EngineMethod):
     """Trains a generator to come near a truth that is known.
 
     A picture has ``image`` and ``truth``. For synthesis it also has ``labels`` after the edit, the

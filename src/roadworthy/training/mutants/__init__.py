@@ -37,7 +37,7 @@ from roadworthy.training.mutants.operators import (
 )
 from roadworthy.training.mutants.saving import (
     Fate,
-    Judged,
+    JudgedMutant,
     judge_drive,
     largest_difference,
     make_mutants,
@@ -72,7 +72,7 @@ __all__ = [
     "Candidate",
     "Crime",
     "Fate",
-    "Judged",
+    "JudgedMutant",
     "Mutant",
     "Mutation",
     "ParameterSearch",

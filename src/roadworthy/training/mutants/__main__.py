@@ -27,7 +27,7 @@ from roadworthy._files import make_writable
 from roadworthy.errors import RoadworthyError
 from roadworthy.training.mutants.batches import drive_batch, train_batch, unchanged
 from roadworthy.training.mutants.operators import PAPER, TrainingMutation
-from roadworthy.training.mutants.saving import Judged, read_mutants, write_fate, write_table
+from roadworthy.training.mutants.saving import JudgedMutant, read_mutants, write_fate, write_table
 from roadworthy.training.mutants.training import (
     ORIGINAL,
     TrainingMaterial,
@@ -123,7 +123,7 @@ def _drive(given: argparse.Namespace) -> None:
     _tell(began, f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
 
 
-def _unchanged(folder: Path, waiting: Sequence[Path]) -> list[tuple[Path, Judged]]:
+def _unchanged(folder: Path, waiting: Sequence[Path]) -> list[tuple[Path, JudgedMutant]]:
     original = folder / ORIGINAL
     if not original.is_dir():
         return []

@@ -21,7 +21,7 @@ from roadworthy.training import Settings
 from roadworthy.training.mutants.operators import TrainingMutation
 from roadworthy.training.mutants.saving import (
     TOLERANCE,
-    Judged,
+    JudgedMutant,
     judge_drive,
     probe_images,
     save_failure,
@@ -59,7 +59,7 @@ def train_batch(
 
 def drive_batch(
     folders: Sequence[Path], track: str, *, traffic: float = 0.0, minutes: float = 10.0, workers: int = 1
-) -> Iterator[tuple[Path, Judged]]:
+) -> Iterator[tuple[Path, JudgedMutant]]:
     """Let mutants drive a lap each, and tell what became of them, in the order in which they arrive.
 
     Args:
@@ -73,11 +73,11 @@ def drive_batch(
     yield from in_processes(drive, folders, workers, ordered=False)
 
 
-def _driven(folder: Path, track: str, traffic: float, minutes: float) -> tuple[Path, Judged]:
+def _driven(folder: Path, track: str, traffic: float, minutes: float) -> tuple[Path, JudgedMutant]:
     return folder, judge_drive(load_model(folder, threads=1), track, traffic=traffic, minutes=minutes)
 
 
-def unchanged(original: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, Judged]]:
+def unchanged(original: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, JudgedMutant]]:
     """Tell which trained mutants answer as the trained original does: their fault changed nothing.
 
     Args:
@@ -93,7 +93,7 @@ def unchanged(original: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, J
         answers = _answers(folder, images)
         difference = float(np.abs(answers - right).max())
         if difference <= TOLERANCE * max(1.0, float(np.abs(right).max())):
-            yield folder, Judged("equivalent", f"answers alike on {len(images)} images", difference)
+            yield folder, JudgedMutant("equivalent", f"answers alike on {len(images)} images", difference)
 
 
 def _answers(folder: Path, images: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -41,7 +41,7 @@ _DRIVE = 12  # frames that follow each other, for networks that see earlier ones
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedMutant:
     """What became of a mutant.
 
     Attributes:
@@ -133,7 +133,7 @@ def judge_drive(
     *,
     traffic: float = 0.0,
     minutes: float = 10.0,
-) -> Judged:
+) -> JudgedMutant:
     """Let a mutant drive a lap of a built-in track, record it, and say whether it crashes or crosses a line.
 
     Args:
@@ -156,12 +156,12 @@ def judge_drive(
     try:
         drive = closed_loop(system, place, limits=DriveLimits(seconds=60 * minutes, events=FATAL_EVENTS))
     except SystemUnderTestError as error:
-        return Judged("crashing", str(error), difference)
+        return JudgedMutant("crashing", str(error), difference)
     finally:
         place.close()
     share = 1.0 if drive.ended == "lap complete" else drive.signals["distance"][-1] / place.track.length
     fate: Fate = "crashing" if drive.ended in FATAL_EVENTS else "alive"
-    return Judged(fate, drive.ended, difference, drive, float(min(1.0, share)))
+    return JudgedMutant(fate, drive.ended, difference, drive, float(min(1.0, share)))
 
 
 DESCRIPTION = "mutant.json"
@@ -255,7 +255,7 @@ def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dic
     return document
 
 
-def write_fate(folder: Path, judged: Judged) -> dict[str, Any]:
+def write_fate(folder: Path, judged: JudgedMutant) -> dict[str, Any]:
     """Put what became of a mutant into its ``mutant.json``, its drive beside it, and return what is in it.
 
     Raises:
@@ -319,17 +319,17 @@ def make_mutants(
 
 def _judged(
     module: torch.nn.Module, mutant: Mutant, images: torch.Tensor, place: Path, track: str | None
-) -> Judged:
+) -> JudgedMutant:
     """Return what becomes of a mutant: the cheapest proof first, the drive last."""
     if mutant.equivalent:
-        return Judged("equivalent", mutant.equivalent, 0.0)
+        return JudgedMutant("equivalent", mutant.equivalent, 0.0)
     alike, difference = same(module, mutant.module, images)
     if alike:
-        return Judged("equivalent", f"answers alike on {len(images)} images", difference)
+        return JudgedMutant("equivalent", f"answers alike on {len(images)} images", difference)
     if math.isnan(difference):
-        return Judged("crashing", "answers with what are no numbers", difference)
+        return JudgedMutant("crashing", "answers with what are no numbers", difference)
     if track is None:
-        return Judged(None, "", difference)
+        return JudgedMutant(None, "", difference)
     return judge_drive(load_model(place, threads=1), track, difference)
 
 

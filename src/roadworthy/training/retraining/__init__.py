@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-from roadworthy.training.retraining.comparing import Comparison, Judgement, compared, judged
+from roadworthy.training.retraining.comparing import ErrorComparison, Judgement, compared, judged
 from roadworthy.training.retraining.material import (
-    ChangedImages,
     ErrorUnit,
     GuidedImage,
     Material,
+    RetrainingImages,
     cut_in_two,
     failing_images,
     named_changes,
@@ -31,8 +31,8 @@ from roadworthy.training.retraining.retrain import (
 )
 
 __all__ = [
-    "ChangedImages",
-    "Comparison",
+    "RetrainingImages",
+    "ErrorComparison",
     "Division",
     "GuidedImage",
     "Judgement",

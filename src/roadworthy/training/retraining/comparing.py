@@ -26,7 +26,7 @@ Word = Literal["better", "worse", "not shown", "no better"]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ErrorComparison:
     """The errors of a signal on images of one kind, before and after.
 
     Attributes:
@@ -90,7 +90,7 @@ def compared(
     *,
     control: Numbers | None = None,
     seed: int = 0,
-) -> Comparison:
+) -> ErrorComparison:
     """Compare errors on the same images, before and after.
 
     The interval is a bootstrap over moments: frames that follow each other within seconds are nearly the
@@ -131,7 +131,7 @@ def compared(
             means.append((chosen @ sums) / (chosen @ sizes))
         ends = np.quantile(np.concatenate(means), (_OUTSIDE, 1 - _OUTSIDE))
         low, high = (float(one) for one in ends)
-    return Comparison(
+    return ErrorComparison(
         kind,
         signal,
         unit,
@@ -168,7 +168,7 @@ class Judgement:
         return f"{'BETTER' if self.better else f'NOT CALLED BETTER ({self.word})'}: {self.reason}"
 
 
-def judged(comparisons: Sequence[Comparison], tolerance: float = TOLERANCE) -> Judgement:
+def judged(comparisons: Sequence[ErrorComparison], tolerance: float = TOLERANCE) -> Judgement:
     """Decide whether a retrained network may be called better.
 
     The burden of proof lies with the new network. It is refused
@@ -186,8 +186,8 @@ def judged(comparisons: Sequence[Comparison], tolerance: float = TOLERANCE) -> J
         InputError: There are no clean images, no changed ones, or the tolerance is below 0.
 
     Example:
-        >>> clean = Comparison("clean", "steering", "°", 9, 9, 1.0, 1.2, 0.2, 0.1, 0.3)
-        >>> rain = Comparison("rain", "steering", "°", 9, 9, 4.0, 1.0, -3.0, -4.0, -2.0)
+        >>> clean = ErrorComparison("clean", "steering", "°", 9, 9, 1.0, 1.2, 0.2, 0.1, 0.3)
+        >>> rain = ErrorComparison("rain", "steering", "°", 9, 9, 4.0, 1.0, -3.0, -4.0, -2.0)
         >>> print(judged([clean, rain]))
         NOT CALLED BETTER (worse): the clean steering error rose: MSE 1 to 1.2 (°)², by +0.2 [+0.1, +0.3]
     """
@@ -220,11 +220,11 @@ def judged(comparisons: Sequence[Comparison], tolerance: float = TOLERANCE) -> J
     return Judgement("better", f"the error fell on {', '.join(one.kind for one in fell)}; {kept}")
 
 
-def _named(one: Comparison) -> str:
+def _named(one: ErrorComparison) -> str:
     return f"{one.kind} {_told(one)}"
 
 
-def _told(one: Comparison) -> str:
+def _told(one: ErrorComparison) -> str:
     unit = f"({one.unit})²"
     interval = "no interval, one moment" if math.isnan(one.low) else f"[{one.low:+.4g}, {one.high:+.4g}]"
     return f"MSE {one.mse_before:.4g} to {one.mse_after:.4g} {unit}, by {one.difference:+.4g} {interval}"

@@ -71,7 +71,7 @@ class ErrorUnit:
 
 
 @dataclass(frozen=True, eq=False)
-class ChangedImages:
+class RetrainingImages:
     """SampledFrame images of one kind, such as rain.
 
     Attributes:
@@ -116,7 +116,7 @@ class Material:
     training: Samples
     clean: Samples
     moments: NDArray[np.int64]
-    changed: Mapping[str, ChangedImages]
+    changed: Mapping[str, RetrainingImages]
     unit: ErrorUnit
     left_out: Mapping[str, int]
 
@@ -172,7 +172,9 @@ class Material:
                 found.samples(CLEAN),
                 arrays["moments"],
                 {
-                    kind: ChangedImages(found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"])
+                    kind: RetrainingImages(
+                        found.samples(f"changed {kind}"), arrays[f"changed {kind} originals"]
+                    )
                     for kind in header["kinds"]
                 },
                 ErrorUnit(str(header["unit"][0]), float(header["unit"][1])),
@@ -236,7 +238,7 @@ def read_material(
             f"that was searched; the first is of frame {guided[0].original!r}"
         )
     changed = {
-        kind: ChangedImages(
+        kind: RetrainingImages(
             Samples.joined(parts, f"{data.name}, {kind}"), np.array(reader.originals[kind], np.int64)
         )
         for kind, parts in reader.parts.items()

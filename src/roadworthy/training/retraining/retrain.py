@@ -25,7 +25,7 @@ from roadworthy.training import (
     task_for,
     train_on,
 )
-from roadworthy.training.retraining.comparing import TOLERANCE, Comparison, Judgement, compared, judged
+from roadworthy.training.retraining.comparing import TOLERANCE, ErrorComparison, Judgement, compared, judged
 from roadworthy.training.retraining.material import CLEAN, GUIDED, STEERING, Material
 from roadworthy.training.samples import SampleFeed
 
@@ -151,7 +151,7 @@ class Retrained:
     """
 
     trained: Trained
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ErrorComparison, ...]
     judgement: Judgement
     learned: Mapping[str, int]
     seen: int
@@ -351,7 +351,7 @@ def _compared(
     modules: Mapping[str, torch.nn.Module],
     device: str,
     seed: int,
-) -> tuple[Comparison, ...]:
+) -> tuple[ErrorComparison, ...]:
     """Compare networks on what none of them has learned from."""
     parts = {CLEAN: (material.clean.take(division.clean, CLEAN), division.clean)}
     for kind, one in material.changed.items():

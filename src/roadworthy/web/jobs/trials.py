@@ -27,7 +27,7 @@ RULE, SPECIFICATION = "rule", "specification"
 
 
 @dataclass(frozen=True)
-class Trial:
+class PreviewTrial:
     """What a runner takes."""
 
     method: Method
@@ -199,7 +199,7 @@ def _value(name: str, text: str) -> bool | float | list[float]:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def trial_of(ask: RulesAsk | BbslAsk, opened: Callable[[str], SystemUnderTest] = load_model) -> Trial:
+def trial_of(ask: RulesAsk | BbslAsk, opened: Callable[[str], SystemUnderTest] = load_model) -> PreviewTrial:
     """Return what a runner takes; models and data are opened.
 
     Args:
@@ -218,8 +218,8 @@ def trial_of(ask: RulesAsk | BbslAsk, opened: Callable[[str], SystemUnderTest] =
         from roadworthy.bbsl.method import TEXT
 
         requirement = Requirement(ask.name or SPECIFICATION, TEXT, "bbsl", acceptance=acceptance)
-        return Trial(specification_method(ask), requirement, data, systems)
+        return PreviewTrial(specification_method(ask), requirement, data, systems)
     from roadworthy.rules.method import RulesMethod
 
     requirement = Requirement(ask.name or RULE, ask.text, "rules", acceptance=acceptance)
-    return Trial(RulesMethod({requirement.id: plan_of(ask)}), requirement, data, systems)
+    return PreviewTrial(RulesMethod({requirement.id: plan_of(ask)}), requirement, data, systems)
