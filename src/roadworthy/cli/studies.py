@@ -156,7 +156,7 @@ def plan(
     runs plan.json; keep key.json to yourself. Then put the answers into answers.csv, and ask for thresholds.
     """
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
-    from roadworthy.reliability.human.bins import MOST_TOO_FEW
+    from roadworthy.reliability.human.answers import MOST_TOO_FEW
     from roadworthy.studies.glances import GlanceDesign, spare_needed, write_glances
     from roadworthy.studies.stimuli import Stimuli, choices_for, even_change, says_whether
 
@@ -249,7 +249,7 @@ def plan_ratings(
     world. The folder gets plan.json, instructions.md, clips/, answers.csv to be filled in, README.md, and
     key.json, which no rater may see.
     """
-    from roadworthy.cli.driving._places import drives_in
+    from roadworthy.driving.drives.readers import drives_in
     from roadworthy.driving.metrics import MetricSettings
     from roadworthy.report.driving import FILM_ENDINGS, film_of
     from roadworthy.studies.clips import ClipDesign, Lengths, clips_of, plan_clips, write_clips

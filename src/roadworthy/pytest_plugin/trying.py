@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._files import read_text
 from roadworthy.cases import Acceptance, Outcome, Requirement
-from roadworthy.errors import InputError, RuleError
+from roadworthy.errors import InputError, RuleError, excerpt
 from roadworthy.pytest_plugin.bench import Bench
 from roadworthy.pytest_plugin.telling import failure_text
 from roadworthy.runs.suites.forms import BbslForm, EntryForm, RuleForm
@@ -142,8 +145,6 @@ class RuleTest(_Written):
 
     def parts(self, kind: Kind[Any, Any], entry: EntryForm, context: Context) -> list[Part[Any]]:
         """Return the rule as it is understood; where it is not, say where in the file."""
-        from roadworthy.pytest_plugin.places import rule_error_in_file
-
         try:
             return super().parts(kind, entry, context)
         except RuleError as error:
@@ -209,3 +210,40 @@ def try_requirement(test: PlannedTest, bench: Bench, folder: Path) -> Tried:
         raise InputError(reason)
     ((pair, outcome),) = result.outcomes.items()
     return Tried(result.plan.trials[0].requirement, pair[1], outcome, folder)
+
+
+def rule_error_in_file(path: Path, rule: WrittenRule, error: RuleError) -> str:
+    """Return what is wrong with a rule, with file, line and column and the words underlined.
+
+    A rule may be written over several lines, of which the reader of rules makes one.
+    """
+    nearest = f"; known: {', '.join(error.suggestions)}" if error.suggestions else ""
+    message = f"{error.reason}{nearest}"
+    lines = read_text(path).splitlines()
+    start, stop = error.span
+    first = error.text[:start].count(" ")
+    offset = start - (error.text.rfind(" ", 0, start) + 1)
+    for number, (line, column) in enumerate(_words(lines, rule)):
+        if number == first:
+            text = lines[line - 1]
+            width = min(stop - start, len(text.rstrip()) - (column + offset))
+            return excerpt(str(path), message, text, line, column + offset + 1, width)
+    return f"{path}:{rule.line}: {error}"
+
+
+def _words(lines: list[str], rule: WrittenRule) -> Iterator[tuple[int, int]]:
+    """Yield the line and column of every word of a rule, as far as they stand where they should."""
+    wanted = rule.text.split()
+    found = 0
+    for number in range(rule.line, len(lines) + 1):
+        text = lines[number - 1]
+        if text.strip().startswith("#"):
+            continue
+        begin = 0
+        if number == rule.line and text.strip().startswith(f"{rule.id}:"):
+            begin = text.index(f"{rule.id}:") + len(rule.id) + 1
+        for word in re.finditer(r"\S+", text[begin:]):
+            if found >= len(wanted) or word[0] != wanted[found]:
+                return
+            yield number, begin + word.start()
+            found += 1

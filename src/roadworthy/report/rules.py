@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from roadworthy._files import file_name
-from roadworthy.cases import Scalar, Status
+from roadworthy.cases import Dataset, Requirement, Scalar, Status
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image, write_image
+from roadworthy.models import SystemUnderTest
 from roadworthy.report.drawing import Image, draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet
 from roadworthy.result_tables import ResultTable
@@ -184,16 +185,31 @@ class RulesReport:
             violations = [Violation(str(row["param.frame"]), int(str(row["param.seed"]))) for row in rows]
             if not violations:
                 continue
-            search, trial, plan = Shrinking(self.plans[rule], violations), trials[rule], self.result.plan
-            run(search, trial.requirement, plan.data[trial.data].frames, plan.models[model].system)
-            # Where shrinking finds no violation at all, the model answers differently every time.
-            ordered = [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
+            trial, plan = trials[rule], self.result.plan
+            frames, system = plan.data[trial.data].frames, plan.models[model].system
+            ordered = shrunk_violations(self.plans[rule], trial.requirement, frames, system, violations)
             if ordered:
                 title = f"{rule} · {model} · the least change that still violates it"
                 sheet = shrunk_sheet(self.plans[rule], ordered, title=title)
                 write_image(self._sheet_path(pair, "-shrunk"), sheet)
             shrunk += [{"rule": rule, "model": model, **_shrunk_document(one)} for one in ordered]
         return shrunk
+
+
+def shrunk_violations(
+    plan: RulePlan,
+    requirement: Requirement,
+    data: Dataset,
+    system: SystemUnderTest,
+    violations: Sequence[Violation],
+) -> list[Shrunk]:
+    """Return the least change with which each frame still violates a rule.
+
+    One that does not violate it any more is left out: the model answers differently from time to time.
+    """
+    search = Shrinking(plan, violations)
+    run(search, requirement, data, system)
+    return [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
 
 
 def shrunk_table(shrunk: Sequence[Mapping[str, Any]]) -> ResultTable:

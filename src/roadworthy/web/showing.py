@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model
-from roadworthy.rules.shrinking import Shrinking, Violation
-from roadworthy.runs import run
+from roadworthy.report.rules import shrunk_violations
+from roadworthy.rules.shrinking import Violation
 from roadworthy.runs.store import MEASURE, PARAMETER
+from roadworthy.runs.suites.forms import as_name
 from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.jobs.trials import plan_of, trial_of
 
@@ -175,16 +176,15 @@ def shrunk(
     """
     if case["status"] != "violated":
         raise InputError("only a violation can be shrunk")
-    reference = next((one for one in ask.models if opened(one).name == case["system"]), None)
+    reference = next((one for one in ask.models if as_name(one) == case["system"]), None)
     if reference is None:
         raise InputError(f"the model {case['system']!r} is not one that this run was asked for")
     trial = trial_of(ask.model_copy(update={"models": (reference,)}), opened)
-    frame = str(case["parameters"]["frame"])
-    search = Shrinking(plan_of(ask), [Violation(frame, int(case["parameters"]["seed"]))])
-    run(search, trial.requirement, trial.data, trial.systems[0])
-    found = search.smallest.get(frame)
-    if found is None:
+    violation = Violation(str(case["parameters"]["frame"]), int(case["parameters"]["seed"]))
+    smallest = shrunk_violations(plan_of(ask), trial.requirement, trial.data, trial.systems[0], [violation])
+    if not smallest:
         raise InputError("the case does not fail any more: the model answers differently from time to time")
+    (found,) = smallest
     return {
         "amount": found.amount,
         "changes": list(found.changes),

@@ -30,7 +30,7 @@ from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
-    from roadworthy.bbsl.testing.suites import SuiteTest
+    from roadworthy.bbsl.testing.tables import SuiteSpecification
     from roadworthy.runs.suites import SuiteResult
 
 Match = Annotated[
@@ -165,7 +165,7 @@ def suite(
     The file names data and systems; --data and --system say which they are. What it comes to is an ordinary
     suite, which the folder keeps as suite.yaml.
     """
-    from roadworthy.bbsl.testing.suites import load_suite
+    from roadworthy.bbsl.testing.tables import load_suite
 
     tests = {one.id: one for one in load_suite(file)}
     frames = _named("--data", data, list(tests.values()), "data")
@@ -221,7 +221,9 @@ def suite(
     return answered(document, how, Path("bbsl-out"), made_of)
 
 
-def _named(option: str, given: Sequence[str] | None, tests: Sequence[SuiteTest], kind: str) -> dict[str, str]:
+def _named(
+    option: str, given: Sequence[str] | None, tests: Sequence[SuiteSpecification], kind: str
+) -> dict[str, str]:
     """Return what every name that the tests use stands for."""
     known: dict[str, str] = {}
     for text in given or ():

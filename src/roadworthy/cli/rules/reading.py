@@ -17,7 +17,7 @@ from roadworthy.errors import InputError, RuleError
 if TYPE_CHECKING:
     from roadworthy.cli._answer import Shown
     from roadworthy.rules import Block
-    from roadworthy.rules.language.words import Words
+    from roadworthy.rules.language.nouns import Words
 
 _RULE = '"If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."'
 
@@ -96,7 +96,7 @@ def _block(block: Block) -> dict[str, Any]:
 @command(app, f"roadworthy rules explain {_RULE}")
 def explain(rule: Sentence) -> Answer:
     """Show the grammar of a rule: which word depends on which, and how."""
-    from roadworthy.rules.language.words import analysed
+    from roadworthy.rules.language.nouns import analysed
 
     words = analysed(rule)
     rows = [{"text": word.text, "dep": word.dep, "tag": word.tag, "head": word.head} for word in words]
