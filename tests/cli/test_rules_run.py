@@ -208,7 +208,7 @@ def test_a_rule_that_no_frame_qualifies_for_is_inconclusive(roadworthy: Run) -> 
     ("options", "message"),
     [
         ((), 'give a rule by --rule "If …, then …", or a file of rules by --rules FILE'),
-        (("--rule", "If a unicorn appears, slow down."), "rule 1: 'unicorn' is"),
+        (("--rule", "If a unicorn appears, slow down."), "rule 1: 'unicorn' cannot be changed in a scene"),
         (("--rule", "If it rains, slow down.", "--only", "R1"), "--only: there is no rule 'R1'"),
         (("--rule", "If the time changes to day, drive faster."), "no built-in engine makes it 'day'"),
         (("--rule", RAIN, "--model", "detector"), "detector is a model for detection"),

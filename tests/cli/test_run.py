@@ -23,6 +23,7 @@ def heedless(frames):
 def broken(frames):
     raise RuntimeError("out of order")
 """
+PROCESSES = ("--executor", "processes", "--workers")
 NIGHT = "If the driving time changes into night, then the ego-vehicle should slow down."
 SUITE = f"""
 suite: Night driving
@@ -44,25 +45,31 @@ def suite(tmp_path: Path) -> Path:
 
 def test_a_suite_is_run_into_a_folder_with_a_report(roadworthy: Callable[..., Result], suite: Path) -> None:
     result = roadworthy("run", str(suite), "--executor", "serial")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 3, result.output
     assert "passed        N1  careful  0 of 4 applicable cases failed" in result.stdout
     out = Path("Night-driving-run")
     digest = hashlib.sha256((out / "SHA256SUMS").read_bytes()).hexdigest()
     assert result.stdout.splitlines()[-3:] == [
-        "2 requirements on 1 model: 1 passed, 1 inconclusive",
         f"SHA-256 of SHA256SUMS: {digest}",
         "Report: Night-driving-run/report.html",
+        "2 requirements on 1 model: 1 passed, 1 inconclusive (exit code 3)",
     ]
     assert json.loads((out / "evidence" / "functional_coverage.json").read_text())["frames"] == 4
     for name in ("report.html", "junit.xml", "results.csv", "summary.md", "trace.csv", "SHA256SUMS"):
         assert (out / name).stat().st_size, name
     again = roadworthy("run", str(suite), "--executor", "serial")
-    assert again.exit_code == 0
+    assert again.exit_code == 3
     assert again.stdout.startswith("Night-driving-run is complete: nothing was left to run")
     # What it says then is what it said the first time.
-    assert again.stdout.splitlines()[1:] == result.stdout.splitlines()
+    assert again.stdout.splitlines()[1:] == said(result)
     # Four cases are too few for 50% with a confidence of 95%.
-    assert roadworthy("run", str(suite), "--executor", "serial", "--strict").exit_code == 1
+    accepted = roadworthy("run", str(suite), "--executor", "serial", "--accept-inconclusive")
+    assert accepted.exit_code == 0
+
+
+def said(result: Result) -> list[str]:
+    """Return what a command printed, but for the time that it took."""
+    return [line for line in result.stdout.splitlines() if not line.startswith("Wrote ")]
 
 
 def test_scripts_get_one_document(roadworthy: Callable[..., Result], suite: Path) -> None:
@@ -92,7 +99,7 @@ def test_a_sample_and_a_tag_choose(roadworthy: Callable[..., Result], suite: Pat
 
 
 def test_another_run_in_the_folder_is_refused(roadworthy: Callable[..., Result], suite: Path) -> None:
-    assert roadworthy("run", str(suite), "--executor", "serial", "--out", "out").exit_code == 0
+    assert roadworthy("run", str(suite), "--executor", "serial", "--out", "out").exit_code == 3
     result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out", "--sample", "2")
     assert result.exit_code == 2
     assert "out holds a run with settings sample not given" in result.stderr
@@ -107,7 +114,7 @@ def test_without_a_folder_another_run_gets_the_next_one(
     command = ("run", str(suite), "--executor", "serial")
     assert roadworthy(*command).stderr == ""
     few = roadworthy(*command, "--sample", "2")
-    assert few.exit_code == 0, few.output
+    assert few.exit_code == 3, few.output
     assert few.stderr == (
         "Night-driving-run holds a run with settings sample not given, and it cannot go on with settings "
         "sample 2: writing to Night-driving-run-2. --out FOLDER names another.\n"
@@ -146,11 +153,9 @@ def test_notes_about_models_and_close_calls_are_told_and_kept(
     result = roadworthy("run", str(suite), "--executor", "serial", "--out", "out")
     notes = [line.removeprefix("Note: ") for line in result.stdout.splitlines() if line.startswith("Note: ")]
     assert notes[0].startswith("N0: 'stop' is tested as slowing down")
-    assert notes[1:3] == [
-        "fast: steering is the same for every frame",
-        "fast: speed is the same for every frame",
-    ]
-    assert notes[3:] == [
+    # What no requirement speaks of, here steering, is no matter.
+    assert notes[1] == "fast: speed is the same for every frame"
+    assert notes[2:] == [
         f"{id} on fast: 4 of 4 verdicts were decided by less than 0.1 m/s." for id in ("N0", "N1", "N2")
     ]
     page = Path("out/report.html").read_text()
@@ -160,7 +165,7 @@ def test_notes_about_models_and_close_calls_are_told_and_kept(
         assert "fast: speed is the same for every frame" in Path("out", kept).read_text()
     monkeypatch.setattr("roadworthy.runs.model_notes.notes_on_few", lambda *_: pytest.fail("asked again"))
     again = roadworthy("run", str(suite), "--executor", "serial", "--out", "out")
-    assert again.stdout.splitlines()[1:] == result.stdout.splitlines()
+    assert again.stdout.splitlines()[1:] == said(result)
 
 
 def test_truth_is_no_model_for_the_rules_of_a_suite(roadworthy: Callable[..., Result], suite: Path) -> None:
@@ -210,7 +215,7 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(
     assert "report and evidence come on top" in told
     written = {path.name for path in Path().iterdir()} - {"__pycache__"}  # of Python's own
     assert written == {"drivers.py", "night.suite.yaml"}
-    document = json.loads(roadworthy("run", str(suite), "--dry-run", "--json", "--workers", "4").stdout)
+    document = json.loads(roadworthy("run", str(suite), "--dry-run", "--json", *PROCESSES, "4").stdout)
     assert document["cases"] == 8
     assert document["workers"] == 4
     assert document["seconds_estimated"] == pytest.approx(document["seconds_one_process"] / 4)

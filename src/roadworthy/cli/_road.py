@@ -277,7 +277,7 @@ def answer_of(
     notes = result.notes
     more = len(notes) - _LISTED
     code = result.exit_code(accept_inconclusive=how.accept_inconclusive)
-    closing = [f"Wrote {result.folder} in {result.seconds:.1f} s"]
+    closing = [] if result.complete_before else [f"Wrote {result.folder} in {result.seconds:.1f} s"]
     if published.digest is not None:
         # To be kept elsewhere, for `roadworthy evidence verify --digest`.
         closing.append(f"SHA-256 of SHA256SUMS: {published.digest}")

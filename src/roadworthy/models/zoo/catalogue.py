@@ -238,7 +238,7 @@ DETECTOR = Architecture(
     name="detector",
     summary="a small single-shot detector of road users, traffic signs and traffic lights",
     paper="after Zhou et al., Objects as Points (2019); Liu et al., Training-Time-Friendly Network (2020)",
-    module="roadworthy.models.zoo.perception_networks:Detector",
+    module="roadworthy.models.zoo.perception_networks:SmallDetector",
     input=ImageInput(width=320, height=160, range=(-1, 1)),
     outputs=(
         *("car", "van", "truck", "school bus", "pedestrian", "bicyclist"),
@@ -252,7 +252,7 @@ CLASSIFIER = Architecture(
     name="classifier",
     summary="a small classifier of things on and beside the road, each cut out of a picture",
     paper="after Howard et al., MobileNets (2017)",
-    module="roadworthy.models.zoo.perception_networks:Classifier",
+    module="roadworthy.models.zoo.perception_networks:SmallClassifier",
     input=ImageInput(width=64, height=64, range=(-1, 1)),
     outputs=(
         *("pedestrian", "bicyclist", "car", "van", "truck", "school bus"),
