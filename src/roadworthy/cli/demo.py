@@ -64,9 +64,10 @@ def demo(
         f"A suite with requirements of all five kinds, from {demo_suite()}:",
         *outcome_lines(published.result),
         *suite.shown,
+        _NEXT_STEPS,
     ]
     document = {**_document(paths, pairs), "suite": suite.document}
-    return Answer(document, shown, suite.notes, suite.report, conclusion=_NEXT_STEPS)
+    return Answer(document, shown, suite.notes, suite.report)
 
 
 _NEXT_STEPS = (

@@ -83,7 +83,7 @@ def test_everything_is_in_one_folder(suite: Read, tmp_path: Path) -> None:
         ("N2", "heedless"): "violated",
     }
     assert result.outcomes["N1", "heedless"].counts[Status.VIOLATED] == 5
-    assert told.begun == ["Hashing town", "rules: 2 requirements on town"]
+    assert told.begun == ["Hashing town", "rules: 2 requirements on town", "Looking at the models"]
     assert sorted(told.done) == sorted(result.outcomes)
     assert told.counted[-1] == 10
     out = tmp_path / "out"
