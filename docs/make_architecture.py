@@ -17,6 +17,7 @@ END = "<!-- Up to here written by docs/make_architecture.py. -->\n"
 
 FLOOR_NAMES = (
     "where people come in",
+    "the workshop",
     "what people look at",
     "from requirements to evidence",
     "the five methods",
