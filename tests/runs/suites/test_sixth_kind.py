@@ -39,35 +39,45 @@ def source(tmp_path: Path) -> Path:
     return copy
 
 
+SCRIPT = """
+import json, sys
+from typer.testing import CliRunner
+from roadworthy.cli import app
+
+done = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in done]))
+"""
+
+
 def test_it_takes_the_whole_road(source: Path, tmp_path: Path) -> None:
     assert len({*FILES, CHANGED}) == 3
     (tmp_path / "mirror.suite.yaml").write_text(SUITE, "utf-8")
+    (tmp_path / "wrong.suite.yaml").write_text(SUITE.replace("accept", "acept"), "utf-8")
+    commands = (
+        "run mirror.suite.yaml --out run --executor processes --workers 2 --json",
+        "run mirror.suite.yaml --out run --executor serial --json",
+        "evidence verify run --rerun 2",
+        "run wrong.suite.yaml",
+    )
+    # In a process of its own, which imports the copy.
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, json.dumps([one.split() for one in commands])],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first, again, verified, wrong = json.loads(done.stdout)
 
-    def roadworthy(*words: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "roadworthy", *words],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(source), "ROADWORTHY_EXECUTOR": "processes"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout + done.stderr
-
-    code, told = roadworthy("run", "mirror.suite.yaml", "--out", "run", "--workers", "2", "--json")
-    assert code in (0, 1, 3), told
-    document = json.loads(told)
+    document = json.loads(first[1])
     (result,) = document["results"]
-    assert (result["kind"], sum(result["counts"].values()), document["exit_code"]) == ("mirror", 6, code)
+    assert first[0] in (0, 1, 3)
+    assert (result["kind"], sum(result["counts"].values()), document["exit_code"]) == ("mirror", 6, first[0])
     assert result["text"] == "The mirror image is steered the other way, within 2.5 degrees"
     assert set(document["files"]) == {"report", "junit", "results", "summary", "evidence"}
     assert "steered the other way" in (tmp_path / "run" / "report.html").read_text("utf-8")
-
-    again, told = roadworthy("run", "mirror.suite.yaml", "--out", "run", "--json")
-    assert (again, json.loads(told)["complete_before"]) == (code, True)
-    assert roadworthy("evidence", "verify", "run", "--rerun", "2")[0] == 0
-
-    (tmp_path / "wrong.suite.yaml").write_text(SUITE.replace("accept", "acept"), "utf-8")
-    code, told = roadworthy("run", "wrong.suite.yaml")
-    assert code == 2
-    assert "unknown key 'acept': did you mean 'accept'?" in told
+    assert (again[0], json.loads(again[1])["complete_before"]) == (first[0], True)
+    assert verified[0] == 0, verified[2]
+    assert (wrong[0], "unknown key 'acept': did you mean 'accept'?" in wrong[2]) == (2, True)
