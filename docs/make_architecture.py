@@ -17,6 +17,7 @@ END = "<!-- Up to here written by docs/make_architecture.py. -->\n"
 
 FLOOR_NAMES = (
     "where people come in",
+    "the workshop",
     "what people look at",
     "from requirements to evidence",
     "the five methods",
@@ -25,17 +26,19 @@ FLOOR_NAMES = (
 )
 PAGES = {
     "bbsl": ("bbsl", "bbsl-testing"),
-    "coverage": ("coverage", "coverage-search", "retraining"),
+    "coverage": ("coverage", "coverage-search"),
     "datasets": ("data",),
-    "driving": ("driving", "metrics", "mutants", "driving-oracles", "driving-ratings"),
+    "driving": ("driving", "metrics", "driving-oracles"),
     "models": ("models", "zoo"),
+    "papers": ("papers/README",),
     "pytest_plugin": ("pytest",),
-    "reliability": ("reliability", "human-thresholds"),
+    "reliability": ("reliability",),
     "report": ("report",),
     "rules": ("rules", "rules-language"),
     "runs": ("suites", "runs-executors", "runs-store", "evidence"),
     "selftest": ("tool-confidence",),
     "studies": ("driving-ratings", "human-thresholds", "rules"),
+    "training": ("zoo", "mutants", "retraining", "engines"),
     "transforms": ("transforms", "engines"),
     "visual_change": ("visual-change",),
     "web": ("web",),

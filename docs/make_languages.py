@@ -15,6 +15,9 @@ from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.quantities import UNITS
 from roadworthy.rules.reading import change_in_words
 from roadworthy.runs.suites import forms
+from roadworthy.runs.suites.kinds import FORMS
+from roadworthy.runs.suites.kinds.coverage import ImageForm, StepForm
+from roadworthy.runs.suites.schema import SuiteForm
 
 DOCS = Path(__file__).parent
 RULES, SUITES = DOCS / "rules-language.md", DOCS / "suites.md"
@@ -282,21 +285,19 @@ def _thing(name: str) -> str:
 
 def suite_forms() -> dict[str, type[BaseModel]]:
     """Return the forms of a suite with their headings, what they have in common first."""
+    kinds: dict[str, type[BaseModel]] = {}
+    for key, form in FORMS.items():
+        kinds[f"`{key}`"] = form
+        if key == "coverage":
+            kinds |= {"An image of `only`": ImageForm, "A change of `made`": StepForm}
     return {
-        "A suite": forms.SuiteForm,
+        "A suite": SuiteForm,
         "`models`": forms.ModelForm,
         "`data`": forms.DataForm,
         "`defaults`": forms.DefaultsForm,
         "Every requirement": forms.EntryForm,
         "`accept`": forms.AcceptForm,
-        "`rule`": forms.RuleForm,
-        "`rules`": forms.RulesForm,
-        "`coverage`": forms.CoverageForm,
-        "An image of `only`": forms.ImageForm,
-        "A change of `made`": forms.StepForm,
-        "`reliability`": forms.ReliabilityForm,
-        "`bbsl`": forms.BbslForm,
-        "`driving`": forms.DrivingForm,
+        **kinds,
     }
 
 

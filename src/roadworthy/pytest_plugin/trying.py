@@ -14,8 +14,10 @@ from roadworthy.cases import Acceptance, Outcome, Requirement
 from roadworthy.errors import InputError, RuleError, excerpt
 from roadworthy.pytest_plugin.bench import Bench
 from roadworthy.pytest_plugin.telling import failure_text
-from roadworthy.runs.suites.forms import BbslForm, EntryForm, RuleForm
+from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import Context, Kind, Part, kind_of
+from roadworthy.runs.suites.kinds.bbsl import BbslForm
+from roadworthy.runs.suites.kinds.rules import RuleForm
 
 if TYPE_CHECKING:
     from roadworthy.rules.files import WrittenRule

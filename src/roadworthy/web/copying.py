@@ -12,17 +12,11 @@ from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError
 from roadworthy.runs.store import Row, StoredPair, StoredRun
 from roadworthy.runs.store.rows import read_records
-from roadworthy.runs.suites.forms import (
-    BbslForm,
-    CoverageForm,
-    DataForm,
-    DrivingForm,
-    EntryForm,
-    ReliabilityForm,
-    RuleForm,
-    RulesForm,
-    as_name,
-)
+from roadworthy.runs.suites.forms import DataForm, EntryForm, as_name
+from roadworthy.runs.suites.kinds.coverage import CoverageForm
+from roadworthy.runs.suites.kinds.driving import DrivingForm
+from roadworthy.runs.suites.kinds.reliability import ReliabilityForm
+from roadworthy.runs.suites.kinds.rules import RuleForm, RulesForm
 from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite
 from roadworthy.runs.suites.running import COMMAND, REQUIREMENTS
 
@@ -216,7 +210,6 @@ def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
         return {**told, **which, "measure": parameters["measure"], "only": [case["case"]]}
     if isinstance(entry, DrivingForm):
         return sector_entry(entry, case)
-    assert isinstance(entry, BbslForm)
     return told
 
 

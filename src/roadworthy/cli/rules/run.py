@@ -131,8 +131,8 @@ def _chosen(
     chosen = {id: text for id, text in texts.items() if not only or id in only}
     if not skip:
         return chosen, {}
-    from roadworthy.runs.suites.forms import RuleForm
     from roadworthy.runs.suites.kinds import KINDS, Context
+    from roadworthy.runs.suites.kinds.rules import RuleForm
 
     skipped: dict[str, str] = {}
     context = Context(Path(), allow_commands=how.allow_commands)

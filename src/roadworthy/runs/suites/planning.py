@@ -13,7 +13,7 @@ from roadworthy._yaml import Place
 from roadworthy.cases import Acceptance, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
 from roadworthy.models import history_of
-from roadworthy.runs.suites.forms import KIND_KEYS, EntryForm
+from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import (
     Facts,
@@ -180,8 +180,7 @@ class _Planner:
     # What is read
 
     def _parts(self, id: str, entry: EntryForm) -> list[Part[Any]]:
-        key = next(name for name in KIND_KEYS if name in type(entry).model_fields)
-        place: Place = ("requirements", id, key)
+        place: Place = ("requirements", id, entry.key)
         if place not in self.suite.file.places:
             place = place[:2]
         try:

@@ -14,21 +14,9 @@ from pydantic import BaseModel, ValidationError
 
 from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml, reworded, yaml_text
 from roadworthy.errors import InputError, RuleError, suggest
-from roadworthy.runs.suites.forms import (
-    KIND_KEYS,
-    BbslForm,
-    CoverageForm,
-    DataForm,
-    DefaultsForm,
-    DrivingForm,
-    ModelForm,
-    ReliabilityForm,
-    RuleForm,
-    RulesForm,
-    SuiteForm,
-    as_name,
-    names_of,
-)
+from roadworthy.runs.suites.forms import DataForm, DefaultsForm, ModelForm, as_name, names_of
+from roadworthy.runs.suites.kinds import FORMS
+from roadworthy.runs.suites.schema import SuiteForm
 
 _MOST = 30
 
@@ -106,16 +94,6 @@ def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
         if words.strip() and start >= 0:
             return Complaint(*file.problem(message, FileSpan(number, start, number, start + len(words))))
     return complain(file, place, f"{message}: {words!r}")
-
-
-_FORMS: Mapping[str, type[BaseModel]] = {
-    "rule": RuleForm,
-    "rules": RulesForm,
-    "coverage": CoverageForm,
-    "reliability": ReliabilityForm,
-    "bbsl": BbslForm,
-    "driving": DrivingForm,
-}
 
 
 @dataclass(frozen=True)
@@ -322,14 +300,14 @@ def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
             message = f"a requirement is a sentence, a file, or a mapping with its kind, got {entry!r}"
             complaints.append(complain(file, place, message))
             continue
-        kinds = [key for key in KIND_KEYS if key in entry]
+        kinds = [key for key in FORMS if key in entry]
         if len(kinds) > 1:
             message = f"a requirement is of one kind, got {' and '.join(kinds)}: write two requirements"
             complaints.append(complain(file, (*place, kinds[1]), message, key=True))
         elif not kinds:
-            near = [key for key in entry if suggest(key, KIND_KEYS).startswith("did you mean")]
-            hint = f": {suggest(near[0], KIND_KEYS)}" if near else ""
-            message = f"{id} must say its kind by one of {', '.join(KIND_KEYS)}{hint}"
+            near = [key for key in entry if suggest(key, FORMS).startswith("did you mean")]
+            hint = f": {suggest(near[0], FORMS)}" if near else ""
+            message = f"{id} must say its kind by one of {', '.join(FORMS)}{hint}"
             complaints.append(complain(file, (*place, *near[:1]), message, key=True))
         elif kinds == ["reliability"] and "accept" in entry:
             message = (
@@ -363,7 +341,7 @@ def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
 def _explained(file: YamlFile, detail: Mapping[str, Any]) -> Complaint | None:
     """Return a complaint of pydantic in words, with the place."""
     place = tuple(str(part) for part in detail["loc"] if part != "[key]")
-    if len(place) > 2 and place[0] == "requirements" and place[2] in KIND_KEYS:
+    if len(place) > 2 and place[0] == "requirements" and place[2] in FORMS:
         # The kind that pydantic took is part of its path; the file does not have it.
         place = (*place[:2], *place[3:])
     kind = detail["type"]
@@ -399,7 +377,7 @@ def _known_keys(loc: tuple[int | str, ...]) -> Iterator[str]:
     elif loc[0] == "data":
         form = DataForm
     else:
-        form = _FORMS[str(loc[2])] if len(loc) > 3 and loc[2] in _FORMS else RuleForm
+        form = FORMS[str(loc[2])] if len(loc) > 3 and loc[2] in FORMS else FORMS["rule"]
     if "accept" in loc[1:-1]:
         yield from ("rate", "confidence")
         return

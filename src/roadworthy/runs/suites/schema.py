@@ -1,12 +1,103 @@
-"""The JSON Schema of suites, for editors that complete and check YAML."""
+"""What a suite as a whole may say, and the JSON Schema of it for editors that complete and check YAML."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from roadworthy.runs.suites.forms import SuiteForm
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from roadworthy.runs.suites.forms import (
+    TEXT_SCHEMA,
+    DataForm,
+    DefaultsForm,
+    EntryForm,
+    Form,
+    ModelForm,
+    Name,
+    Or,
+    Text,
+    names_of,
+)
+from roadworthy.runs.suites.kinds import FORMS
+
+
+def _key_of(given: object) -> str | None:
+    if isinstance(given, EntryForm):
+        return given.key
+    found = [key for key in FORMS if key in given] if isinstance(given, dict) else []
+    return found[0] if len(found) == 1 else None
+
+
+if TYPE_CHECKING:
+    RequirementForm = EntryForm
+else:
+    RequirementForm = Annotated[
+        Union[tuple(Annotated[form, Tag(key)] for key, form in FORMS.items())],  # noqa: UP007
+        Discriminator(_key_of),
+    ]
+
+
+def _short_requirement(given: object) -> object:
+    """Turn a sentence, a file of rules or a specification into the requirement that it stands for."""
+    if not isinstance(given, str):
+        return given
+    if given.strip().endswith(".rules"):
+        return {"rules": given.strip()}
+    return {"bbsl": given.strip()} if given.strip().endswith(".bbsl") else {"rule": given}
+
+
+def _named(given: object) -> object:
+    """Turn one reference, or a list of them, into a mapping of names, which are what they refer to."""
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        names = names_of(given)
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} is listed twice: give names of your own, as in {{mine: …}}")
+        return dict(zip(names, given, strict=True))
+    return given
+
+
+class SuiteForm(Form):
+    """A suite of requirements: what is tested, on what, and what must hold."""
+
+    suite: Text | None = Field(default=None, description="What the suite is called in reports.")
+    about: Text | None = Field(default=None, description="What it is for, in a few sentences.")
+    base: Text | None = Field(
+        default=None,
+        description="The folder that paths in the suite count from, seen from its own; that one if left out.",
+    )
+    seed: int = Field(
+        default=0, ge=0, lt=2**63, description="The same seed makes the same images and the same verdicts."
+    )
+    passes: int = Field(
+        default=0,
+        ge=0,
+        description="Of how many cases that pass images are stored as well, for each requirement and model.",
+    )
+    models: Annotated[
+        dict[Name, Annotated[ModelForm, Or(TEXT_SCHEMA)]],
+        BeforeValidator(_named),
+        Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
+    ] = Field(description="The models under test, by the names that you give them.", min_length=1)
+    data: Annotated[
+        dict[Name, Annotated[DataForm, Or(TEXT_SCHEMA)]],
+        BeforeValidator(_named),
+        Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
+    ] = Field(default_factory=dict, description="The frames to test on, by the names that you give them.")
+    defaults: DefaultsForm = Field(
+        default_factory=DefaultsForm, description="What holds for requirements that do not say otherwise."
+    )
+    requirements: dict[
+        Name, Annotated[RequirementForm, BeforeValidator(_short_requirement), Or(TEXT_SCHEMA)]
+    ] = Field(
+        description="What must hold, by ids of your own: a sentence is a rule, a file of rules or of a "
+        "specification stands for itself, everything else says its kind.",
+        min_length=1,
+    )
+
 
 SCHEMA_FILE = Path(__file__).with_name("suite.schema.json")
 """The schema that comes with the package; a test sees that it is what `suite_schema` makes."""

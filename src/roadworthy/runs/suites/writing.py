@@ -10,10 +10,11 @@ from pydantic import ValidationError
 
 from roadworthy._files import write_text, writing
 from roadworthy._yaml import yaml_text
-from roadworthy.runs.suites.forms import SuiteForm, as_name
+from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.kinds import included_name
 from roadworthy.runs.suites.reading import SUITE_FILE
 from roadworthy.runs.suites.running import INCLUDED
+from roadworthy.runs.suites.schema import SuiteForm
 
 
 def command_suite(

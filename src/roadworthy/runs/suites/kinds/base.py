@@ -142,6 +142,8 @@ class Kind(ABC, Generic[F, T]):
     """A kind of requirement: how entries of a suite become requirements, and how those are tried."""
 
     name: ClassVar[str]
+    forms: ClassVar[tuple[type[EntryForm], ...]]
+    """What its entries may say; most kinds have one form."""
     needs_data: ClassVar[bool] = True
     changes_frames: ClassVar[bool] = True
     """Whether models are asked about frames that nobody has seen before."""

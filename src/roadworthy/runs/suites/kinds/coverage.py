@@ -4,17 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from roadworthy.frames import Signals
 from roadworthy.models import Network, SystemUnderTest
-from roadworthy.runs.suites.forms import CoverageForm
+from roadworthy.runs.suites.forms import Count, EntryForm, Form, Number, Share, Some, Text
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.coverage.search.settings import SearchSettings
+
+
+class StepForm(Form):
+    """One change on the way to an image of a search."""
+
+    number: int = Field(ge=0, description="The number of the try, which seeds what is random in it.")
+    transform: Text = Field(description="What was done, such as rotation(angle=3).")
+
+
+class ImageForm(Form):
+    """An image of a search, made again and judged as it was."""
+
+    frame: Text = Field(description="The original, by its id.")
+    seed: int = Field(ge=0, lt=2**63, description="What is random in the changes begins with it.")
+    bound: Number = Field(gt=0, description="The largest squared error, in the data's own unit.")
+    made: Annotated[list[StepForm], Field(min_length=1)] = Field(
+        description="What was done to the original, one after the other."
+    )
+
+
+class CoverageForm(EntryForm):
+    """A search for changed images that raise coverage, with a budget."""
+
+    key = "coverage"
+    coverage: Text = Field(description="What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
+    reach: Share | None = Field(default=None, description="The coverage that must be reached.")
+    tries: Count = Field(default=500, description="How many changed images are tried at most.")
+    seconds: Number | None = Field(
+        default=None, gt=0, description="For how long at most; then a rerun may try another number."
+    )
+    search: Literal["curious", "algorithm-1", "random", "random-deep"] = Field(
+        default="curious", description="What decides what is tried."
+    )
+    transforms: Some = Field(
+        default_factory=lambda: ["simple"],
+        description="simple, composite, deeptest, a transform, or one with its parameters.",
+    )
+    lambda_: Number = Field(
+        default=5.0, gt=0, alias="lambda", description="λ of Equation 2: how many times the error may grow."
+    )
+    reference: Literal["mse", "rmse"] = Field(default="mse", description="What λ multiplies.")
+    output: Literal["steering", "speed"] = Field(default="steering", description="Which answer is judged.")
+    counting: Text = Field(default="distinct", description="Which outputs count as neurons.")
+    deepest: Count = Field(default=8, description="How many transformations of an image, at most.")
+    max_failed_tries: int = Field(
+        default=10, ge=0, description="Of algorithm-1: after how many more an image is given up."
+    )
+    again: bool = Field(
+        default=False, description="Of algorithm-1: push the seeds again when the stack is empty."
+    )
+    only: Annotated[list[ImageForm], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Only these images of an earlier search, each made and judged as it was then; nothing is "
+        "searched for.",
+    )
 
 
 _PROBED = 8  # tries for each frame of a probe
@@ -27,6 +84,7 @@ class CoverageKind(Kind[CoverageForm, "tuple[SearchSettings, str]"]):
     """
 
     name = "coverage"
+    forms = (CoverageForm,)
     one_at_a_time = True
 
     def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[tuple[SearchSettings, str]]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
-from roadworthy.runs.suites.forms import DrivingForm
+from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Thresholds
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -16,6 +18,35 @@ if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.driving.requirements import DrivingQuality
     from roadworthy.driving.simulators import Scenario
+
+
+class DrivingForm(EntryForm):
+    """An oracle of driving quality: metrics must stay within thresholds in every sector of a drive."""
+
+    key = "driving"
+    driving: Thresholds = Field(
+        description="Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving "
+        "oracle --json` wrote."
+    )
+    worse: dict[str, Literal["up", "down"]] = Field(
+        default_factory=dict, description="Whether a metric gets worse upwards or downwards, if not as usual."
+    )
+    simulator: Some = Field(
+        default_factory=lambda: ["world:meadow"], description="Where it is driven; a drive for each."
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="Options of the simulator, such as weather: rain."
+    )
+    laps: Count = Field(default=1, description="After how many laps a drive ends.")
+    seconds: Number = Field(default=600.0, gt=0, description="After how many seconds at most.")
+    metres: Number | None = Field(default=None, gt=0, description="After how many metres.")
+    sectors: Some | None = Field(
+        default=None, description="Which sectors are judged; simulators other than world need them."
+    )
+    events: Some | None = Field(
+        default=None, description="What violates it wherever it happens; crash and line crossing if left out."
+    )
+    settings: dict[str, Any] = Field(default_factory=dict, description="What the metrics leave open.")
 
 
 _PROBED = 20.0  # metres of a probe
@@ -27,6 +58,7 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
     """An oracle, and the drives that it judges."""
 
     name = "driving"
+    forms = (DrivingForm,)
     needs_data = False
 
     def parts(self, entry: DrivingForm, context: Context) -> Iterator[Part[DrivingQuality]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from roadworthy.models import SystemUnderTest
-from roadworthy.runs.suites.forms import ReliabilityForm
+from roadworthy.runs.suites.forms import Count, EntryForm, Number, Share, Some, Text
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts
 
@@ -15,6 +17,42 @@ if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.frames import Frame
     from roadworthy.reliability import Preservation, TaskMeasure
+
+
+class ReliabilityForm(EntryForm):
+    """What a human still sees, the model must still see: the two requirements of Hu et al."""
+
+    key = "reliability"
+    reliability: Some = Field(
+        description="What changes the images: fog, [frost, jpeg], …; a requirement for each."
+    )
+    preserve: Literal["both", "correctness", "prediction"] = Field(
+        default="both", description="What must be preserved; a requirement for each."
+    )
+    measure: Some | None = Field(
+        default=None,
+        description="accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), … or several of them; what suits "
+        "the model if left out.",
+    )
+    limit: Number | None = Field(
+        default=None, gt=0, le=1, description="The largest visual change, instead of what people tolerate."
+    )
+    study: Text = Field(
+        default="imagenet", description="Whose tolerated ranges: imagenet, cifar10 or a YAML file."
+    )
+    versions: Count = Field(default=4, description="How many changed images are made of each frame.")
+    sampling: Literal["even", "published", "levels"] = Field(
+        default="even", description="Which changes are tried."
+    )
+    batches: int = Field(default=200, ge=2, description="Bootstrap batches.")
+    batch: Count | None = Field(
+        default=None, description="Images in a batch; 50, or all of fewer, if left out."
+    )
+    confidence: Share = Field(default=0.95, description="How sure one wants to be.")
+    only: Some | None = Field(
+        default=None,
+        description="Only these cases, by their ids such as town-000003#1, each as it is among all of them.",
+    )
 
 
 @dataclass(frozen=True)
@@ -33,6 +71,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
     """One requirement for each transformation and for each of what must be preserved."""
 
     name = "reliability"
+    forms = (ReliabilityForm,)
 
     def parts(self, entry: ReliabilityForm, context: Context) -> Iterator[Part[Wanted]]:
         """Yield a part for each transformation and requirement."""

@@ -3,18 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
-from roadworthy.runs.suites.forms import RuleForm, RulesForm
+from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.rules.generation import RulePlan
+
+
+class _RuleSettings(EntryForm):
+    same: dict[Literal["steering", "speed"], Tolerance] = Field(
+        default_factory=dict,
+        description="How far answers that are the same may differ: {steering: 1.39, speed: 10%}, in degrees "
+        "and m/s or as a share.",
+    )
+    gallery: Text = Field(default="shipped", description="Galleries of cut-outs, joined by commas.")
+    traffic: Literal["right", "left"] = Field(default="right", description="The side that one drives on.")
+    engines: Text | None = Field(
+        default=None,
+        description="A YAML file of image engines; or shipped, for the learned ones that come with "
+        "Roadworthy, on frames of the built-in world. Engines that run code or call services need "
+        "--allow-commands.",
+    )
+
+
+class RuleForm(_RuleSettings):
+    """A rule: a sentence in plain English."""
+
+    key = "rule"
+    rule: Text = Field(description="If …, then …")
+    by: Text | None = Field(
+        default=None,
+        description="What makes the rule's one change instead of what is built in: a transform such as "
+        "rain:heavy, or engine:NAME.",
+    )
+    after: Text | None = Field(
+        default=None,
+        description="A change that is made first, and must itself do what the rule asks for: a transform "
+        "such as rain:heavy, or engine:NAME.",
+    )
+
+
+class RulesForm(_RuleSettings):
+    """Every rule of a file, a requirement each; their ids come after that of the entry: paper/R1."""
+
+    key = "rules"
+    rules: Some = Field(description="A file of rules, or several; paths count from the suite's folder.")
+    only: Some | None = Field(default=None, description="Only these of the file's rules, by their ids.")
 
 
 _BUILT_IN = "what is built in"
@@ -24,6 +67,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
     """A rule is a sentence; a file of rules stands for all of its rules."""
 
     name = "rules"
+    forms = (RuleForm, RulesForm)
 
     def read_ahead(self, entries: Sequence[RuleForm | RulesForm], context: Context) -> None:
         """Read the sentences of many entries at once, each once."""

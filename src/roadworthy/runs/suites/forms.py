@@ -1,11 +1,14 @@
-"""What may stand in single places of a suite: shares, names, texts, sizes, and short ways to write them."""
+"""The forms of models, data and requirements in a suite, and what may stand in single places of it.
+
+A kind of requirement adds a form of its own, see `kinds`.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -14,6 +17,7 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     WithJsonSchema,
+    model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 
@@ -163,3 +167,113 @@ def as_name(text: str) -> str:
         return name
     digits = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{digits}…{name[len(digits) + 1 - _LONGEST_NAME :]}"
+
+
+class AcceptForm(Form):
+    """What is accepted."""
+
+    rate: Share = Field(default=0.0, description="The largest share of applicable cases that may fail.")
+    confidence: Share = Field(
+        default=0.95,
+        description="How sure one wants to be: the confidence of the one-sided Clopper-Pearson bound.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, given: object) -> object:
+        return {"rate": given} if isinstance(given, str | int | float) else given
+
+
+Accept = Annotated[AcceptForm, Or(SHARE_SCHEMA)]
+_ACCEPT = Field(
+    default=None,
+    description="Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}; the requirement "
+    "passes when the bound of that confidence is within it. With 0, or if left out, it passes when no case "
+    "tried fails.",
+)
+_MODELS = Field(
+    default=None,
+    description="The models it is for, by their names here; all that predict what it is about if left out.",
+)
+_DATA = Field(
+    default=None,
+    description="The data it is tried on, by their names here; all that fit it if left out.",
+)
+
+
+class DefaultsForm(Form):
+    """What holds for every requirement that does not say otherwise."""
+
+    tags: Words | None = Field(default=None, description="Added to the tags of every requirement.")
+    severity: Literal["minor", "major", "critical"] | None = Field(
+        default=None, description="How bad a violation is; major if left out."
+    )
+    accept: Accept | None = _ACCEPT
+    models: Some | None = _MODELS
+    data: Some | None = _DATA
+
+
+class EntryForm(Form):
+    """What every requirement may say.
+
+    Attributes:
+        key: What says of which kind an entry is; each kind's form has its own, and a field of that name.
+    """
+
+    key: ClassVar[str]
+    text: Text | None = Field(
+        default=None, description="What must hold, in your words; from the requirement itself if left out."
+    )
+    tags: Words | None = Field(
+        default=None,
+        description="Operating-domain terms, standard and clause and the like: [night, ISO 21448:2022 7.3].",
+    )
+    severity: Literal["minor", "major", "critical"] | None = Field(
+        default=None, description="How bad a violation is; major if left out."
+    )
+    accept: Accept | None = _ACCEPT
+    models: Some | None = _MODELS
+    data: Some | None = _DATA
+
+
+class ModelForm(Form):
+    """A model under test."""
+
+    model: Text = Field(
+        description="What to open: a name, kind:path (onnx:net.onnx) or a model.yaml; paths count from the "
+        "suite's folder."
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="Options of the model, or keys of a model.yaml such as input.width."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, given: object) -> object:
+        return {"model": given} if isinstance(given, str) else given
+
+
+class DataForm(Form):
+    """Frames to test on."""
+
+    data: Text = Field(
+        description="What to open: a name such as world, or name:path; paths count from the suite's folder."
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="Options of the reader, such as weather: rain."
+    )
+    sample: Count | None = Field(
+        default=None, description="How many frames, spread over the data; all if left out."
+    )
+    frames: Some | None = Field(
+        default=None, description="Only these frames, by their ids; a sample is then one of these."
+    )
+    labels: Size | None = Field(
+        default=None,
+        description="Read labels without images, for recorded detections: the size of the images, 1242x375.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, given: object) -> object:
+        return {"data": given} if isinstance(given, str) else given
