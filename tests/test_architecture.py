@@ -16,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
+from scripts.count_code import code_lines, count
 
 from rooms import FACES, METHODS, ROOT, SAME_ROOM, floor_of, imports_of, modules, room_of, rooms
 
@@ -166,6 +167,80 @@ def test_every_heavy_library_can_be_told_by_this_name() -> None:
 def test_no_module_is_too_long() -> None:
     lengths = {module.name: len(module.path.read_text("utf-8").splitlines()) for module in MODULES}
     assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}, "split them"
+
+
+MOST_FILES, MOST_LINES = 620, 88_000
+"""The ceiling: new capability is paid for by simpler code elsewhere."""
+SLICE = 60
+"""Lines of code below which a module that one other imports is a slice of it."""
+
+
+def test_the_package_stays_below_its_ceiling() -> None:
+    files, lines = count(REPOSITORY / "src" / ROOT)
+    assert files <= MOST_FILES
+    assert lines <= MOST_LINES
+    assert files == len(MODULES)
+
+
+def test_no_module_is_a_slice_of_another() -> None:
+    names = {module.name for module in MODULES}
+    importers: dict[str, set[str]] = {}
+    for module in MODULES:
+        source = module.path.read_text("utf-8")
+        for _, target in imports_of(module.name, source, is_package=module.is_package):
+            found = target if target in names else target.rpartition(".")[0]
+            if found != module.name:
+                importers.setdefault(found, set()).add(module.name)
+    slices = {
+        module.name: importers[module.name]
+        for module in MODULES
+        if not module.is_package
+        and len(importers.get(module.name, ())) == 1
+        and code_lines(module.path.read_text("utf-8")) < SLICE
+    }
+    assert slices == {}, "put each into its only importer"
+
+
+def test_only_faces_list_what_is_public() -> None:
+    listing = {
+        module.name
+        for module in MODULES
+        if not module.is_package
+        and module.name.count(".") > 1
+        and any(isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+                for node in ast.parse(module.path.read_text("utf-8")).body)
+    }  # fmt: skip
+    assert listing == set()
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in ast.parse(module.path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(module.name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+FRONT_ENDS = ("cli", "web", "pytest_plugin")
+STARTERS = {
+    "run", "run_several", "Work", "RunStore", "begin_manifest", "complete_manifest", "write_manifest",
+    "add_notes", "note_models",
+}  # fmt: skip
+"""What starts the loop of a run or writes its store: front ends build suites, and `runs` does the rest."""
+
+
+def test_front_ends_have_no_door_of_their_own() -> None:
+    found = [
+        f"{module.name}:{line} imports {target}"
+        for module in MODULES
+        if room_of(module.name) in FRONT_ENDS
+        for line, target in imports_of(
+            module.name, module.path.read_text("utf-8"), is_package=module.is_package
+        )
+        if target.startswith(f"{ROOT}.runs.") and target.rpartition(".")[2] in STARTERS
+    ]
+    assert found == []
 
 
 def undescribed(source: str) -> set[str]:

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from roadworthy.transforms.learned.card import NETWORK, EngineCard, sha256_of
+from roadworthy._files import sha256_of
+from roadworthy.transforms.learned.card import NETWORK, EngineCard
 
 
 def network(light: float) -> bytes:

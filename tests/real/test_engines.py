@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from roadworthy._files import sha256_of
 from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
 from roadworthy.transforms.learned import EngineCard, LearnedEngine
-from roadworthy.transforms.learned.card import NETWORK, sha256_of
+from roadworthy.transforms.learned.card import NETWORK
 from roadworthy.transforms.learned.engine import NetworkBackend
 from roadworthy.transforms.operations import RemoveOperation, ReplaceOperation
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from roadworthy.cases import Status
+from roadworthy.result_tables import ResultTable
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.reading import Block, Rule, SceneChange
 from roadworthy.rules.tables import (
-    ResultTable,
     Spent,
     Tally,
     at_threshold,

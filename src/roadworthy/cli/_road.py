@@ -315,11 +315,11 @@ def outcome_lines(result: SuiteResult) -> list[Shown]:
 @contextmanager
 def _watching(folder: Path) -> Iterator[Any]:
     """Give what shows a progress bar for each pass on a terminal."""
-    from roadworthy.runs.suites import Watcher
+    from roadworthy.runs.suites import RunWatcher
 
     with progress("", 1) as bar:
 
-        class BarWatcher(Watcher):
+        class BarWatcher(RunWatcher):
             def __init__(self) -> None:
                 self.folder = folder
 

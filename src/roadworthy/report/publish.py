@@ -22,17 +22,15 @@ from roadworthy.runs.evidence.requirement_coverage import functional_coverage, f
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import (
+    RunWatcher,
     Suite,
     SuitePlan,
     SuiteResult,
-    Watcher,
     plan_suite,
     read_suite,
     suite_of,
 )
 from roadworthy.runs.suites import run_suite as run_planned
-
-__all__ = ["Published", "publish", "run_suite"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ def run_suite(
     images: ImageRetention = "failures",
     resume: bool = True,
     next_free: bool = False,
-    watcher: Watcher | None = None,
+    watcher: RunWatcher | None = None,
 ) -> Published:
     """Test everything that a suite asks for, and write its rows, images, report, JUnit file and evidence.
 

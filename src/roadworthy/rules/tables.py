@@ -14,21 +14,6 @@ from roadworthy.result_tables import ResultTable
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import RulePlan
 
-__all__ = [
-    "ResultTable",
-    "Spent",
-    "Tally",
-    "at_threshold",
-    "composition_table",
-    "cost_table",
-    "is_composed",
-    "model_table",
-    "read_tally",
-    "reasons_table",
-    "threshold_table",
-    "violation_table",
-]
-
 Row: TypeAlias = Mapping[str, Scalar]
 Pair: TypeAlias = tuple[str, str]
 """A rule and a model."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from roadworthy.runs.executors.work import ImageRetention
 from roadworthy.runs.loop import Cost
 from roadworthy.runs.several import SeveralResults, run_several
-from roadworthy.runs.single import ImageRetention, RunResult, run
+from roadworthy.runs.single import RunResult, run
 from roadworthy.runs.store import RunStore, StoredPair, StoredRun, image_path, read_rows, read_verdicts
 
 __all__ = [

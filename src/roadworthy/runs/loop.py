@@ -36,8 +36,6 @@ from roadworthy.runs.store import RunStore
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
 
-__all__ = ["Cost", "Pair", "Work"]
-
 
 @dataclass(slots=True)
 class Cost:

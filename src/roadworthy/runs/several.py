@@ -15,8 +15,8 @@ from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors import executor_for
-from roadworthy.runs.executors.work import Executor, ImageRetention, Retention
-from roadworthy.runs.loop import Cost, Pair, Work
+from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
+from roadworthy.runs.loop import Cost, Work
 from roadworthy.runs.single import RunResult, about_run, check_arguments, concluded
 from roadworthy.runs.store import (
     RunStore,

@@ -27,8 +27,6 @@ from roadworthy.runs.store import (
     read_verdicts,
 )
 
-__all__ = ["ImageRetention", "RunResult", "about_run", "check_arguments", "concluded", "run"]
-
 Progress: TypeAlias = Callable[[Mapping[Status, int]], None]
 
 

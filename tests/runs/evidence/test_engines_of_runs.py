@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.loading import load_file
 
+from roadworthy._files import sha256_of
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence import Verification, verify, write_bundle
 from roadworthy.runs.evidence.reopening import check_present
@@ -18,7 +19,7 @@ from roadworthy.runs.executors import executor_for
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import read_suite
 from roadworthy.runs.suites.running import run_suite
-from roadworthy.transforms.learned.card import EngineCard, sha256_of
+from roadworthy.transforms.learned.card import EngineCard
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "engines" / "wrap_network.py"
 SUITE = """\

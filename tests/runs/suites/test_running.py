@@ -19,8 +19,8 @@ from roadworthy.runs import read_rows
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import (
+    RunWatcher,
     Suite,
-    Watcher,
     estimate_passes,
     passes_of,
     plan_suite,
@@ -47,7 +47,7 @@ def _drivers(tmp_path: Path) -> None:
     (tmp_path / "drivers.py").write_text(DRIVERS.read_text())
 
 
-class Told(Watcher):
+class Told(RunWatcher):
     def __init__(self) -> None:
         self.begun: list[str] = []
         self.done: list[tuple[str, str]] = []
@@ -235,7 +235,7 @@ def test_data_that_breaks_in_the_middle_costs_its_requirements_only(suite: Read,
     broken = tmp_path / "frames" / "2.png"
     content = broken.read_bytes()
 
-    class Breaks(Watcher):
+    class Breaks(RunWatcher):
         def begins(self, what: str, cases: int) -> None:
             assert cases
             if what.startswith("rules"):
@@ -344,7 +344,7 @@ def test_the_files_of_a_suite_are_kept_with_the_run(suite: Read, tmp_path: Path)
 
 
 def test_a_folder_with_something_else_is_left_alone(suite: Read, tmp_path: Path) -> None:
-    class Moved(Watcher):
+    class Moved(RunWatcher):
         place: Path | None = None
 
         def writes_to(self, folder: Path, reason: str) -> None:

@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from roadworthy.transforms.learned.card import NETWORK, EngineCard, sha256_of
+from roadworthy._files import sha256_of
+from roadworthy.transforms.learned.card import NETWORK, EngineCard
 
 CLASSES = ("road", "line", "sky", "building", "tree", "sidewalk")
 GREYS = (90, 250, 170, 110, 60, 140, 255)

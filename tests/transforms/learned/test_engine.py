@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from roadworthy._files import sha256_of
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.transforms import Keeps, make_transform, read_engines, transform_for
 from roadworthy.transforms.learned import LearnedEngine
-from roadworthy.transforms.learned.card import EngineCard, sha256_of
+from roadworthy.transforms.learned.card import EngineCard
 from roadworthy.transforms.learned.engine import NetworkBackend
 from roadworthy.transforms.learned.network import EngineNetwork, channel_table
 from roadworthy.transforms.operations import (

@@ -6,24 +6,6 @@ from typing import Annotated
 
 import typer
 
-from roadworthy.cli.options import Data, Out, Sample
-
-__all__ = [
-    "Batch",
-    "Batches",
-    "Data",
-    "Limit",
-    "Measures",
-    "Models",
-    "Out",
-    "Sample",
-    "Sampled",
-    "Seed",
-    "Study",
-    "Transforms",
-    "Versions",
-]
-
 Models = Annotated[
     list[str] | None,
     typer.Option(

@@ -18,16 +18,14 @@ from roadworthy.cli._road import (
     planned,
     suite_document,
 )
-from roadworthy.cli.options import Options
+from roadworthy.cli.options import Data, Options, Sample
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (
     Batch,
     Batches,
-    Data,
     Limit,
     Measures,
     Models,
-    Sample,
     Sampled,
     Seed,
     Study,

@@ -14,9 +14,9 @@ import typer
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer, write_document
 from roadworthy.cli._commands import Group, command, opt
 from roadworthy.cli._console import make_folder, parse_options, progress, tracked
-from roadworthy.cli.options import FewFrames, Options, frames_of, free_folder
+from roadworthy.cli.options import Data, FewFrames, Options, Out, frames_of, free_folder
 from roadworthy.cli.reliability._group import app
-from roadworthy.cli.reliability._options import Data, Limit, Out, Seed, Study, Transforms
+from roadworthy.cli.reliability._options import Limit, Seed, Study, Transforms
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:

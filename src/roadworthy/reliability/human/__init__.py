@@ -18,9 +18,9 @@ from roadworthy.reliability.human.answers import (
 )
 from roadworthy.reliability.human.reading import Collected, HumanData, read_human
 from roadworthy.reliability.human.simulated import Recovery, SimulatedHumans, recovery
+from roadworthy.reliability.human.spline import SmoothingSpline
 from roadworthy.reliability.human.thresholds import (
     RULES,
-    SmoothingSpline,
     Threshold,
     ThresholdRule,
     estimate_threshold,

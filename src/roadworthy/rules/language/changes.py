@@ -18,8 +18,6 @@ from roadworthy.rules.language.phrases import (
 )
 from roadworthy.rules.reading import SceneChange
 
-__all__ = ["ConditionReading", "read_condition"]
-
 
 def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) -> ConditionReading:
     """Read the words of a condition, without the word that opens it.

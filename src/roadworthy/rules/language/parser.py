@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import ontology
-from roadworthy.rules.language.changes import ConditionReading, read_condition
+from roadworthy.rules.language.changes import read_condition
+from roadworthy.rules.language.conditions import ConditionReading
 from roadworthy.rules.language.lexicon import (
     ABSENT,
     ADD_VERBS,

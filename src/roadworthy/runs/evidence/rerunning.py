@@ -43,7 +43,7 @@ Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RerunDifference:
     """A case that did not come out as it was.
 
     Attributes:
@@ -84,7 +84,7 @@ class Rerun:
     tolerance: float
     compared: int = 0
     identical: int = 0
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[RerunDifference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -116,13 +116,13 @@ class Rerun:
             "identical": self.identical,
             "tolerance": self.tolerance,
             "differences": [
-                {name: getattr(one, name) for name in Difference.__slots__} for one in self.differences
+                {name: getattr(one, name) for name in RerunDifference.__slots__} for one in self.differences
             ],
             "notes": self.notes,
         }
 
 
-def _key(one: Difference) -> tuple[str, str, str]:
+def _key(one: RerunDifference) -> tuple[str, str, str]:
     return one.requirement, one.system, one.case
 
 
@@ -263,7 +263,7 @@ def _compare(row: Row, again: Verdict | None, pair: StoredPair, found: Rerun) ->
     key = pair.requirement.id, pair.system, str(row["case"])
     found.compared += 1
     if again is None:
-        found.differences.append(Difference(*key, "case", "there", "not made again"))
+        found.differences.append(RerunDifference(*key, "case", "there", "not made again"))
         return
     stored: dict[str, Scalar] = {"status": row["status"], "margin": row["margin"]}
     stored |= {name.removeprefix(MEASURE): row[name] for name in row if name.startswith(MEASURE)}
@@ -275,7 +275,7 @@ def _compare(row: Row, again: Verdict | None, pair: StoredPair, found: Rerun) ->
             continue
         same = False
         if not _close(before, after, found.tolerance):
-            found.differences.append(Difference(*key, name, before, after))
+            found.differences.append(RerunDifference(*key, name, before, after))
     found.identical += same
 
 

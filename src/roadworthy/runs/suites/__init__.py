@@ -12,7 +12,7 @@ from __future__ import annotations
 from roadworthy.runs.suites.estimating import Estimate, estimate_passes
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
 from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, read_suite, suite_of
-from roadworthy.runs.suites.running import Pass, SuiteResult, Watcher, passes_of, run_suite
+from roadworthy.runs.suites.running import Pass, RunWatcher, SuiteResult, passes_of, run_suite
 from roadworthy.runs.suites.schema import suite_schema
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "SuitePlan",
     "SuiteResult",
     "Trial",
-    "Watcher",
+    "RunWatcher",
     "estimate_passes",
     "passes_of",
     "plan_suite",

@@ -165,7 +165,7 @@ _BATCH = 64
 _EVERY = 5.0  # seconds
 
 
-class Watcher:
+class RunWatcher:
     """Is told how far a run has come; this one tells nobody."""
 
     def writes_to(self, folder: Path, reason: str) -> None:
@@ -280,7 +280,7 @@ def run_suite(
     only: Sequence[str] = (),
     sample: int | None = None,
     images: ImageRetention = "failures",
-    watcher: Watcher | None = None,
+    watcher: RunWatcher | None = None,
     resume: bool = True,
     next_free: bool = False,
 ) -> SuiteResult:
@@ -321,7 +321,7 @@ def run_suite(
         4
     """
     plan = suite if isinstance(suite, SuitePlan) else plan_suite(suite, only=only, sample=sample)
-    watch = watcher or Watcher()
+    watch = watcher or RunWatcher()
     begun = time.monotonic()
     tested: Tested | None = None
     if next_free:
@@ -358,7 +358,7 @@ def run_suite(
     return result
 
 
-def _note(plan: SuitePlan, out: Path, watch: Watcher) -> None:
+def _note(plan: SuitePlan, out: Path, watch: RunWatcher) -> None:
     """Keep with the run what a reader should know; models that the run knows already are not asked again."""
     asked: dict[tuple[str, str], set[str]] = {}
     for trial, model in plan.pairs:
@@ -372,7 +372,7 @@ def _note(plan: SuitePlan, out: Path, watch: Watcher) -> None:
     add_notes(out, run=plan.of_suite)
 
 
-def _place_for(tested: Tested, out: Path, watch: Watcher, *, resume: bool) -> Path:
+def _place_for(tested: Tested, out: Path, watch: RunWatcher, *, resume: bool) -> Path:
     """Return the first folder of a row of numbers in which a run may begin, or go on."""
     reason = ""
     for folder in numbered(out):
@@ -416,7 +416,7 @@ def _has_ended(out: Path) -> bool:
     return manifest is not None and manifest.get("ended") is not None
 
 
-def _tested(plan: SuitePlan, images: ImageRetention, watch: Watcher) -> Tested:
+def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Tested:
     """Return what is tested, as a manifest has it."""
     files = FileDigests()
     suite = plan.suite
@@ -465,7 +465,7 @@ def _run(
     result: SuiteResult,
     retained: tuple[ImageRetention, float],
     executor: Executor | None,
-    watch: Watcher,
+    watch: RunWatcher,
 ) -> None:
     """Carry out a pass; where that fails, try its parts one by one, so that others are not lost."""
     try:

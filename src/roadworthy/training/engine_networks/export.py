@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from roadworthy._files import replacing
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.models.zoo.saved import OPSET, write_onnx
+from roadworthy.models.zoo.saved import write_onnx
 from roadworthy.seeding import rng_for
 from roadworthy.training.engine_networks.settings import NetworkInputs, NetworkSettings, settings_of
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import onnx
     import torch
 
-__all__ = ["HALF", "NOTE", "OPSET", "OUTPUT", "Exported", "export_onnx"]
 
 OUTPUT = "result"
 """The name of the output. It cannot be that of an input, as image is for networks that translate."""

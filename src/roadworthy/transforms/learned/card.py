@@ -11,24 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from roadworthy._files import read_json, sha256_of, write_text
+from roadworthy._files import read_json, write_text
 from roadworthy._yaml import check_form
 from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines.backend import Support
 from roadworthy.transforms.engines.files import EngineForm, SupportForm
-
-__all__ = [
-    "APART",
-    "CARD",
-    "NETWORK",
-    "WORLD",
-    "EngineData",
-    "EngineCard",
-    "EngineMetric",
-    "TrainingNote",
-    "sha256_of",
-]
 
 CARD = "card.json"
 NETWORK = "engine.onnx"

@@ -20,7 +20,7 @@ from roadworthy._starting import spare_torch
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.report.publish import run_suite
 from roadworthy.runs.store import locked
-from roadworthy.runs.suites import SuiteResult, Watcher
+from roadworthy.runs.suites import RunWatcher, SuiteResult
 from roadworthy.web.jobs.queue import PID, Job, JobState, Stage, read_job, write_state
 from roadworthy.web.jobs.trials import suite_document
 
@@ -41,7 +41,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise _Cancelled
 
 
-class _Notes(Watcher):
+class _Notes(RunWatcher):
     """Writes how far a run has come, not too often."""
 
     def __init__(self, job: Job, total: int) -> None:
