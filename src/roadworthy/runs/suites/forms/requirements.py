@@ -148,6 +148,11 @@ class CoverageForm(EntryForm):
 
     coverage: Text = Field(description="What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
     reach: Share | None = Field(default=None, description="The coverage that must be reached.")
+    training: Text | None = Field(
+        default=None,
+        description="Data of this suite that the network learned from, for criteria that compare with it; "
+        "nothing is searched there. The originals if left out.",
+    )
     tries: Count = Field(default=500, description="How many changed images are tried at most.")
     seconds: Number | None = Field(
         default=None, gt=0, description="For how long at most; then a rerun may try another number."
