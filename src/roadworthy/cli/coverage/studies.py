@@ -323,8 +323,7 @@ def deviation(
     count as one finding. checks-MODEL.png shows findings drawn at random and checks.csv waits for your
     judgement of them; `false-alarms` counts it.
     """
-    from roadworthy.coverage.clusters import check_radius
-    from roadworthy.coverage.oracle import check_epsilon, check_lambda
+    from roadworthy.coverage.oracle import check_epsilon, check_lambda, check_radius
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.papers.deeptest.asking import add_images, ask_models
     from roadworthy.papers.deeptest.checking import choose_findings, refuse_to_overwrite
