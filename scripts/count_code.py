@@ -24,10 +24,10 @@ _NO_CODE = {
 
 
 def code_lines(text: str) -> int:
-    """Return how many lines of a module are code.
+    r"""Return how many lines of a module are code.
 
     Example:
-        >>> code_lines('"Why."\\n\\nx = 1  # one\\n# two\\n')
+        >>> code_lines('"Why."\n\nx = 1  # one\n# two\n')
         1
     """
     docstrings: set[int] = set()

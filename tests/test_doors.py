@@ -59,6 +59,15 @@ QUESTIONS = [
         ("bbsl", "test", "stop.bbsl", "--truth", "world:town", "--model", "dave2", "--set", "near=120,160"),
         "dave2 is a model for regression, and specifications are about boxes",
     ),
+    Question(
+        "coverage",
+        (
+            "coverage", "search", "--data", "world:town", "-o", "size=160x80", "--sample", "3",
+            "--tries", "8", "--worst", "0",
+        ),
+        ("coverage", "search", "--data", "world:town", "--sample", "2", "--model", "detector"),
+        "detector is a model for detection, and a search judges steering",
+    ),
 ]  # fmt: skip
 
 
@@ -124,6 +133,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
             "R": {
                 "rules": {"rule": RULE},
                 "reliability": {"reliability": "frost"},
+                "coverage": {"coverage": "neuron"},
                 "bbsl": {"bbsl": "stop.bbsl", "values": {"near": [120, 160]}},
             }[question.kind]
         },

@@ -90,7 +90,7 @@ def test_the_images_of_a_run(roadworthy: Roadworthy, tmp_path: Path) -> None:
         (("--counting", "all"), "no counting 'all'"),
         (("--model", "truth"), "does not show its layers"),
         (("--sample", "-1"), "fewer than 0 frames"),
-        (("--run", "nowhere"), "not the folder of a run"),
+        (("--run", "nowhere"), "must be the folder of a run"),
         (("--run", "a", "--data", "world"), "not both"),
         (("--merge", "nothing.npz"), "no stored measurement"),
         (("--merge", "a.npz", "--sample", "3"), "name the images"),

@@ -98,7 +98,7 @@ def test_failures_of_a_run(roadworthy: Roadworthy, network: str, tmp_path: Path)
         (("--cut", "0%"), "both must have some"),
         (("--change", "hail"), "hail"),
         (("--change", "fog", "--change", "fog"), "given twice"),
-        (("--run", "nowhere"), "not the folder of a run"),
+        (("--run", "nowhere"), "must be the folder of a run"),
         (("--prepared", "nothing.npz"), "--prepare FILE"),
         (("--prepared", "a", "--prepare", "b"), "not both"),
     ],

@@ -12,6 +12,7 @@ from roadworthy.images import read_image
 from roadworthy.runs import read_rows
 
 Run = Callable[..., Result]
+ROWS = Path("runs", "coverage", "dave2")
 FEW = ("--data", "world:town", "-o", "size=160x80", "--sample", "4", "--tries", "30", "--out", "out")
 
 
@@ -25,29 +26,44 @@ def test_a_search_is_told_drawn_and_stored(roadworthy: Run, tmp_path: Path) -> N
     assert result.exit_code == 1, result.output
     assert "neuron coverage went from" in result.output
     assert "(label - prediction)^2 <= 5 * MSE of the 4 seed images" in result.output
+    assert "1 requirement on 1 model: 1 violated (exit code 1)" in result.output
     assert "findings, the worst first" in result.output
     assert "weather: rainy was never tried" in result.output
     out = tmp_path / "out"
     assert read_image(out / "growth.png").shape[0] > 200
     assert read_image(out / "findings.png").shape[0] > 200
-    assert len(list(read_rows(out))) == 34
+    assert len(list(read_rows(out / ROWS))) == 34
     stored = json.loads((out / "search.json").read_text())
     assert stored["tries"] == 30
     assert stored["coverage"]["reached"] > stored["coverage"]["originals"]
-    violated = [row for row in read_rows(out) if row["status"] == "violated"]
+    violated = [row for row in read_rows(out / ROWS) if row["status"] == "violated"]
     assert sum(one["failures"] for one in stored["findings"]) == stored["failures"] == len(violated) > 0
 
 
 def test_a_search_goes_on_with_a_larger_budget(roadworthy: Run, tmp_path: Path) -> None:
     first = document(roadworthy("coverage", "search", *FEW, "--json"))
-    larger = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--resume", "--json"))
+    larger = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--json"))
     assert (first["tries"], larger["tries"]) == (30, 45)
     other = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--out", "whole", "--json"))
     assert larger["findings"] == other["findings"]
+    for name in ("suite.yaml", *(str(ROWS / one) for one in ("requirements.jsonl", "checkpoint.json"))):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
-    assert (len(manifest["continued"]), list(manifest["data"])) == (1, ["4 frames of world:town"])
+    assert (len(manifest["continued"]), list(manifest["data"])) == (1, ["world:town"])
+    assert manifest["suite"] == json.loads((tmp_path / "whole/manifest.json").read_text())["suite"]
     again = json.loads(roadworthy("evidence", "verify", "out", "--rerun", "3", "--json").stdout)
     assert (again["rerun"]["identical"], again["findings"]) == (3, []), "it says how it was made"
+    same = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--json"))
+    assert same["complete_before"]
+    assert {**same, "seconds": 0} == {
+        **larger,
+        "seconds": 0,
+        "complete_before": True,
+        "digest": same["digest"],
+    }
+    refused = roadworthy("coverage", "search", *FEW, "--tries", "60", "--no-resume")
+    assert refused.exit_code == 2
+    assert "out holds a run" in refused.output
 
 
 def test_rain_is_tried_where_it_is_asked_for(roadworthy: Run) -> None:
@@ -67,11 +83,15 @@ def test_training_data_may_be_given(roadworthy: Run) -> None:
     result = roadworthy(
         "coverage", "search", *FEW, "-c", "boundary", "--training", "world:town", "-o", "count=6", "--json"
     )
-    assert document(result)["coverage"]["total"] == 2 * 398
+    told = document(result)
+    assert told["coverage"]["total"] == 2 * 398
+    assert {one["data"] for one in told["results"]} == {"world:town"}, "nothing is searched on training data"
     manifest = json.loads(Path("out/manifest.json").read_text("utf-8"))
-    assert list(manifest["data"]) == ["4 frames of world:town", "world:town"]
-    checked = json.loads(roadworthy("evidence", "verify", "out", "--json").stdout)
-    assert any("it has no suite.yaml" in note for note in checked["notes"])
+    assert list(manifest["data"]) == ["world:town", "training"]
+    originals = roadworthy("coverage", "search", *FEW, "-c", "boundary", "--out", "without", "--json")
+    assert document(originals)["coverage"] != told["coverage"]
+    checked = json.loads(roadworthy("evidence", "verify", "out", "--rerun", "3", "--json").stdout)
+    assert (checked["rerun"]["identical"], checked["findings"], checked["notes"]) == (3, [], [])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +104,7 @@ def test_training_data_may_be_given(roadworthy: Run) -> None:
         (("--model", "truth"), "does not show its layers"),
         (("--lambda", "0"), "expected λ above 0"),
         (("--worst", "-1"), "--worst must be 0 or more"),
-        (("--training", "world:town"), "--training is for multisection"),
+        (("--training", "world:town"), "training is for multisection"),
         (("--output", "speed", "--model", "dave2-udacity"), "speed"),
     ],
 )
@@ -99,14 +119,17 @@ def test_frames_without_labels_are_refused(roadworthy: Run, tmp_path: Path) -> N
     folder = next((tmp_path / "out" / "images").iterdir())
     result = roadworthy("coverage", "search", "--data", f"folder:{folder}", "--out", "other")
     assert result.exit_code == 2
-    assert "has no label for steering, and Equation 2 compares with labels" in " ".join(result.output.split())
+    assert "does not know the steering of its frames" in " ".join(result.output.split())
 
 
 def test_resuming_with_other_settings_is_refused(roadworthy: Run) -> None:
     assert roadworthy("coverage", "search", *FEW).exit_code == 1
-    result = roadworthy("coverage", "search", *FEW, "--resume", "--lambda", "3")
-    assert result.exit_code == 2
-    assert "has lambda 5.0, and 3.0 was asked for" in " ".join(result.output.split())
+    before = Path("out/manifest.json").read_bytes()
+    for other in (("--lambda", "3"), ("--tries", "45", "-c", "top-k"), ("--tries", "45", "--seed", "1")):
+        result = roadworthy("coverage", "search", *FEW, *other)
+        assert result.exit_code == 2
+        assert "out holds a run with" in " ".join(result.output.split())
+        assert Path("out/manifest.json").read_bytes() == before
 
 
 def test_whoever_stops_a_search_is_told_how_to_go_on(
@@ -115,20 +138,23 @@ def test_whoever_stops_a_search_is_told_how_to_go_on(
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("roadworthy.runs.run", stopped)
+    monkeypatch.setattr("roadworthy.runs.suites.running.run_several", stopped)
     result = roadworthy("coverage", "search", *FEW)
     assert result.exit_code == 130
-    assert "Stopped. out has what was tried: go on with the same options and --resume" in result.stderr
+    assert "Stopped. out has what was tried: give the same command again to go on" in result.stderr
 
 
-def test_the_rows_of_another_run_are_never_deleted(roadworthy: Run, tmp_path: Path) -> None:
+def test_the_rows_of_a_search_without_its_checkpoint_are_never_deleted(
+    roadworthy: Run, tmp_path: Path
+) -> None:
     assert roadworthy("coverage", "search", *FEW, "--search", "random").exit_code == 1
-    (tmp_path / "out" / "checkpoint.json").unlink()
-    before = list(read_rows(tmp_path / "out"))
-    result = roadworthy("coverage", "search", *FEW, "--resume")
+    rows = tmp_path / "out" / ROWS
+    (rows / "checkpoint.json").unlink()
+    before = list(read_rows(rows))
+    result = roadworthy("coverage", "search", *FEW, "--search", "random", "--tries", "45")
     assert result.exit_code == 2
     assert "its rows would be lost" in " ".join(result.output.split())
-    assert list(read_rows(tmp_path / "out")) == before
+    assert list(read_rows(rows)) == before
 
 
 def test_the_guided_study_has_the_shape_of_table_6(roadworthy: Run, tmp_path: Path) -> None:

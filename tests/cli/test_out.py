@@ -63,16 +63,15 @@ def test_a_command_given_twice_writes_beside_its_first_results(roadworthy: Run) 
     assert "changed-2/changes.jsonl exists" in refused.stderr
 
 
-def test_a_search_goes_on_in_its_last_folder(roadworthy: Run) -> None:
+def test_a_search_goes_on_in_its_folder_and_another_begins_beside_it(roadworthy: Run) -> None:
     search = ("coverage", "search", "-n", "2", "-o", "size=64x32", "-t", "brightness", "--worst", "0")
     assert roadworthy(*search, "--tries", "2").exit_code in (0, 1)
-    again = roadworthy(*search, "--tries", "3")
-    assert "--resume goes on with coverage-search." in again.stderr
-    more = roadworthy(*search, "--tries", "5", "--resume", "--json")
+    more = roadworthy(*search, "--tries", "5", "--json")
     assert more.exit_code in (0, 1), more.output
-    assert json.loads(more.stdout)["tries"] == 5
-    assert more.stderr.startswith("Going on with coverage-search-2, the last one")
-    assert json.loads(Path("coverage-search/search.json").read_text())["tries"] == 2
+    assert (json.loads(more.stdout)["tries"], json.loads(more.stdout)["folder"]) == (5, "coverage-search")
+    other = roadworthy(*search, "--tries", "3", "--lambda", "9")
+    assert "writing to coverage-search-2. --out FOLDER names another." in other.stderr
+    assert json.loads(Path("coverage-search/search.json").read_text())["tries"] == 5
 
 
 def commands(group: Any, path: str = "roadworthy") -> Iterator[tuple[str, Any]]:

@@ -239,9 +239,7 @@ def next_free(context: typer.Context, parameter: typer.CallbackParam, value: Pat
     # By its name: typer has a copy of click of its own, or uses the other, depending on the version.
     if source is None or source.name != "DEFAULT":
         return value
-    known = {one.name for one in context.command.params}
-    # What was given is read before what was left out, so it is known here whether --resume was.
-    return free_folder(value, resume=bool(context.params.get("resume")) if "resume" in known else None)
+    return free_folder(value)
 
 
 Out = Annotated[

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,14 @@ from roadworthy.cases import (
     conclude_rate,
 )
 from roadworthy.coverage.activations import Activations
-from roadworthy.coverage.criteria import Ranges, SurpriseReference
+from roadworthy.coverage.criteria import (
+    Ranges,
+    SurpriseReference,
+    learn_ranges,
+    learn_reference,
+    parse_mixture,
+)
+from roadworthy.coverage.observed import Observed
 from roadworthy.coverage.search.findings import OriginalFrames
 from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.coverage.search.trials import (
@@ -104,6 +112,20 @@ class CoverageMethod(BaseMethod):
         self._tries = 0
         self._spent = 0.0
         self._started = 0.0
+
+    def learn(self, criterion: str, system: Observed[Any], data: Dataset) -> None:
+        """Learn what the neurons do on training data, as far as a criterion needs it."""
+        needs = parse_mixture(criterion).needs
+
+        def batches() -> Iterator[Activations]:
+            frames = iter(data)
+            while batch := list(islice(frames, _AHEAD)):
+                yield system.observe(batch)[1]
+
+        if "ranges" in needs:
+            self.ranges = learn_ranges(batches())
+        if "reference" in needs:
+            self.reference = learn_reference(batches())
 
     def cases(
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
@@ -237,10 +259,11 @@ class CoverageMethod(BaseMethod):
                     reached[1:] = [float(coverage)]
                 yield verdict
 
+        settings = SearchSettings.from_parameters(requirement.parameters)
         outcome = conclude_rate(requirement, read())
+        outcome = replace(outcome, notes=(*outcome.notes, *self._notes(settings)))
         if not reached:
             return outcome
-        settings = SearchSettings.from_parameters(requirement.parameters)
         found: dict[str, Scalar] = {"coverage_of_originals": reached[0], "coverage": reached[-1]}
         text = f"{settings.criterion} coverage went from {reached[0]:.1%} to {reached[-1]:.1%}"
         status = outcome.status
@@ -256,6 +279,24 @@ class CoverageMethod(BaseMethod):
             summary=f"{text}; {outcome.summary}",
             measures={**outcome.measures, **found},
         )
+
+    def _notes(self, settings: SearchSettings) -> Iterator[str]:
+        """Yield what a reader should know about the search that was just made."""
+        if self._search is None:
+            return
+        for one in self.originals.constant_layers():
+            yield (
+                f"Layer {one.name!r} gave one and the same number for every original: its {one.neurons} "
+                "neurons cannot be covered unless a change wakes it."
+            )
+        if unanswered := self.originals.unanswered:
+            yield (
+                f"{len(unanswered)} originals could not be answered and set no bound; the first: "
+                f"{unanswered[0]}"
+            )
+        if self._tries < settings.tries:
+            why = "the time was up" if self._out_of_time() else "nothing was left to try"
+            yield f"It ended after {self._tries} of {settings.tries} tries: {why}."
 
     def state(self) -> Mapping[str, Any]:
         """Return where the search stands."""

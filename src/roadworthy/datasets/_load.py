@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame
+from roadworthy.frames.frame import with_history
 from roadworthy.registry import datasets
 
 
@@ -34,11 +35,13 @@ class ChosenFrames:
         name: What they are called in rows and reports.
         data: The data set.
         indices: Which of its frames, in order.
+        history: How many earlier frames of its drive a frame is given, where the data has them.
     """
 
     name: str
     data: Dataset
     indices: Sequence[int]
+    history: int = 0
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -60,12 +63,18 @@ class ChosenFrames:
         return len(self.indices)
 
     def __getitem__(self, index: int, /) -> Frame:
-        return self.data[self.indices[index]]
+        number = self.indices[index]
+        frame = self.data[number]
+        if len(frame.previous) >= self.history:
+            return frame
+        before = (self.data[one] for one in range(max(0, number - self.history), number))
+        found = (one for one in with_history([*before, frame], self.history) if one.id == frame.id)
+        return next(found, frame)
 
     def __iter__(self) -> Iterator[Frame]:
-        for index in self.indices:
+        for index in range(len(self)):
             try:
-                yield self.data[index]
+                yield self[index]
             except InputError:
                 if self.on_error != "skip":
                     raise
@@ -76,7 +85,8 @@ class ChosenFrames:
         from roadworthy.datasets.world import WorldDataset
         from roadworthy.datasets.world_crops import WorldCropsDataset
 
-        return self.data if isinstance(self.data, WorldDataset | WorldCropsDataset) else self
+        made = isinstance(self.data, WorldDataset | WorldCropsDataset)
+        return self.data if made else replace(self, history=0)
 
     @classmethod
     def named(cls, name: str, data: Dataset, ids: Sequence[str]) -> ChosenFrames:
@@ -104,7 +114,7 @@ class ChosenFrames:
 
     def sampled(self, count: int) -> ChosenFrames:
         """Return so many of them, or as many as there are, spread evenly."""
-        return ChosenFrames(self.name, self.data, [self.indices[one] for one in spread(len(self), count)])
+        return replace(self, indices=[self.indices[one] for one in spread(len(self), count)])
 
 
 def sample_of(data: Dataset, count: int | None) -> Dataset:

@@ -174,7 +174,8 @@ def publish(
     if extras is not None:
         extras(result)
     stored = StoredRun.open(folder)
-    data = {name: one.frames for name, one in result.plan.data.items()}
+    tried = {trial.data for trial in result.plan.trials}
+    data = {name: one.frames for name, one in result.plan.data.items() if name in tried}
 
     def write_evidence(run: StoredRun, _: Path) -> None:
         told = functional_document(functional_coverage(data.values()), data) if data else _NO_DATA

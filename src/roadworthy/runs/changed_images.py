@@ -47,11 +47,11 @@ def stored_images(folder: Path) -> list[StoredImage]:
     Raises:
         InputError: The folder is no run, or has no images of changed frames.
     """
-    from roadworthy.runs.store import image_path, read_rows
+    from roadworthy.runs.store import StoredRun, image_path
 
     images = _images_of(folder)
     found: dict[str, StoredImage] = {}
-    for row in read_rows(folder):
+    for row in StoredRun.open(folder).rows():
         hashes = str(row["images"] or "").split()
         status = str(row["status"])
         if hashes and hashes[-1] not in found and status != _ORIGINALS:
@@ -75,14 +75,14 @@ def check_searched(folder: Path, data: Dataset) -> None:
     """
     from roadworthy._files import read_record
     from roadworthy.images import read_image
-    from roadworthy.runs.store import image_path, read_rows
+    from roadworthy.runs.store import StoredRun, image_path
 
     told = folder / "search.json"
     searched = str(read_record(dict[str, Any], told).get("data", "")) if told.is_file() else ""
     if searched and _place(searched) != _place(data.name):
         raise InputError(f"{folder} is a search on {searched}, not on {data.name}: give the data it searched")
     places = {id: number for number, id in enumerate(getattr(data, "ids", ()))}
-    for row in read_rows(folder):
+    for row in StoredRun.open(folder).rows():
         place = places.get(_original(row))
         if place is None or str(row["status"]) != _ORIGINALS or not row["images"]:
             continue

@@ -79,8 +79,8 @@ def run(
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
             the rows are those of a run that was not. A search goes on from its last checkpoint. Without such
             a run, begin.
-        manifest: What is tested, see :func:`~roadworthy.runs.store.what_is_tested`; written down in
-            the folder as ``manifest.json``. A run of something else does not go on.
+        manifest: What is tested, see :class:`~roadworthy.runs.store.Tested`; written down in the
+            folder as ``manifest.json``. A run of something else does not go on.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from roadworthy.frames.frame import with_history
 from roadworthy.models.description import sections
 from roadworthy.models.zoo.saved import ExportFormat, export
 from roadworthy.training.card import Card, DataNote, write_description
@@ -21,7 +22,6 @@ from roadworthy.training.evaluation import (
     evaluate,
     signal_errors,
     value_text,
-    with_history,
 )
 from roadworthy.training.loop import CHECKPOINT, chosen_device
 from roadworthy.training.samples import Samples, read_samples

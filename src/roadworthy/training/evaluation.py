@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Protocol
@@ -14,52 +13,12 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
+from roadworthy.frames.frame import with_history
 from roadworthy.models.network import history_of
 from roadworthy.models.protocols import Driver, SystemUnderTest, Task, task_of
 from roadworthy.models.scorers import BoxScorer, ClassScorer, Measure, answered_classes, with_all_boxes
 from roadworthy.world import Conditions, Observation, Simulation
 from roadworthy.world.track import LANE_WIDTH
-
-_LONGEST_STEP = 1.0  # seconds between frames of one drive; recordings have 10 to 30 per second
-
-
-def with_history(frames: Iterable[Frame], history: int) -> Iterator[Frame]:
-    """Yield those frames that have so many earlier ones.
-
-    A frame that comes without them gets the frames that were yielded before it, if these belong to the same
-    drive: they have the same ``sequence`` in their metadata, and their time stamps follow each other within a
-    second. The first frames of a drive are left out.
-
-    Args:
-        frames: Frames in the order in which they were recorded.
-        history: How many earlier frames a frame must have.
-
-    Example:
-        >>> import numpy as np
-        >>> from roadworthy.frames import Signals
-        >>> image = np.zeros((2, 2, 3), np.uint8)
-        >>> drive = [Frame(f"f{n}", image, signals=Signals(timestamp=n / 20)) for n in range(4)]
-        >>> [(one.id, one.previous[0].id) for one in with_history(drive, 2)]
-        [('f2', 'f0'), ('f3', 'f1')]
-    """
-    earlier: deque[Frame] = deque(maxlen=history)
-    for frame in frames:
-        if len(frame.previous) >= history:
-            yield frame
-            continue
-        if earlier and not _follows(earlier[-1], frame):
-            earlier.clear()
-        if len(earlier) == history:
-            yield frame.replace(previous=tuple(earlier))
-        earlier.append(frame)
-
-
-def _follows(before: Frame, after: Frame) -> bool:
-    if before.metadata.get("sequence") != after.metadata.get("sequence"):
-        return False
-    first, second = before.signals.timestamp, after.signals.timestamp
-    return first is not None and second is not None and 0 < second - first <= _LONGEST_STEP
-
 
 _UNITS = {"steering": "°", "speed": "m/s"}
 

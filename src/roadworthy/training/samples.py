@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.frames.frame import with_history
 from roadworthy.models.images import ImageInput
 from roadworthy.models.torch_module import imported_torch
-from roadworthy.training.evaluation import nothing_to_use, with_history
+from roadworthy.training.evaluation import nothing_to_use
 from roadworthy.training.settings import Settings
 from roadworthy.training.tasks import TrainingTask
 

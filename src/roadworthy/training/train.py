@@ -19,6 +19,7 @@ from roadworthy._files import make_writable, sha256_of, write_text
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.frames.frame import with_history
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network
 from roadworthy.models.scorers import Measure
@@ -28,7 +29,6 @@ from roadworthy.models.zoo.catalogue import size_text
 from roadworthy.models.zoo.saved import export
 from roadworthy.seeding import rng_for
 from roadworthy.training.card import Card, card_of, write_description
-from roadworthy.training.evaluation import with_history
 from roadworthy.training.loop import (
     CHECKPOINT,
     Learner,

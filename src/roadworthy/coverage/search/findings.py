@@ -53,7 +53,7 @@ class OriginalFrames:
         reference: SurpriseReference | None,
     ) -> None:
         self.settings = settings
-        self.unit = _unit(units, settings.output)
+        self.unit = output_unit(units, settings.output)
         self.bound = 0.0
         self._mixture = parse_mixture(settings.criterion)
         self._learned = ranges, reference
@@ -216,8 +216,9 @@ def _case_id(place: int) -> str:
     return f"original {place:06d}"
 
 
-def _unit(units: SignalUnits, output: str) -> str:
-    unit = getattr(units, output)
+def output_unit(units: SignalUnits | None, output: str) -> str:
+    """Return the unit of a signal: as the data set declares it, or ours."""
+    unit = getattr(units or SignalUnits(), output)
     return unit if isinstance(unit, str) else "units of the recording"
 
 

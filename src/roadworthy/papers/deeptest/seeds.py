@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roadworthy.cases import Dataset
-from roadworthy.datasets import ChosenFrames
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
-from roadworthy.runs import read_rows
+from roadworthy.frames.frame import with_history
 from roadworthy.runs.changed_images import StoredImage, check_searched, stored_images
+from roadworthy.runs.store import StoredRun
 from roadworthy.seeding import rng_for
-from roadworthy.training.evaluation import with_history
 
 if TYPE_CHECKING:
     from roadworthy.papers.deeptest.deviation import DeviationFinding, DeviationStudy
@@ -166,22 +165,19 @@ class Seeds:
 
     @property
     def ids(self) -> list[str] | None:
-        """The ids of the frames, in order; None where the data does not tell them, or where these are all."""
-        known = getattr(self._images.data, "ids", None)
-        if known is None or len(self) == len(self._images.data):
+        """The ids of the frames, in order; None where these are all of the data.
+
+        Raises:
+            InputError: The data does not tell them.
+        """
+        data = self._images.data
+        if len(self) == len(data):
             return None
+        if (known := getattr(data, "ids", None)) is None:
+            raise InputError(
+                f"{data.name} does not list frame ids, so none can be drawn: --sample 0 takes all"
+            )
         return [known[number] for number in self._numbers]
-
-    @property
-    def hashed(self) -> Dataset:
-        """What tells them from others, as a manifest has it."""
-        chosen = ChosenFrames(self.name, self._images.data, self._numbers)
-        return self if chosen.hashed is chosen else chosen.hashed
-
-    @property
-    def needs_more(self) -> bool:
-        """Whether they have earlier frames that the reader of the data does not give by itself."""
-        return len(self._images.data[self._numbers[0]].previous) < self._images.history
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -212,7 +208,9 @@ class GuidedImages:
             raise InputError(f"{seeds.data.name} does not name its frames, so no search can be matched to it")
         self._places = {id: number for number, id in enumerate(ids)}
         found = stored_images(run)
-        self._unseen = sum(row["status"] == "passed" and not row["images"] for row in read_rows(run))
+        self._unseen = sum(
+            row["status"] == "passed" and not row["images"] for row in StoredRun.open(run).rows()
+        )
         self._images: list[StoredImage] = [one for one in found if one.original in self._places]
         self._strange = len(found) - len(self._images)
         if not self._images:

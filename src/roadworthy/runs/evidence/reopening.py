@@ -22,6 +22,7 @@ from roadworthy.runs.store.digests import (
 )
 from roadworthy.runs.store.manifest import MANIFEST, differing, read_manifest
 from roadworthy.runs.suites.forms import as_name
+from roadworthy.runs.suites.kinds import kind_of
 from roadworthy.runs.suites.opening import open_data
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE as SUITE
@@ -118,17 +119,21 @@ def _is_harmless(reference: str, folder: Path) -> bool:
 
 
 def data_of(run: StoredRun, suite: Path | None = None) -> dict[str, Dataset] | str:
-    """Return the data sets of a run by their names, or why they cannot be opened. No model is opened."""
+    """Return the data sets that were tried by their names, or why they cannot be opened; opens no model."""
     if run.manifest is None or not (run.folder / SUITE).is_file():
         return "because the run was not made from a suite"
     try:
         settings = run.manifest.get("settings", {})
         of_command = COMMAND in settings
         read = read_suite(suite or run.folder / SUITE, Path() if of_command else None)
+        entries = read.form.requirements.values()
+        learned = {name for entry in entries for name in kind_of(entry).learns_from(entry)}
+        learned -= {str(pair.about.get("data")) for pair in run.pairs}
         return {
             name: open_data(name, form, read.folder, sample=settings.get("sample")).frames
             for name in run.manifest.get("data", {})
             if (form := read.form.data.get(as_name(name) if of_command else name)) is not None
+            and name not in learned
         }
     except RoadworthyError as error:
         return f"because the data cannot be opened again: {_first_line(error)}"

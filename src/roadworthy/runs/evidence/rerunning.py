@@ -204,8 +204,8 @@ def _eligible(
 def _again(plan: SuitePlan, trial: Trial, pair: StoredPair, wanted: Iterable[str]) -> dict[str, Verdict]:
     """Return the verdicts on some cases, judged anew."""
     one = Pass(plan, (trial,), frozenset([(trial.requirement.id, pair.system)]))
-    method = _Only(one.method(), wanted, search=trial.kind.one_at_a_time)
     (system,) = one.systems()
+    method = _Only(one.method([system]), wanted, search=trial.kind.one_at_a_time)
     with TemporaryDirectory(prefix="roadworthy-rerun-") as name:
         run(
             method,

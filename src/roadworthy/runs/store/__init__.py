@@ -35,7 +35,6 @@ from roadworthy.runs.store.manifest import (
     model_notes,
     notes_of,
     read_manifest,
-    what_is_tested,
 )
 from roadworthy.runs.store.parts import read_rows, read_verdicts, verdict_of
 from roadworthy.runs.store.rows import (
@@ -82,5 +81,4 @@ __all__ = [
     "read_verdicts",
     "requirement_record",
     "verdict_of",
-    "what_is_tested",
 ]

@@ -27,20 +27,9 @@ from typing import Any, NotRequired, TypedDict
 
 from roadworthy._files import read_json
 from roadworthy._version import __version__
-from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
-from roadworthy.models import SystemUnderTest
-from roadworthy.runs.store.digests import (
-    Digest,
-    FileDigests,
-    Progress,
-    digest_of_dataset,
-    digest_of_engine,
-    digest_of_file,
-    digest_of_model,
-)
+from roadworthy.runs.store.digests import Digest
 from roadworthy.runs.store.writing import storing, write_whole
-from roadworthy.transforms import UserEngine
 
 MANIFEST = "manifest.json"
 
@@ -74,48 +63,6 @@ class Tested(TypedDict):
     engines: NotRequired[Mapping[str, Digest]]
     seed: NotRequired[int]
     settings: NotRequired[Mapping[str, Any]]
-
-
-def what_is_tested(
-    systems: Iterable[SystemUnderTest],
-    data: Dataset,
-    *,
-    files: Iterable[Path] = (),
-    engines: Iterable[UserEngine] = (),
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Tested:
-    """Return what a run of some models on one data set tests; everything is hashed.
-
-    Args:
-        systems: The systems under test.
-        data: The frames.
-        files: What says what must hold, such as a specification; named alone, without their folders.
-        engines: The image engines of the user.
-        seed: Of all that is drawn by lot.
-        settings: What else the rows depend on; what JSON can hold.
-        progress: Called with how many frames are hashed and how many there are.
-
-    Raises:
-        InputError: Something cannot be read.
-
-    Example:
-        >>> from roadworthy.datasets import load
-        >>> from roadworthy.models import load_model
-        >>> tested = what_is_tested([load_model("dave2")], load("world:town", count=4), seed=7)
-        >>> list(tested["models"]), {name: one.count for name, one in tested["data"].items()}
-        (['dave2'], {'world:town': 4})
-    """
-    sums = FileDigests()
-    return {
-        "models": {one.name: digest_of_model(one, sums) for one in systems},
-        "data": {data.name: digest_of_dataset(getattr(data, "hashed", data), progress)},
-        "suite": {one.name: digest_of_file(one, sums) for one in files},
-        "engines": {one.name: digest_of_engine(one, sums) for one in engines},
-        "seed": seed,
-        "settings": settings or {},
-    }
 
 
 def begin_manifest(
@@ -215,6 +162,18 @@ def check_manifest(
     there = read_manifest(folder)
     if there is not None:
         _check_same(there, _record(models, data, suite or {}, engines or {}, seed, settings or {}), folder)
+
+
+def take_suite(folder: Path, suite: Mapping[str, Digest]) -> None:
+    """Write down the suite that a run goes on with, which may give its searches another budget.
+
+    Raises:
+        InputError: The manifest cannot be read or written.
+    """
+    record = read_manifest(folder) or {}
+    now = {**record.get("suite", {}), **{name: one.record() for name, one in suite.items()}}
+    if now != record.get("suite"):
+        write_manifest(folder, {**record, "suite": now})
 
 
 def complete_manifest(folder: Path) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _tried(small: Pass, systems: Sequence[SystemUnderTest], folder: Path, count:
         requirements.append(replace(trial.requirement, parameters=parameters))
     start = time.perf_counter()
     found = run_several(
-        small.method(),
+        small.method(systems),
         requirements,
         data,
         systems,

@@ -157,9 +157,9 @@ def open_data(
         data = _labels_only(data, form.labels)
     if not len(data):
         raise InputError(f"{name} has no frames")
-    frames = ChosenFrames(name, data, range(len(data)))
+    frames = ChosenFrames(name, data, range(len(data)), history)
     if form.frames is not None:
-        frames = ChosenFrames.named(name, data, form.frames)
+        frames = replace(frames, indices=ChosenFrames.named(name, data, form.frames).indices)
     if most is not None:
         frames = frames.sampled(most)
     try:

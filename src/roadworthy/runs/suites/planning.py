@@ -212,11 +212,15 @@ class _Planner:
             self._complain(
                 ("requirements", id), f"{id} needs data, and the suite has none: add 'data:'", key=True
             )
+        for id, entry in wanting.items():
+            if self.form.data and not self._names(entry, "data"):
+                self._complain(("requirements", id), f"{id} has no data but what it learns from", key=True)
         for name in self._used(wanting, "data"):
             try:
                 self.made.data[name] = open_data(
                     name, self.form.data[name], self.suite.folder, history=history, sample=self.context.sample
                 )
+                self.context.data[name] = self.made.data[name].frames
             except RoadworthyError as error:
                 self._complain(self._place("data", name), str(error))
 
@@ -224,11 +228,14 @@ class _Planner:
         """Return the names of models or data that some entry is for, in the order of the suite."""
         every = list(getattr(self.form, key))
         used = {name for entry in entries.values() for name in self._names(entry, key)}
+        if key == "data":
+            used.update(*(kind_of(entry).learns_from(entry) for entry in entries.values()))
         return [name for name in every if name in used]
 
     def _names(self, entry: EntryForm, key: str) -> list[str]:
         found = getattr(entry, key) or getattr(self.form.defaults, key) or getattr(self.form, key)
-        return list(found)
+        learned = kind_of(entry).learns_from(entry) if key == "data" else ()
+        return [name for name in found if name not in learned]
 
     def _place(self, key: str, name: str) -> Place:
         """Return where a model or data is written; in a list, the item."""
@@ -327,7 +334,9 @@ class _Planner:
         ]
         used = {
             "models": {model for trial in self.made.trials for model in trial.models},
-            "data": {trial.data for trial in self.made.trials},
+            "data": {trial.data for trial in self.made.trials}.union(
+                *(kind_of(entry).learns_from(entry) for entry in self.form.requirements.values())
+            ),
         }
         for key in () if self.only else ("models", "data"):
             unused = [name for name in getattr(self.form, key) if name not in used[key]]

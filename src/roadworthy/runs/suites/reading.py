@@ -325,14 +325,14 @@ def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
     if isinstance(entries, dict):
         asking.update({("requirements", id): entry for id, entry in entries.items()})
     complaints = []
-    for key in ("models", "data"):
-        known = names_of(data.get(key))
+    for key, among in (("models", "models"), ("data", "data"), ("training", "data")):
+        known = names_of(data.get(among))
         for place, entry in asking.items():
             names = entry.get(key) if isinstance(entry, dict) else None
             listed = names if isinstance(names, list) else [names]
             for number, name in enumerate(listed):
                 if isinstance(name, str) and name not in known:
-                    message = f"the suite has no {key} called {name!r}: {suggest(name, known)}"
+                    message = f"the suite has no {among} called {name!r}: {suggest(name, known)}"
                     item = (str(number),) if isinstance(names, list) else ()
                     complaints.append(complain(file, (*place, key, *item), message))
     return complaints

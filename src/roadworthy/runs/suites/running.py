@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,20 @@ from roadworthy.runs.store.digests import (
     digest_of_text,
 )
 from roadworthy.runs.store.locking import LOCK
-from roadworthy.runs.store.manifest import begin_manifest, check_manifest, complete_manifest, read_manifest
+from roadworthy.runs.store.manifest import (
+    begin_manifest,
+    check_manifest,
+    complete_manifest,
+    read_manifest,
+    take_suite,
+)
 from roadworthy.runs.store.rows import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
 from roadworthy.runs.suites.kinds import Kind
+from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.reading import SUITE_FILE, Suite
+from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite
+from roadworthy.runs.suites.schema import SuiteForm
 
 MOST = 50
 """Requirements of one pass; their rows are written at the same time, and files that are open are few."""
@@ -106,10 +115,13 @@ class Pass:
         part = self.trials[0].part
         return [self.kind.system(self.plan.models[name].system, part) for name in self.models]
 
-    def method(self) -> Method:
-        """Return what tries the requirements."""
+    def method(self, systems: Iterable[SystemUnderTest] = ()) -> Method:
+        """Return what tries the requirements; it learns about the systems that it is to try."""
         parts = {trial.requirement.id: trial.part for trial in self.trials}
-        return self.kind.method(parts, self.plan.context)
+        method = self.kind.method(parts, self.plan.context)
+        for system in systems:
+            self.kind.teach(method, self.trials[0].part, self.plan.context, system)
+        return method
 
     def simulator(self) -> Simulator | None:
         """Return what answers cases that ask for a drive."""
@@ -326,19 +338,19 @@ def run_suite(
     tested: Tested | None = None
     if next_free:
         tested = _tested(plan, images, watch)
-        out = _place_for(tested, out, watch, resume=resume)
+        out = _place_for(plan, tested, out, watch, resume=resume)
     with locked(out):
         if not resume and read_manifest(out) is not None:
             raise InputError(_taken(out))
         tested = tested or _tested(plan, images, watch)
-        check_manifest(out, **tested)
+        check_manifest(out, **_but_budgets(out, plan, tested))
         before = _outcomes_in(out, plan)
         result = SuiteResult(out, plan, _in_order(plan, before), before=frozenset(before))
         to_do = passes_of(plan, result.before)
         if not to_do and _has_ended(out):
             return result
-        begin_manifest(out, **tested)
-        _keep_suite(plan, out)
+        begin_manifest(out, **_but_budgets(out, plan, tested))
+        _keep_suite(plan, out, tested)
         _write_requirements(result)
         written = time.monotonic()
         for one in to_do:
@@ -372,11 +384,11 @@ def _note(plan: SuitePlan, out: Path, watch: RunWatcher) -> None:
     add_notes(out, run=plan.of_suite)
 
 
-def _place_for(tested: Tested, out: Path, watch: RunWatcher, *, resume: bool) -> Path:
+def _place_for(plan: SuitePlan, tested: Tested, out: Path, watch: RunWatcher, *, resume: bool) -> Path:
     """Return the first folder of a row of numbers in which a run may begin, or go on."""
     reason = ""
     for folder in numbered(out):
-        told = _unfit(folder, tested, resume=resume)
+        told = _unfit(folder, plan, tested, resume=resume)
         if not told:
             break
         reason = reason or told
@@ -385,7 +397,7 @@ def _place_for(tested: Tested, out: Path, watch: RunWatcher, *, resume: bool) ->
     return folder
 
 
-def _unfit(folder: Path, tested: Tested, *, resume: bool) -> str:
+def _unfit(folder: Path, plan: SuitePlan, tested: Tested, *, resume: bool) -> str:
     """Return why a run can neither begin in a folder nor go on there; nothing where it can."""
     if is_free(folder, [LOCK]):
         return ""
@@ -394,12 +406,36 @@ def _unfit(folder: Path, tested: Tested, *, resume: bool) -> str:
             return f"{folder} is not from a run"
         if not resume:
             return _taken(folder)
-        check_manifest(folder, **tested)
+        check_manifest(folder, **_but_budgets(folder, plan, tested))
     except OSError as error:
         return f"{folder} cannot be read: {error.strerror}"
     except InputError as error:
         return str(error)
     return ""
+
+
+def _but_budgets(folder: Path, plan: SuitePlan, tested: Tested) -> Tested:
+    """Return what must be the same for a run to go on: searches may have another budget than before."""
+    stored = folder / SUITE_FILE
+    try:
+        same = stored.is_file() and _fixed(read_suite(stored)) == _fixed(plan.suite)
+    except InputError:
+        same = False
+    if not same:
+        return tested
+    others = {name: one for name, one in tested["suite"].items() if name != plan.suite.path.name}
+    return {**tested, "suite": others}
+
+
+def _fixed(suite: Suite) -> SuiteForm:
+    """Return what a suite says, without the budgets of its searches."""
+    entries = {
+        id: entry.model_copy(update={"tries": 1, "seconds": None})
+        if isinstance(entry, CoverageForm)
+        else entry
+        for id, entry in suite.form.requirements.items()
+    }
+    return suite.form.model_copy(update={"requirements": entries})
 
 
 def _taken(folder: Path) -> str:
@@ -438,8 +474,9 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
     }
 
 
-def _keep_suite(plan: SuitePlan, out: Path) -> None:
+def _keep_suite(plan: SuitePlan, out: Path, tested: Tested) -> None:
     """Copy the suite and the files that it reads requirements from, so that they can be read again."""
+    take_suite(out, tested["suite"])
     with storing(out):
         write_whole(out / SUITE_FILE, plan.suite.file.text.encode("utf-8"))
         for name, path in plan.context.files.items():
@@ -452,12 +489,18 @@ def _outcomes_in(out: Path, plan: SuitePlan) -> dict[tuple[str, str], Outcome]:
     """Return the outcomes that are known already, of what the plan has."""
     if not any((out / "runs").glob("*/*/requirements.jsonl")):
         return {}
-    wanted = {(trial.requirement.id, model) for trial, model in plan.pairs}
+    wanted = {(trial.requirement.id, model): _told(trial.requirement) for trial, model in plan.pairs}
     return {
         pair: one.outcome
         for one in StoredRun.open(out).pairs
-        if one.outcome is not None and (pair := (one.requirement.id, one.system)) in wanted
+        # A search that had another budget has more to do.
+        if one.outcome is not None
+        and wanted.get(pair := (one.requirement.id, one.system)) == _told(one.requirement)
     }
+
+
+def _told(requirement: Requirement) -> str:
+    return json.dumps(dict(requirement.parameters), sort_keys=True, default=str)
 
 
 def _run(
@@ -469,11 +512,12 @@ def _run(
 ) -> None:
     """Carry out a pass; where that fails, try its parts one by one, so that others are not lost."""
     try:
+        systems = one.systems()
         found = run_several(
-            one.method(),
+            one.method(systems),
             one.requirements,
             one.data,
-            one.systems(),
+            systems,
             out=result.folder,
             seed=one.plan.context.seed,
             batch_size=_BATCH,

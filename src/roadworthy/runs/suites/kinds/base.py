@@ -45,6 +45,7 @@ class Context:
         known: What a kind has read ahead, by a key of its own.
         engines: The image engines that may change frames, by name; the kinds add theirs.
         copies: A folder of copies of such files, which are read instead of the files themselves.
+        data: The frames that were opened, by name.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class Context:
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
     engines: dict[str, UserEngine] = field(default_factory=dict)
     copies: Path | None = None
+    data: dict[str, Dataset] = field(default_factory=dict)
 
     def located(self, path: str) -> Path:
         """Return a file that the suite names, and note that it is part of the suite."""
@@ -187,6 +189,14 @@ class Kind(ABC, Generic[F, T]):
     @abstractmethod
     def method(self, parts: Mapping[str, Part[T]], context: Context) -> Method:
         """Return what tries requirements, given by their ids; they share data."""
+
+    def learns_from(self, entry: F) -> Collection[str]:
+        """Return the names of data that an entry learns from and is not tried on."""
+        del entry
+        return ()
+
+    def teach(self, method: Method, part: Part[T], context: Context, system: SystemUnderTest) -> None:
+        """Let a method learn about a model before the first case; most need not."""
 
     def system(self, system: SystemUnderTest, part: Part[T]) -> SystemUnderTest:
         """Return a model as it is tested."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import Field
 
+from roadworthy.errors import InputError
 from roadworthy.frames import Signals
 from roadworthy.models import Network, SystemUnderTest
 from roadworthy.runs.suites.forms import Count, EntryForm, Form, Number, Share, Some, Text
@@ -16,6 +17,8 @@ from roadworthy.runs.suites.opening import Facts
 
 if TYPE_CHECKING:
     from roadworthy.cases import Method
+    from roadworthy.coverage import Observed
+    from roadworthy.coverage.method import CoverageMethod
     from roadworthy.coverage.search.settings import SearchSettings
 
 
@@ -42,6 +45,11 @@ class CoverageForm(EntryForm):
 
     key = "coverage"
     coverage: Text = Field(description="What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
+    training: Text | None = Field(
+        default=None,
+        description="Data of this suite that the network learned from, for criteria that compare with it; "
+        "nothing is searched there. The originals if left out.",
+    )
     reach: Share | None = Field(default=None, description="The coverage that must be reached.")
     tries: Count = Field(default=500, description="How many changed images are tried at most.")
     seconds: Number | None = Field(
@@ -77,7 +85,15 @@ class CoverageForm(EntryForm):
 _PROBED = 8  # tries for each frame of a probe
 
 
-class CoverageKind(Kind[CoverageForm, "tuple[SearchSettings, str]"]):
+class Search(NamedTuple):
+    """What is searched for, which outputs count as neurons, and the data that the network learned from."""
+
+    settings: SearchSettings
+    counting: str
+    training: str | None
+
+
+class CoverageKind(Kind[CoverageForm, Search]):
     """A search that tries changed images, one model at a time, because it follows the model's answers.
 
     Images that an earlier one made can be tried alone.
@@ -87,9 +103,10 @@ class CoverageKind(Kind[CoverageForm, "tuple[SearchSettings, str]"]):
     forms = (CoverageForm,)
     one_at_a_time = True
 
-    def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[tuple[SearchSettings, str]]]:
+    def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[Search]]:
         """Yield the search."""
         from roadworthy.coverage import counting_named
+        from roadworthy.coverage.criteria import parse_mixture
         from roadworthy.coverage.search.settings import SearchSettings
         from roadworthy.coverage.search.trials import Remade
 
@@ -111,11 +128,17 @@ class CoverageKind(Kind[CoverageForm, "tuple[SearchSettings, str]"]):
         )
         if context.sample is not None:
             settings = replace(settings, tries=min(settings.tries, context.sample))
-        yield Part("", settings.text, settings.parameters(), (settings, entry.counting))
+        if entry.training is not None and not parse_mixture(entry.coverage).needs - {"layers"}:
+            raise InputError(
+                "training is for multisection, boundary, strong-activation and the surprises: name one of "
+                "them, or leave it out"
+            )
+        search = Search(settings, entry.counting, entry.training)
+        yield Part("", settings.text, settings.parameters(), search)
 
-    def misfit(self, part: Part[tuple[SearchSettings, str]], facts: Facts) -> str:
+    def misfit(self, part: Part[Search], facts: Facts) -> str:
         """A search needs a network that predicts the output, and frames of which it is known."""
-        output = part.inside[0].output
+        output = part.inside.settings.output
         system, name = facts.model.system, facts.model.name
         if reason := other_task(facts, "regression", f"a search judges {output}"):
             return reason
@@ -127,33 +150,43 @@ class CoverageKind(Kind[CoverageForm, "tuple[SearchSettings, str]"]):
             return f"{facts.data.name} does not know the {output} of its frames"
         return ""
 
-    def signals(self, part: Part[tuple[SearchSettings, str]]) -> Collection[str]:
+    def signals(self, part: Part[Search]) -> Collection[str]:
         """Return the output that is judged."""
-        return (part.inside[0].output,)
+        return (part.inside.settings.output,)
 
-    def method(self, parts: Mapping[str, Part[tuple[SearchSettings, str]]], context: Context) -> Method:
+    def method(self, parts: Mapping[str, Part[Search]], context: Context) -> Method:
         """Return a search that has not begun."""
         del parts, context
         from roadworthy.coverage.method import CoverageMethod
 
         return CoverageMethod()
 
-    def system(self, system: SystemUnderTest, part: Part[tuple[SearchSettings, str]]) -> SystemUnderTest:
+    def learns_from(self, entry: CoverageForm) -> Collection[str]:
+        """Return the training data."""
+        return () if entry.training is None else (entry.training,)
+
+    def teach(self, method: Method, part: Part[Search], context: Context, system: SystemUnderTest) -> None:
+        """Show the search what the neurons do on training data."""
+        search = part.inside
+        if search.training is not None:
+            cast("CoverageMethod", method).learn(
+                search.settings.criterion, cast("Observed[Any]", system), context.data[search.training]
+            )
+
+    def system(self, system: SystemUnderTest, part: Part[Search]) -> SystemUnderTest:
         """Return the network with its neurons watched."""
         from roadworthy.coverage import observable
 
-        return observable(system, part.inside[1])
+        return observable(system, part.inside.counting)
 
-    def cases(self, part: Part[tuple[SearchSettings, str]], frames: int) -> int:
+    def cases(self, part: Part[Search], frames: int) -> int:
         """Return a case for each original and each try, or for each image that is made again."""
-        settings = part.inside[0]
+        settings = part.inside.settings
         return len(settings.only) or frames + settings.tries
 
-    def probed(
-        self, part: Part[tuple[SearchSettings, str]], frames: int, of: int
-    ) -> tuple[Mapping[str, Any], float]:
+    def probed(self, part: Part[Search], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
         """Return a search with a few tries for each frame."""
-        settings = part.inside[0]
+        settings = part.inside.settings
         tries = min(settings.tries, _PROBED * frames)
         if settings.only:
             # Their frames may not be among those of a probe.
