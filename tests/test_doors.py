@@ -59,6 +59,15 @@ QUESTIONS = [
         ("bbsl", "test", "stop.bbsl", "--truth", "world:town", "--model", "dave2", "--set", "near=120,160"),
         "dave2 is a model for regression, and specifications are about boxes",
     ),
+    Question(
+        "driving",
+        (
+            "driving", "drive", "--model", "dave2", "-s", "world:meadow", "-o", "fps=5", "-o", "traffic=0",
+            "--metres", "130",
+        ),
+        ("driving", "drive", "--model", "detector", "-s", "world:meadow"),
+        "detector is a model for detection, and one must steer to drive",
+    ),
 ]  # fmt: skip
 
 
@@ -125,6 +134,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
                 "rules": {"rule": RULE},
                 "reliability": {"reliability": "frost"},
                 "bbsl": {"bbsl": "stop.bbsl", "values": {"near": [120, 160]}},
+                "driving": {"driving": {}},
             }[question.kind]
         },
     }

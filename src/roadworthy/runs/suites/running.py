@@ -111,9 +111,9 @@ class Pass:
         parts = {trial.requirement.id: trial.part for trial in self.trials}
         return self.kind.method(parts, self.plan.context)
 
-    def simulator(self) -> Simulator | None:
-        """Return what answers cases that ask for a drive."""
-        return self.kind.simulator(self.trials[0].part)
+    def simulator(self, keep: Path | None = None) -> Simulator | None:
+        """Return what answers cases that ask for a drive, and keeps the drives in the folder of a run."""
+        return self.kind.simulator(self.trials[0].part, keep)
 
     def halves(self) -> Iterator[Pass]:
         """Yield it in smaller parts: requirement by requirement, or else model by model."""
@@ -480,7 +480,7 @@ def _run(
             images=retained[0],
             passes=retained[1],
             executor=executor,
-            simulator=one.simulator(),
+            simulator=one.simulator(result.folder),
             tested=lambda requirement, system: (requirement.id, system.name) in one.pairs,
             progress=watch.counts,
             resume=True,

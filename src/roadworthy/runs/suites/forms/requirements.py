@@ -244,7 +244,7 @@ class DrivingForm(EntryForm):
 
     driving: Thresholds = Field(
         description="Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving "
-        "oracle --json` wrote."
+        "oracle --json` wrote; {} judges events alone."
     )
     worse: dict[str, Literal["up", "down"]] = Field(
         default_factory=dict, description="Whether a metric gets worse upwards or downwards, if not as usual."
@@ -255,11 +255,18 @@ class DrivingForm(EntryForm):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the simulator, such as weather: rain."
     )
-    laps: Count = Field(default=1, description="After how many laps a drive ends.")
+    laps: int = Field(default=1, ge=0, description="After how many laps a drive ends; 0 does not count them.")
     seconds: Number = Field(default=600.0, gt=0, description="After how many seconds at most.")
     metres: Number | None = Field(default=None, gt=0, description="After how many metres.")
+    end_at: Words = Field(
+        default_factory=lambda: ["crash"], description="The events that end a drive at once."
+    )
+    frames: Literal["none", "failing", "all"] = Field(
+        default="none", description="Of which drives what the camera saw is kept."
+    )
     sectors: Some | None = Field(
-        default=None, description="Which sectors are judged; simulators other than world need them."
+        default=None,
+        description="Which sectors are judged; simulators other than world need them, or `whole drive`.",
     )
     events: Some | None = Field(
         default=None, description="What violates it wherever it happens; crash and line crossing if left out."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.frames import Signals
@@ -33,15 +34,21 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         """Yield the oracle with its drives."""
         from roadworthy.driving.drives import FATAL_EVENTS
         from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
-        from roadworthy.driving.simulators import DriveLimits, Scenario, open_simulator
+        from roadworthy.driving.simulators import DriveLimits, Scenario, checked_simulator, open_simulator
 
         if isinstance(entry.driving, str):
             thresholds = read_thresholds(context.located(entry.driving))
         else:
             thresholds = Thresholds(entry.driving, entry.worse)
-        limits = DriveLimits(laps=entry.laps, seconds=entry.seconds, metres=entry.metres)
-        scenarios = tuple(Scenario(one, entry.options, limits) for one in entry.simulator)
+        limits = DriveLimits(
+            laps=entry.laps or None,
+            seconds=entry.seconds,
+            metres=entry.metres,
+            events=tuple(entry.end_at),
+        )
+        scenarios = tuple(Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator)
         for one in scenarios:
+            checked_simulator(one.simulator, **one.options)
             if one.simulator.partition(":")[0] == "world":
                 # Others wait for a connection when they are opened.
                 open_simulator(one.simulator, **one.options).close()
@@ -71,12 +78,12 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
         return DrivingMethod()
 
-    def simulator(self, part: Part[DrivingQuality]) -> Simulator | None:
+    def simulator(self, part: Part[DrivingQuality], keep: Path | None = None) -> Simulator | None:
         """Return what opens the simulators that the scenarios name."""
         del part
         from roadworthy.driving.simulators import ScenarioDriver
 
-        return ScenarioDriver()
+        return ScenarioDriver(keep)
 
     def cases(self, part: Part[DrivingQuality], frames: int) -> int:
         """Return a case for each sector of each drive."""
