@@ -144,6 +144,11 @@ def drive(
     answer = answer_of(published, how, shown=report.lines(), document={**facts, "notes": notes})
     if not report.problem:
         return replace(answer, notes=notes)
-    ended = {"exit_code": FAILED, "conclusion": f"the film could not be written (exit code {FAILED})"}
-    document = {**answer.document, "exit_code": FAILED}
-    return replace(answer, notes=notes, document=document, errors=[report.problem], **ended)
+    return replace(
+        answer,
+        notes=notes,
+        document={**answer.document, "exit_code": FAILED},
+        exit_code=FAILED,
+        conclusion=f"The film could not be written (exit code {FAILED})",
+        errors=[report.problem],
+    )
