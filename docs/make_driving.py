@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from roadworthy.driving.drives.drive import failing_sectors
 from roadworthy.driving.metrics import CATALOGUE, Metric, MetricSettings, primitives, unit_of
 from roadworthy.driving.simulators import DriveLimits, WorldSimulator, drive
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model, load_model
-from roadworthy.report.driving import drive_figure, failing_sectors
+from roadworthy.report.driving import drive_figure
 from roadworthy.report.plots import save
 
 PAGE = Path(__file__).parent / "metrics.md"

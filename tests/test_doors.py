@@ -68,6 +68,15 @@ QUESTIONS = [
         ("coverage", "search", "--data", "world:town", "--sample", "2", "--model", "detector"),
         "detector is a model for detection, and a search judges steering",
     ),
+    Question(
+        "driving",
+        (
+            "driving", "drive", "--model", "dave2", "-s", "world:meadow", "-o", "fps=5", "-o", "traffic=0",
+            "--metres", "130",
+        ),
+        ("driving", "drive", "--model", "detector", "-s", "world:meadow"),
+        "detector is a model for detection, and one must steer to drive",
+    ),
 ]  # fmt: skip
 
 
@@ -135,6 +144,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
                 "reliability": {"reliability": "frost"},
                 "coverage": {"coverage": "neuron"},
                 "bbsl": {"bbsl": "stop.bbsl", "values": {"near": [120, 160]}},
+                "driving": {"driving": {}},
             }[question.kind]
         },
     }

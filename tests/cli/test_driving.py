@@ -15,6 +15,7 @@ from typer.testing import Result
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.readers import read_drive, write_drive
 from roadworthy.driving.simulators import Controls, Situation, WorldSimulator
+from roadworthy.errors import SimulatorError
 from roadworthy.images import read_image
 from roadworthy.report.driving import Film
 
@@ -23,6 +24,18 @@ from roadworthy.frames import Signals
 
 def bad(frames):
     return [Signals(steering=6.0, speed=9.0) for _ in frames]
+
+def hang(frames):
+    import time
+    if frames[0].id.endswith("3"):
+        time.sleep(600)
+    return [Signals(steering=0.0, speed=9.0) for _ in frames]
+
+def die(frames):
+    import os
+    if frames[0].id.endswith("3"):
+        os._exit(7)
+    return [Signals(steering=0.0, speed=9.0) for _ in frames]
 
 def nan(frames):
     return [Signals(steering=float("nan")) for _ in frames]
@@ -79,9 +92,10 @@ def test_a_failing_sector_is_filmed(roadworthy: Callable[..., Result], tmp_path:
         "driving", "drive", "--model", "python:drivers:bad", "-s", "world:meadow", "-o", "traffic=0",
         "--out", "bad", "--json",
     )  # fmt: skip
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     document = json.loads(result.stdout)
     assert document["ended"] == "crash"
+    assert (document["counts"]["violated"], document["exit_code"]) == (1, 1)
     assert document["failing_sectors"] == ["meadow-01"]
     assert document["video"] == "meadow-01.mp4"
     import cv2
@@ -112,7 +126,7 @@ def test_a_video_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -
     assert (told["simulator"], told["model"], told["options"]) == ("world:meadow", "truth", {"traffic": "0"})
     result = roadworthy(*drive, "--video", "none")
     assert result.exit_code == 2
-    assert "lap must be empty or new" in result.stderr
+    assert "lap holds a run with suite" in " ".join(result.stderr.split())
     result = roadworthy(*drive, "--video", "meadow-07", "--out", "again")
     assert result.exit_code == 2
     assert "has no sector 'meadow-07': it has meadow-01" in result.stderr
@@ -122,9 +136,8 @@ def test_a_video_on_request(roadworthy: Callable[..., Result], tmp_path: Path) -
 @pytest.mark.usefixtures("models")
 def test_a_model_that_answers_nan_is_named(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
     result = roadworthy("driving", "drive", "--model", "python:drivers:nan", "--out", "lap")
-    assert result.exit_code == 2
-    assert "steering must be finite, got nan" in " ".join(result.stderr.split())
-    assert "1 row was recorded until the model failed: see lap/drive.parquet" in result.stderr
+    assert result.exit_code == 1
+    assert "steering must be finite, got nan" in " ".join(result.stdout.split())
     assert read_drive(str(tmp_path / "lap")).ended.startswith("the model failed: ")
 
 
@@ -140,10 +153,58 @@ def test_an_interrupted_drive_is_kept(
         return situation
 
     monkeypatch.setattr(WorldSimulator, "step", interrupted)
-    result = roadworthy(*DRIVE)
+    result = roadworthy(*DRIVE, "--metres", "10")
     assert result.exit_code == 130
-    driven = read_drive(str(tmp_path / "lap"))
+    driven = read_drive(str(tmp_path / "lap/drives/drive-truth-1.parquet"))
     assert (len(driven), driven.ended) == (5, "the drive was interrupted")
+    monkeypatch.setattr(WorldSimulator, "step", step)
+    assert roadworthy(*DRIVE, "--metres", "10").exit_code == 0
+    assert read_drive(str(tmp_path / "lap")).ended == "distance driven"
+
+
+def test_what_a_simulator_drove_before_it_failed_is_kept(
+    roadworthy: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = WorldSimulator.step
+
+    def failing(self: WorldSimulator, controls: Controls) -> Situation:
+        situation = step(self, controls)
+        if situation.time > 0.3:
+            raise SimulatorError("the engine is gone")
+        return situation
+
+    monkeypatch.setattr(WorldSimulator, "step", failing)
+    result = roadworthy(*DRIVE, "--json")
+    assert result.exit_code == 2
+    document = json.loads(result.stdout)
+    assert document["failures"][0]["reason"] == "the engine is gone"
+    driven = read_drive(str(tmp_path / "lap"))
+    assert (len(driven), driven.ended) == (5, "the simulator failed: the engine is gone")
+    assert document["ended"] == driven.ended
+
+
+@pytest.mark.parametrize("way", ["hang", "die"])
+@pytest.mark.usefixtures("models")
+def test_what_a_model_drove_before_it_hung_or_died_is_kept(
+    roadworthy: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    result = roadworthy(
+        "driving", "drive", "--model", f"python:drivers:{way}", "-o", "traffic=0", "--seconds", "2",
+        "--timeout", "4", "--executor", "processes", "--out", "lap",
+    )  # fmt: skip
+    assert result.exit_code == 1, result.output
+    assert read_drive(str(tmp_path / "lap")).ended == "the drive was cut off"
+
+
+def test_an_oracle_judges_the_drive(roadworthy: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "oracle.json").write_text('{"thresholds": {"Max(LP)": 0.0001}}')
+    drive = [*DRIVE, "--metres", "130", "-o", "fps=5", "--video", "none", "--json"]
+    result = roadworthy(*drive, "--oracle", "oracle.json")
+    assert result.exit_code == 1, result.output
+    (judged,) = json.loads(result.stdout)["results"]
+    assert "Max(LP) ≤ 0.0001, and there is no crash or line crossing" in judged["text"]
+    assert roadworthy(*drive, "--out", "events").exit_code == 0
 
 
 def test_a_simulator_that_is_not_there(roadworthy: Callable[..., Result]) -> None:
@@ -153,7 +214,7 @@ def test_a_simulator_that_is_not_there(roadworthy: Callable[..., Result]) -> Non
         "driving", "drive", "--model", "truth", "-s", f"donkey:127.0.0.1:{port}", "-o", "wait=0.1"
     )
     assert result.exit_code == 2
-    assert f"no simulator listens on 127.0.0.1:{port}" in " ".join(result.stderr.split())
+    assert f"no simulator listens on 127.0.0.1:{port}" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +225,7 @@ def test_a_simulator_that_is_not_there(roadworthy: Callable[..., Result]) -> Non
         (["-o", "trafic=1"], "'world' has no option 'trafic'"),
         (["--end-at", "crsh"], "there is no event 'crsh'"),
         (["--metric", "XX"], "no metric XX"),
-        (["--seconds", "0"], "seconds must be above 0"),
+        (["--seconds", "0"], "seconds: expected above 0"),
         (["--video-format", "avi"], "--video-format is mp4, webm or gif, got 'avi'"),
     ],
 )

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import failing_sectors
 from roadworthy.errors import InputError
-from roadworthy.report.driving import drive_figure, failing_sectors
+from roadworthy.report.driving import drive_figure
 from roadworthy.report.plots import save
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from roadworthy.cases import RecordDrive as Ask
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricTable, compute
-from roadworthy.driving.requirements import METHOD, DrivingQuality, label
+from roadworthy.driving.requirements import METHOD, WHOLE_DRIVE, DrivingQuality, label
 from roadworthy.driving.simulators import Scenario
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
@@ -55,6 +55,12 @@ class _Judged(Scenario):
     """A scenario with what its drive is judged by, which may happen in another process than `cases`."""
 
     quality: DrivingQuality
+    requirement: str
+    number: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.requirement, self.number
 
 
 class DrivingMethod(BaseMethod):
@@ -65,7 +71,8 @@ class DrivingMethod(BaseMethod):
     the metric may get worse by a quarter of its threshold before there is an alarm, at -1 an upper threshold
     is passed twofold. `Thresholds.scales` says otherwise where a threshold is near 0. A sector with a crash,
     a line crossing or a vehicle that stands still for good is violated whatever its metrics are, by a margin
-    of -1 or worse.
+    of -1 or worse. Where there are no thresholds, a sector in which nothing fatal happens passes by a margin
+    of 1, also one in the middle of which the drive ends.
 
     A case is not applicable where there is nothing to judge: the drive ended before the sector, or in the
     middle of it without anything fatal, or a metric is not known there and no other one raises an alarm.
@@ -98,8 +105,9 @@ class DrivingMethod(BaseMethod):
             InputError: The requirement's parameters cannot be used.
         """
         asked = DrivingQuality.of(requirement)
-        for scenario in asked.scenarios:
-            drive = Ask(_Judged(scenario.simulator, scenario.options, scenario.limits, quality=asked))
+        for number, scenario in enumerate(asked.scenarios, 1):
+            said = {one.name: getattr(scenario, one.name) for one in fields(Scenario)}
+            drive = Ask(_Judged(**said, quality=asked, requirement=requirement.id, number=number))
             options = {f"option.{key}": _scalar(value) for key, value in scenario.options.items()}
             for sector in asked.sectors_of(scenario):
                 parameters: dict[str, Scalar] = {"simulator": scenario.simulator, "sector": sector, **options}
@@ -119,7 +127,8 @@ class DrivingMethod(BaseMethod):
 
 
 def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Verdict:
-    numbers = [number for number, name in enumerate(drive.sector_names) if name == sector]
+    names = drive.sector_names
+    numbers = [number for number, name in enumerate(names) if sector in (name, WHOLE_DRIVE)]
     if not numbers:
         raise NotApplicable(f"the drive did not reach the sector: {_ending(drive)}")
     whole = [number for number in numbers if not partial_sectors(drive)[number]]
@@ -134,6 +143,9 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
         return Verdict.from_margin(
             case, margins[worst], reason=_beyond(worst, measures, asked), measures=measures
         )
+    if not asked.thresholds.values:
+        # Of a sector that is not whole, that much is known: nothing happened in what was driven of it.
+        return Verdict.from_margin(case, -_FATAL)
     if not whole:
         raise NotApplicable(f"the drive ended inside the sector: {_ending(drive)}")
     unknown = [name for name in asked.thresholds.values if name not in margins]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from roadworthy.driving.metrics import MetricSettings, MetricTable, compute, par
 from roadworthy.driving.oracles import Direction, Oracle
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.driving.simulators import DriveLimits, Scenario, world_sectors
+from roadworthy.driving.simulators.scenarios import Kept
 from roadworthy.errors import InputError, suggest
 from roadworthy.world import track
 
@@ -143,6 +144,9 @@ def _known(table: MetricTable, name: str) -> bool:
 METHOD: Final = "driving"
 """The name of the method that tests these requirements."""
 
+WHOLE_DRIVE = "whole drive"
+"""Instead of the name of a sector: all that is driven, in whichever sectors, is judged as one case."""
+
 _KNOWN = ("oracle", "scenarios", "sectors", "events", "settings")
 
 
@@ -173,8 +177,6 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         values = {str(parse_metric(name)): _number(name, value) for name, value in self.values.items()}
-        if not values:
-            raise InputError("an oracle needs a threshold for at least one metric, got none")
         directions = {name: usual_direction(name) for name in values}
         scales = {name: abs(value) or 1.0 for name, value in values.items()}
         for name, way in self.directions.items():
@@ -255,9 +257,12 @@ def read_thresholds(path: str | Path) -> Thresholds:
             f"{path}: expected the JSON of `roadworthy driving oracle --json`: {error}"
         ) from error
     try:
-        return Thresholds.read(data)
+        thresholds = Thresholds.read(data)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+    if not thresholds.values:
+        raise InputError(f"{path}: an oracle needs a threshold for at least one metric, got none")
+    return thresholds
 
 
 @dataclass(frozen=True)
@@ -265,10 +270,10 @@ class DrivingQuality:
     """A requirement of driving quality: the metrics of every sector stay inside thresholds.
 
     Attributes:
-        thresholds: What the metrics must keep.
+        thresholds: What the metrics must keep; may be empty where events are judged.
         scenarios: The drives: where, in what weather and traffic, and when they end.
         sectors: The sectors that are judged, by name; all of the track in the built-in world if left out.
-            Other simulators do not tell theirs beforehand.
+            Other simulators do not tell theirs beforehand; `WHOLE_DRIVE` needs no names.
         events: What violates the requirement wherever it happens.
         settings: What the metrics leave open, where it differs from what comes with the package.
 
@@ -295,6 +300,8 @@ class DrivingQuality:
         object.__setattr__(self, "settings", frozen(self.settings))
         if not self.scenarios:
             raise InputError("driving quality needs at least one scenario to drive through, got none")
+        if not self.thresholds.values and not self.events:
+            raise InputError("driving quality needs a threshold or an event to judge by, got neither")
         labels = [label(one) for one in self.scenarios]
         twice = next((one for one in labels if labels.count(one) > 1), None)
         if twice is not None:
@@ -304,7 +311,7 @@ class DrivingQuality:
                 raise InputError(f"there is no event {event!r}: {suggest(event, EVENTS)}")
         known = {name for one in self.scenarios for name in self.sectors_of(one)}
         for name in self.sectors:
-            if name not in known:
+            if name not in known and name != WHOLE_DRIVE:
                 raise InputError(f"no scenario has a sector {name!r}: {suggest(name, sorted(known))}")
         self.metric_settings()
 
@@ -335,7 +342,12 @@ class DrivingQuality:
         data: dict[str, Any] = {
             "oracle": self.thresholds.as_data(),
             "scenarios": [
-                {"simulator": one.simulator, "options": dict(one.options), "limits": asdict(one.limits)}
+                {
+                    "simulator": one.simulator,
+                    "options": dict(one.options),
+                    "limits": asdict(one.limits),
+                    **({} if one.frames == "none" else {"frames": one.frames}),
+                }
                 for one in self.scenarios
             ],
             "events": list(self.events),
@@ -348,7 +360,10 @@ class DrivingQuality:
 
     def requirement(self, id: str, text: str = "", *, acceptance: Acceptance | None = None) -> Requirement:
         """Return it as a requirement; how many sectors may fail is its acceptance."""
-        words = text or f"In every sector, {self.thresholds}, and there is no {' or '.join(self.events)}."
+        holds = [str(self.thresholds)] if self.thresholds.values else []
+        if self.events:
+            holds.append(f"there is no {' or '.join(self.events)}")
+        words = text or f"In every sector, {', and '.join(holds)}."
         return Requirement(id, words, METHOD, self.parameters(), acceptance=acceptance or Acceptance())
 
     def metric_settings(self) -> MetricSettings:
@@ -361,6 +376,8 @@ class DrivingQuality:
         Raises:
             InputError: The simulator does not tell its sectors beforehand, and none are named.
         """
+        if WHOLE_DRIVE in self.sectors:
+            return (WHOLE_DRIVE,)
         name, _, place = scenario.simulator.partition(":")
         if name != "world":
             if not self.sectors:
@@ -387,15 +404,18 @@ def label(scenario: Scenario) -> str:
     )
 
 
+_SCENARIO = ("simulator", "options", "limits", "frames")
+
+
 def _scenario(given: object) -> Scenario:
     if isinstance(given, str):
         return Scenario(given)
     told = _mapping(given, "a scenario")
-    unknown = next((name for name in told if name not in ("simulator", "options", "limits")), None)
+    unknown = next((name for name in told if name not in _SCENARIO), None)
     if unknown is not None or not isinstance(told.get("simulator"), str):
         raise InputError(
-            "a scenario is the name of a simulator, such as world:town, or a mapping with simulator, options "
-            f"and limits, got {dict(told)}"
+            "a scenario is the name of a simulator, such as world:town, or a mapping with simulator, "
+            f"options, limits and frames, got {dict(told)}"
         )
     limits = dict(_mapping(told.get("limits", {}), "the limits of a scenario"))
     known = [one.name for one in fields(DriveLimits)]
@@ -405,7 +425,10 @@ def _scenario(given: object) -> Scenario:
     if "events" in limits:
         limits["events"] = tuple(_list(limits, "events"))
     options = _mapping(told.get("options", {}), "the options of a scenario")
-    return Scenario(told["simulator"], FrozenDict(options), DriveLimits(**limits))
+    frames = told.get("frames", "none")
+    if frames not in get_args(Kept):
+        raise InputError(f"the frames of a scenario must be {', '.join(get_args(Kept))}, got {frames!r}")
+    return Scenario(told["simulator"], FrozenDict(options), DriveLimits(**limits), frames)
 
 
 def _mapping(given: object, what: str) -> Mapping[str, Any]:

@@ -1,26 +1,39 @@
-"""What drives were like, as tables: sector by sector, and what there is to measure."""
+"""What drives were like: tables sector by sector, what there is to measure, and the files of a drive."""
 
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from roadworthy._files import write_text
+from roadworthy._files import replacing, write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
+from roadworthy.driving.drives.readers import read_recorded
+from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.metrics import (
     CATALOGUE,
     MetricSettings,
     MetricTable,
     availability,
+    compute,
     meaning_of,
     primitives,
     unit_of,
 )
+from roadworthy.driving.requirements import DrivingQuality
+from roadworthy.driving.simulators import kept_drive
+from roadworthy.errors import InputError
+from roadworthy.report.driving import FRAMES_FILE, Film, drive_figure
+from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable
+from roadworthy.runs.suites import SuiteResult
 
 SHOWN = ("Mean(SP)", "SD(SP)", "SD(LP)", "Max(LP)", "SD(SA)", "Count(LCR)", "Count(CR)")
 """The metrics of a table that fits on a screen."""
@@ -111,3 +124,107 @@ def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:
     """
     columns = list(rows[0]) if rows else []
     write_text(path, csv_text(columns, ([one.get(name) for name in columns] for one in rows)))
+
+
+class DriveReport:
+    """The one drive of a run: its files, and what is told about it.
+
+    Args:
+        result: The run, of one requirement with one scenario on one model.
+
+    Attributes:
+        video: The film, if one was written.
+        problem: Why a film that was asked for could not be written.
+    """
+
+    def __init__(self, result: SuiteResult) -> None:
+        ((trial, model),) = result.plan.pairs
+        quality: DrivingQuality = trial.part.inside
+        self.folder, self._settings = result.folder, quality.metric_settings()
+        (self._scenario,) = quality.scenarios
+        self._model = result.plan.models[model].form.model
+        self._kept, self._frames = kept_drive(result.folder, trial.requirement.id, model)
+        self.video: str | None = None
+        self.problem = ""
+
+    @property
+    def driven(self) -> bool:
+        """Whether anything was driven before the model or the simulator failed."""
+        return self._kept.is_file()
+
+    @cached_property
+    def drive(self) -> Drive:
+        """What was driven."""
+        return read_recorded(self._kept)
+
+    @cached_property
+    def _sectors(self) -> MetricTable:
+        return compute(self.drive, settings=self._settings)
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        (whole,) = sector_rows(compute(self.drive, whole=True, settings=self._settings))
+        return {
+            **drive_facts(self.drive),
+            "simulator": self._scenario.simulator,
+            "options": dict(self._scenario.options),
+            "model": self._model,
+            "failing_sectors": list(failing_sectors(self.drive)),
+            "metrics": {name: value for name, value in whole.items() if name not in ("drive", "sector")},
+            "folder": str(self.folder),
+            "video": self.video,
+        }
+
+    def write(self, metric: str, video: str, ending: str, *, frames: bool) -> None:
+        """Write the drive, its metrics, its picture and its film.
+
+        Args:
+            metric: What colours the way.
+            video: failing, all, none or the name of a sector.
+            ending: Of the film's name, such as mp4.
+            frames: Whether the frames are kept beside the drive.
+        """
+        _copy(self._kept, self.folder / DRIVE_FILE)
+        write_rows(sector_rows(self._sectors, partial_sectors(self.drive)), self.folder / "metrics.csv")
+        alarms = failing_sectors(self.drive)
+        figure = drive_figure(self.drive, metric, alarms=alarms, settings=self._settings)
+        save(figure, self.folder / "drive.png")
+        if self._frames.is_file():
+            try:
+                self._film(video, ending)
+            except InputError as error:
+                self.problem = str(error)  # what was measured must not be lost for it
+            if frames:
+                _copy(self._frames, self.folder / FRAMES_FILE)
+        write_json(self.folder / "drive.json", self.document())
+
+    def _film(self, video: str, ending: str) -> None:
+        failed = failing_sectors(self.drive)
+        if video == "none" or (video == "failing" and not failed):
+            return
+        sector = {"failing": failed[0] if failed else None, "all": None}.get(video, video)
+        name = f"{(sector or 'drive').replace('/', '-').replace(' ', '-')}.{ending}"
+        Film.read(self._frames).write(self.folder / name, self.drive, sector=sector)
+        self.video = name
+
+    def lines(self) -> list[str | ResultTable | Mapping[str, str]]:
+        """Return what people read."""
+        facts = drive_facts(self.drive)
+        far = f"{facts['metres']:.0f} m in " if isinstance(facts["metres"], float) else ""
+        names = [DRIVE_FILE, "metrics.csv", "drive.json", "drive.png", *([self.video] if self.video else [])]
+        if (self.folder / FRAMES_FILE).is_file():
+            names.append(FRAMES_FILE)
+        driven = f"{self.drive.ended}, {far}{self.drive.duration:.1f} s"
+        return [
+            f"{self.drive.name} in {self._scenario.simulator}: {driven}",
+            sector_table(self._sectors, partial=partial_sectors(self.drive)),
+            {
+                "failing sectors": ", ".join(failing_sectors(self.drive)) or "none",
+                "written": f"{self.folder}: {', '.join(names)}",
+            },
+        ]
+
+
+def _copy(source: Path, target: Path) -> None:
+    with replacing(target) as unfinished:
+        shutil.copyfile(source, unfinished)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import BROKEN_ZIP, naming, parse_json, read_record, replacing
+from roadworthy._files import naming, read_record, replacing
 from roadworthy.driving.drives import FATAL_EVENTS, Drive
 from roadworthy.driving.metrics import MetricSettings, compute, parse_metric, per_step, primitives
-from roadworthy.driving.simulators import DriveLimits, DrivingSimulator, open_simulator
+from roadworthy.driving.simulators import CameraFrames, DriveLimits, DrivingSimulator, open_simulator
 from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
-from roadworthy.images import decode_image, encode_image
 from roadworthy.models import callable_model
 from roadworthy.report.drawing import draw_signals
 from roadworthy.report.plots import PALETTE, new_figure
@@ -36,22 +32,7 @@ if TYPE_CHECKING:
 
 _ALARM = PALETTE[1]
 _MARKS = {"crash": ("X", PALETTE[6]), "line crossing": ("v", PALETTE[3])}
-_FAILURES = ("crash", "collision", "line crossing")
 LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
-
-
-def failing_sectors(drive: Drive) -> tuple[str, ...]:
-    """Return the sectors in which the vehicle crashed, touched somebody or crossed a line, in order.
-
-    Example:
-        >>> drive = Drive("lap", [0.0, 0.1, 0.2], events={"crash": [0, 0, 1]}, sectors=[0, 0, 1])
-        >>> failing_sectors(drive)
-        ('2',)
-    """
-    failed = np.zeros(len(drive), np.bool_)
-    for name in _FAILURES:
-        failed |= drive.events.get(name, False)
-    return tuple(drive.sector_names[int(number)] for number in np.unique(drive.sectors[failed]))
 
 
 def drive_figure(
@@ -218,14 +199,13 @@ FRAMES_FILE = "frames.zip"
 _CAPTIONED = ("collision", *FATAL_EVENTS)
 _GIF_RATE, _GIF_WIDTH = 8.0, 360
 _CODES = {".mp4": "mp4v", ".webm": "VP80"}
-_TIMES, _FRAME = "times.json", "{:06d}.jpg"
 _ABOUT = "drive.json"
 _ANSWERED = ("answered_steering", "answered_speed")
 _WAY = ("x", "y", "speed")
 
 
-class Film:
-    """Keeps the frames of a drive, small, and writes some of them as a film.
+class Film(CameraFrames):
+    """Writes some of the frames of a drive as a film.
 
     Example:
         >>> film = Film()
@@ -233,61 +213,6 @@ class Film:
         >>> len(film)
         1
     """
-
-    def __init__(self) -> None:
-        self._frames: list[bytes] = []
-        self._times: list[float] = []
-        self._where = ""  # the file that they come from, for messages
-
-    def __len__(self) -> int:
-        """Return how many frames are kept."""
-        return len(self._frames)
-
-    def add(self, frame: Frame, time: float) -> None:
-        """Keep a frame; one that is not later than the last is left out, as in the recorded drive."""
-        if self._times and not time > self._times[-1]:
-            return
-        self._frames.append(encode_image(frame.image, ".jpg"))
-        self._times.append(time)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the frames as they are, a JPEG for each, into a ZIP file that `read` opens.
-
-        Raises:
-            InputError: The file cannot be written.
-        """
-        with replacing(Path(path)) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
-            archive.writestr(_entry(_TIMES), json.dumps(self._times))
-            for number, data in enumerate(self._frames):
-                archive.writestr(_entry(_FRAME.format(number)), data)
-
-    @classmethod
-    def read(cls, path: str | PathLike[str]) -> Film:
-        """Return the frames that `save` wrote.
-
-        Raises:
-            InputError: The file is missing, or is no such file.
-        """
-        film = cls()
-        try:
-            with zipfile.ZipFile(path) as archive:
-                film._times = [float(one) for one in parse_json(archive.read(_TIMES))]
-                film._frames = [archive.read(_FRAME.format(number)) for number in range(len(film._times))]
-        except FileNotFoundError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except (KeyError, TypeError, OverflowError, *BROKEN_ZIP) as error:
-            raise InputError(
-                f"{path}: expected the frames of a drive, as --frames keeps them: {error}"
-            ) from error
-        if not all(map(math.isfinite, film._times)) or any(
-            not before < after for before, after in pairwise(film._times)
-        ):
-            raise InputError(
-                f"{path}: {_TIMES} must have the time of each frame, each later than the one before: record "
-                "the drive again with --frames"
-            )
-        film._where = f"{path}: "
-        return film
 
     def write(
         self,
@@ -371,9 +296,6 @@ class Film:
             if not done:
                 raise InputError(f"{target}: the film cannot be written: OpenCV has no encoder for it here")
         return len(rows)
-
-    def _image(self, row: int) -> NDArray[np.uint8]:
-        return decode_image(self._frames[row], f"{self._where}{_FRAME.format(row)}")
 
     def _rows(self, drive: Drive, sector: str | None, lead: float) -> list[int]:
         shown = np.ones(len(drive), np.bool_)
@@ -461,11 +383,6 @@ def _film_path(path: str | PathLike[str]) -> Path:
     if target.suffix.lower() not in FILM_ENDINGS:
         raise InputError(f"{target}: expected a film that ends in {' or '.join(FILM_ENDINGS)}")
     return target
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    """Return an entry of a ZIP file that says nothing about when it was written."""
-    return zipfile.ZipInfo(name)
 
 
 def _scaled(image: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:

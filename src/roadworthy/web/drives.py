@@ -15,7 +15,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from roadworthy.driving.drives import Drive
-from roadworthy.driving.drives.drive import partial_sectors
+from roadworthy.driving.drives.drive import failing_sectors, partial_sectors
 from roadworthy.driving.drives.readers import read_drive
 from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.metrics import compute, meaning_of, unit_of
@@ -24,7 +24,6 @@ from roadworthy.errors import InputError
 from roadworthy.report.driving import (
     LEAST_EXTENT,
     alarmed_steps,
-    failing_sectors,
     metric_label,
     stretches,
     values_along,

@@ -149,7 +149,7 @@ class TestComplaints:
             ),
             (f"{HEAD}requirements:\n  H: {{reliability: fog, accept: 5%}}", "4:25: reliability accepts no"),
             (
-                f"{HEAD}requirements:\n  D: {{driving: {{}}}}",
+                f"{HEAD}requirements:\n  D: {{driving: []}}",
                 "4:16: driving: expected metrics with their thresholds",
             ),
             (f"{HEAD}requirements:\n  yes: It rains", "4:3: a key must be text, got True: put it in quotes"),

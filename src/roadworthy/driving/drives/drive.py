@@ -464,3 +464,20 @@ def without_partial_sectors(drive: Drive) -> Drive | None:
         notes=drive.notes,
         ended=drive.ended,
     )
+
+
+_FAILURES = ("crash", "collision", "line crossing")
+
+
+def failing_sectors(drive: Drive) -> tuple[str, ...]:
+    """Return the sectors in which the vehicle crashed, touched somebody or crossed a line, in order.
+
+    Example:
+        >>> drive = Drive("lap", [0.0, 0.1, 0.2], events={"crash": [0, 0, 1]}, sectors=[0, 0, 1])
+        >>> failing_sectors(drive)
+        ('2',)
+    """
+    failed = np.zeros(len(drive), np.bool_)
+    for name in _FAILURES:
+        failed |= drive.events.get(name, False)
+    return tuple(drive.sector_names[int(number)] for number in np.unique(drive.sectors[failed]))

@@ -19,19 +19,20 @@ from roadworthy.driving.simulators.loop import (
     DriveLimits,
     DriveRecorder,
     DrivingSimulator,
-    Scenario,
-    ScenarioDriver,
     Situation,
+    checked_simulator,
     drive,
     open_simulator,
     pedals,
 )
 from roadworthy.driving.simulators.metadrive import MetaDriveSimulator
+from roadworthy.driving.simulators.scenarios import CameraFrames, Scenario, ScenarioDriver, kept_drive
 from roadworthy.driving.simulators.udacity import UdacitySimulator
 from roadworthy.driving.simulators.world import WorldSimulator, world_sectors
 
 __all__ = [
     "SECTOR_LENGTH",
+    "CameraFrames",
     "Controls",
     "DonkeySimulator",
     "DrivingSimulator",
@@ -43,7 +44,9 @@ __all__ = [
     "Situation",
     "UdacitySimulator",
     "WorldSimulator",
+    "checked_simulator",
     "drive",
+    "kept_drive",
     "open_simulator",
     "pedals",
     "world_sectors",

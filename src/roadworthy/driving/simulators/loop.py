@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -168,20 +169,29 @@ def open_simulator(reference: str, /, **options: object) -> DrivingSimulator:
         ...
         roadworthy.errors.SceneError: unknown track 'twon': did you mean 'town'?
     """
+    simulator = checked_simulator(reference, **options)()
+    if not isinstance(simulator, DrivingSimulator):
+        raise InputError(
+            f"{reference!r} must give a simulator with name, notes, reset, step and close, got "
+            f"{type(simulator).__name__}"
+        )
+    return simulator
+
+
+def checked_simulator(reference: str, /, **options: object) -> Callable[[], object]:
+    """Return what opens a simulator; a simulator elsewhere waits for its connection then.
+
+    Raises:
+        UnknownNameError: No simulator has this name.
+        InputError: An option cannot be used.
+    """
     name, _, path = reference.partition(":")
     if not name:
         raise InputError(f"a simulator is written name or name:path, such as 'world:town', got {reference!r}")
     factory = simulators.get(name)
     if path and takes_path(factory) == "never":
         raise InputError(f"{name!r} takes nothing after the colon, got {path!r}: write {name!r} alone")
-    checked = checked_options(name, factory, options)
-    simulator = factory(path, **checked) if path else factory(**checked)
-    if not isinstance(simulator, DrivingSimulator):
-        raise InputError(
-            f"{name!r} must give a simulator with name, notes, reset, step and close, got "
-            f"{type(simulator).__name__}"
-        )
-    return simulator
+    return partial(factory, *([path] if path else []), **checked_options(name, factory, options))
 
 
 SECTOR_LENGTH = 100.0
@@ -417,45 +427,3 @@ def _controls(driver: Driver, situation: Situation) -> Controls:
 def _known(situation: Situation, name: str) -> float | None:
     value = situation.signals.get(name, math.nan)
     return value if math.isfinite(value) else None
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """A drive to be asked for in a case: which simulator with which options, and when it ends.
-
-    Attributes:
-        simulator: Its name, or name:path, such as ``"world:town"``.
-        options: Its options.
-        limits: When the drive ends.
-    """
-
-    simulator: str
-    options: Mapping[str, object] = field(default_factory=dict)
-    limits: DriveLimits = field(default_factory=DriveLimits)
-
-
-class ScenarioDriver:
-    """Answers cases that ask for a drive through a `Scenario`; give it to a runner as its simulator.
-
-    Example:
-        >>> from roadworthy.models import Truth
-        >>> scenario = Scenario("world:meadow", {"traffic": 0}, DriveLimits(seconds=0.2))
-        >>> ScenarioDriver().drive(scenario, Truth()).ended
-        'time over'
-    """
-
-    def drive(self, scenario: object, system: SystemUnderTest, /) -> Drive:
-        """Open the simulator, let the system drive and close it again.
-
-        Raises:
-            InputError: It is no scenario, or the simulator cannot be opened.
-            SystemUnderTestError: The system failed.
-            SimulatorError: The simulator failed.
-        """
-        if not isinstance(scenario, Scenario):
-            raise InputError(f"expected a Scenario to drive through, got {type(scenario).__name__}")
-        simulator = open_simulator(scenario.simulator, **scenario.options)
-        try:
-            return drive(system, simulator, limits=scenario.limits)
-        finally:
-            simulator.close()

@@ -63,7 +63,7 @@ def _tolerance(value: object) -> object:
 def _thresholds(value: object) -> object:
     if isinstance(value, str) and value.strip():
         return value
-    if not isinstance(value, dict) or not value or not all(map(_finite, value.values())):
+    if not isinstance(value, dict) or not all(map(_finite, value.values())):
         raise ValueError(
             "expected metrics with their thresholds, such as {SD(SA): 3.1}, or a file that `driving oracle "
             "--json` wrote"
@@ -88,7 +88,7 @@ _TOLERANCE_SCHEMA = {
 }
 _THRESHOLDS_SCHEMA = {
     "anyOf": [
-        {"type": "object", "additionalProperties": {"type": "number"}, "minProperties": 1},
+        {"type": "object", "additionalProperties": {"type": "number"}},
         {"type": "string", "minLength": 1},
     ]
 }

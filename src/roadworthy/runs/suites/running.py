@@ -123,9 +123,9 @@ class Pass:
             self.kind.teach(method, self.trials[0].part, self.plan.context, system)
         return method
 
-    def simulator(self) -> Simulator | None:
-        """Return what answers cases that ask for a drive."""
-        return self.kind.simulator(self.trials[0].part)
+    def simulator(self, keep: Path | None = None) -> Simulator | None:
+        """Return what answers cases that ask for a drive, and keeps the drives in the folder of a run."""
+        return self.kind.simulator(self.trials[0].part, keep)
 
     def halves(self) -> Iterator[Pass]:
         """Yield it in smaller parts: requirement by requirement, or else model by model."""
@@ -524,7 +524,7 @@ def _run(
             images=retained[0],
             passes=retained[1],
             executor=executor,
-            simulator=one.simulator(),
+            simulator=one.simulator(result.folder),
             tested=lambda requirement, system: (requirement.id, system.name) in one.pairs,
             progress=watch.counts,
             resume=True,

@@ -203,9 +203,9 @@ class Kind(ABC, Generic[F, T]):
         del part
         return system
 
-    def simulator(self, part: Part[T]) -> Simulator | None:
-        """Return what answers cases that ask for a drive."""
-        del part
+    def simulator(self, part: Part[T], keep: Path | None = None) -> Simulator | None:
+        """Return what answers cases that ask for a drive, and keeps the drives in the folder of a run."""
+        del part, keep
         return None
 
     @abstractmethod

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from roadworthy.frames import Signals
 from roadworthy.models import Simulator
-from roadworthy.runs.suites.forms import Count, EntryForm, Number, Some, Thresholds
+from roadworthy.runs.suites.forms import EntryForm, Number, Some, Thresholds, Words
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -26,7 +27,7 @@ class DrivingForm(EntryForm):
     key = "driving"
     driving: Thresholds = Field(
         description="Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving "
-        "oracle --json` wrote."
+        "oracle --json` wrote; {} judges events alone."
     )
     worse: dict[str, Literal["up", "down"]] = Field(
         default_factory=dict, description="Whether a metric gets worse upwards or downwards, if not as usual."
@@ -37,11 +38,18 @@ class DrivingForm(EntryForm):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the simulator, such as weather: rain."
     )
-    laps: Count = Field(default=1, description="After how many laps a drive ends.")
+    laps: int = Field(default=1, ge=0, description="After how many laps a drive ends; 0 does not count them.")
     seconds: Number = Field(default=600.0, gt=0, description="After how many seconds at most.")
     metres: Number | None = Field(default=None, gt=0, description="After how many metres.")
+    end_at: Words = Field(
+        default_factory=lambda: ["crash"], description="The events that end a drive at once."
+    )
+    frames: Literal["none", "failing", "all"] = Field(
+        default="none", description="Of which drives what the camera saw is kept."
+    )
     sectors: Some | None = Field(
-        default=None, description="Which sectors are judged; simulators other than world need them."
+        default=None,
+        description="Which sectors are judged; simulators other than world need them, or `whole drive`.",
     )
     events: Some | None = Field(
         default=None, description="What violates it wherever it happens; crash and line crossing if left out."
@@ -65,15 +73,21 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         """Yield the oracle with its drives."""
         from roadworthy.driving.drives import FATAL_EVENTS
         from roadworthy.driving.requirements import DrivingQuality, Thresholds, read_thresholds
-        from roadworthy.driving.simulators import DriveLimits, Scenario, open_simulator
+        from roadworthy.driving.simulators import DriveLimits, Scenario, checked_simulator, open_simulator
 
         if isinstance(entry.driving, str):
             thresholds = read_thresholds(context.located(entry.driving))
         else:
             thresholds = Thresholds(entry.driving, entry.worse)
-        limits = DriveLimits(laps=entry.laps, seconds=entry.seconds, metres=entry.metres)
-        scenarios = tuple(Scenario(one, entry.options, limits) for one in entry.simulator)
+        limits = DriveLimits(
+            laps=entry.laps or None,
+            seconds=entry.seconds,
+            metres=entry.metres,
+            events=tuple(entry.end_at),
+        )
+        scenarios = tuple(Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator)
         for one in scenarios:
+            checked_simulator(one.simulator, **one.options)
             if one.simulator.partition(":")[0] == "world":
                 # Others wait for a connection when they are opened.
                 open_simulator(one.simulator, **one.options).close()
@@ -103,12 +117,12 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
         return DrivingMethod()
 
-    def simulator(self, part: Part[DrivingQuality]) -> Simulator | None:
+    def simulator(self, part: Part[DrivingQuality], keep: Path | None = None) -> Simulator | None:
         """Return what opens the simulators that the scenarios name."""
         del part
         from roadworthy.driving.simulators import ScenarioDriver
 
-        return ScenarioDriver()
+        return ScenarioDriver(keep)
 
     def cases(self, part: Part[DrivingQuality], frames: int) -> int:
         """Return a case for each sector of each drive."""

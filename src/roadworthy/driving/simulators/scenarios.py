@@ -1,0 +1,222 @@
+"""Scenarios: the drives that cases ask for, and what is kept of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._files import BROKEN_ZIP, file_name, parse_json, replacing
+from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.drive import failing_sectors
+from roadworthy.driving.drives.readers import write_drive
+from roadworthy.driving.simulators.loop import DriveLimits, DriveRecorder, Situation, drive, open_simulator
+from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError
+from roadworthy.frames import Frame
+from roadworthy.images import decode_image, encode_image
+from roadworthy.models import SystemUnderTest
+
+DRIVES = "drives"
+"""The folder of a run that its drives are kept in."""
+
+Kept = Literal["none", "failing", "all"]
+"""Of which drives the frames are kept; a crash, a collision or a line crossing makes one a failing drive."""
+
+_TIMES, _FRAME = "times.json", "{:06d}.jpg"
+_EVERY = 5.0  # seconds
+
+
+class CameraFrames:
+    """The frames of a drive, each as a JPEG.
+
+    Example:
+        >>> frames = CameraFrames()
+        >>> frames.add(Frame("a", np.zeros((16, 32, 3), np.uint8)), time=0.0)
+        >>> len(frames)
+        1
+    """
+
+    def __init__(self) -> None:
+        self._frames: list[bytes] = []
+        self._times: list[float] = []
+        self._where = ""  # the file that they come from, for messages
+
+    def __len__(self) -> int:
+        """Return how many frames are kept."""
+        return len(self._frames)
+
+    def add(self, frame: Frame, time: float) -> None:
+        """Keep a frame; one that is not later than the last is left out, as in the recorded drive."""
+        if self._times and not time > self._times[-1]:
+            return
+        self._frames.append(encode_image(frame.image, ".jpg"))
+        self._times.append(time)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the frames as they are, a JPEG for each, into a ZIP file that `read` opens.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        with replacing(Path(path)) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+            # An entry made from its name alone says nothing about when it was written.
+            archive.writestr(zipfile.ZipInfo(_TIMES), json.dumps(self._times))
+            for number, data in enumerate(self._frames):
+                archive.writestr(zipfile.ZipInfo(_FRAME.format(number)), data)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Self:
+        """Return the frames that `save` wrote.
+
+        Raises:
+            InputError: The file is missing, or is no such file.
+        """
+        film = cls()
+        try:
+            with zipfile.ZipFile(path) as archive:
+                film._times = [float(one) for one in parse_json(archive.read(_TIMES))]
+                film._frames = [archive.read(_FRAME.format(number)) for number in range(len(film._times))]
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        except (KeyError, TypeError, OverflowError, *BROKEN_ZIP) as error:
+            raise InputError(
+                f"{path}: expected the frames of a drive, as --frames keeps them: {error}"
+            ) from error
+        if not all(map(math.isfinite, film._times)) or any(
+            not before < after for before, after in pairwise(film._times)
+        ):
+            raise InputError(
+                f"{path}: {_TIMES} must have the time of each frame, each later than the one before: record "
+                "the drive again with --frames"
+            )
+        film._where = f"{path}: "
+        return film
+
+    def _image(self, row: int) -> NDArray[np.uint8]:
+        return decode_image(self._frames[row], f"{self._where}{_FRAME.format(row)}")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A drive to be asked for in a case: which simulator with which options, and when it ends.
+
+    Attributes:
+        simulator: Its name, or name:path, such as ``"world:town"``.
+        options: Its options.
+        limits: When the drive ends.
+        frames: Whether what the camera saw is kept with the drive.
+    """
+
+    simulator: str
+    options: Mapping[str, object] = field(default_factory=dict)
+    limits: DriveLimits = field(default_factory=DriveLimits)
+    frames: Kept = "none"
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What a kept drive is called: the requirement, and the number of the scenario in it."""
+        return "drive", 1
+
+
+def kept_drive(folder: Path, requirement: str, system: str, number: int = 1) -> tuple[Path, Path]:
+    """Return where a drive of a run is kept, and the frames of it.
+
+    Example:
+        >>> [one.as_posix() for one in kept_drive(Path("run"), "R1", "onnx:mine.onnx")]
+        ['run/drives/r1-onnx-mine.onnx-1.parquet', 'run/drives/r1-onnx-mine.onnx-1.frames.zip']
+    """
+    name = f"{file_name(requirement)}-{file_name(system)}-{number}"
+    return folder / DRIVES / f"{name}.parquet", folder / DRIVES / f"{name}.frames.zip"
+
+
+@dataclass(frozen=True)
+class ScenarioDriver:
+    """Answers cases that ask for a drive through a `Scenario`; give it to a runner as its simulator.
+
+    Attributes:
+        keep: The folder of a run in which drives are kept, also those that end in a failure; None keeps none.
+
+    Example:
+        >>> from roadworthy.models import Truth
+        >>> scenario = Scenario("world:meadow", {"traffic": 0}, DriveLimits(seconds=0.2))
+        >>> ScenarioDriver().drive(scenario, Truth()).ended
+        'time over'
+    """
+
+    keep: Path | None = None
+
+    def drive(self, scenario: object, system: SystemUnderTest, /) -> Drive:
+        """Open the simulator, let the system drive and close it again.
+
+        Raises:
+            InputError: It is no scenario, or the simulator cannot be opened.
+            SystemUnderTestError: The system failed.
+            SimulatorError: The simulator failed.
+        """
+        if not isinstance(scenario, Scenario):
+            raise InputError(f"expected a Scenario to drive through, got {type(scenario).__name__}")
+        simulator = open_simulator(scenario.simulator, **scenario.options)
+        try:
+            if self.keep is None:
+                return drive(system, simulator, limits=scenario.limits)
+            keeper = _Keeper(self.keep, scenario, system.name)
+            try:
+                driven = drive(
+                    system, simulator, limits=scenario.limits, recorder=keeper.recorder, watch=keeper.watch
+                )
+            except BaseException as error:
+                keeper.write(_failure(error), simulator.notes)
+                raise
+            keeper.finish(driven)
+            return driven
+        finally:
+            simulator.close()
+
+
+class _Keeper:
+    """Writes a drive, now and then while it lasts: whoever hangs is killed, and writes nothing then."""
+
+    def __init__(self, folder: Path, scenario: Scenario, system: str) -> None:
+        self.recorder = DriveRecorder(system)
+        requirement, number = scenario.key
+        self._path, self._frames_path = kept_drive(folder, requirement, system, number)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._wanted = scenario.frames
+        self._frames = CameraFrames()
+        self._written = -math.inf
+
+    def watch(self, situation: Situation) -> None:
+        if self._wanted != "none":
+            self._frames.add(situation.frame, situation.time)
+        if time.monotonic() - self._written > _EVERY:
+            self.write("the drive was cut off")
+            self._written = time.monotonic()
+
+    def write(self, ended: str, notes: tuple[str, ...] = ()) -> None:
+        if len(self.recorder):
+            write_drive(self.recorder.finished(ended, notes), self._path)
+
+    def finish(self, driven: Drive) -> None:
+        write_drive(driven, self._path)
+        if self._wanted == "all" or (self._wanted == "failing" and failing_sectors(driven)):
+            self._frames.save(self._frames_path)
+
+
+def _failure(error: BaseException) -> str:
+    """Return why a drive ended that was not driven to its end."""
+    if isinstance(error, KeyboardInterrupt):
+        return "the drive was interrupted"
+    if isinstance(error, SystemUnderTestError):
+        return f"the model failed: {error}"
+    what = "the simulator failed" if isinstance(error, SimulatorError) else type(error).__name__
+    return f"{what}: {error}" if str(error) else what
