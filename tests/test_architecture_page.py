@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import re
 from itertools import combinations
+from pkgutil import resolve_name
 
 import layered
 import make_architecture as made
@@ -75,3 +77,12 @@ def test_boxes_keep_apart_and_arrows_pass_them() -> None:
     for way in drawing.arrows:
         for x, row in way[1:-1]:
             assert all(x + gap <= left or right + gap <= x for at, left, right in sides.values() if at == row)
+
+
+def test_the_way_of_a_frame_names_what_there_is() -> None:
+    _, _, section = made.PAGE.read_text("utf-8").partition("### The way of a frame")
+    rows = re.findall(r"^\| \d+ \| (.*?) \|", section.partition("\n### ")[0], re.M)
+    names = [name for row in rows for name in re.findall(r"`(\w+/[\w/.]+)`", row)]
+    assert len(names) > 15
+    for name in names:
+        assert resolve_name(f"roadworthy.{name.replace('/', '.')}"), name
