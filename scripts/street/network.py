@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 __all__ = [
-    "Average", "Encoder", "Frames", "Street", "frozen_statistics", "recolored", "slim", "styled", "warped",
+    "Average", "Daylight", "Encoder", "Frames", "Street",
+    "frozen_statistics", "recolored", "slim", "styled", "warped",
 ]  # fmt: skip
 
 SIZE = (480, 360)
@@ -173,6 +174,30 @@ class Street(nn.Module):
             y = self.mixes[level](functional.relu(y + sides[level]))
         y = self.drop(y)
         return self.scores(y), self.depth(y)
+
+
+class Daylight(nn.Module):
+    """The street network as it ships: in frames by day, places darker than most of the frame are no sky.
+
+    Without it, dark woods beside an overexposed sky are called sky. At night nothing changes.
+    """
+
+    sky: Tensor
+
+    def __init__(self, network: Street) -> None:
+        super().__init__()
+        self.network = network
+        chosen = [[[float(name == "sky")]] for name in CLASSES]
+        self.register_buffer("sky", torch.tensor([chosen]))
+
+    def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
+        """Return scores and depth as the network does."""
+        scores, depth = self.network(image)
+        grey = image[:, :, ::2, ::2].mean(1, keepdim=True)
+        grey = functional.avg_pool2d(grey, 3, 1, 1, count_include_pad=False)
+        mean = grey.mean((1, 2, 3), keepdim=True)
+        day = ((mean - 35) / 25).clamp(0, 1)
+        return scores - self.sky * (0.15 * day * functional.relu(0.8 * mean - grey)), depth
 
 
 class Average:

@@ -25,6 +25,7 @@ from pathlib import Path
 import torch
 from scripts.street.network import (
     Average,
+    Daylight,
     Frames,
     Street,
     frozen_statistics,
@@ -372,7 +373,7 @@ def export(checkpoints: Sequence[Path], out: Path) -> None:
     )
     file = out.with_suffix(".onnx")
     torch.onnx.export(
-        network,
+        Daylight(network).eval(),
         (torch.zeros(1, 3, 360, 480),),
         str(file),
         input_names=["image"],
