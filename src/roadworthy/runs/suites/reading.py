@@ -243,6 +243,8 @@ def suite_of(document: Mapping[str, Any], out: Path | None = None) -> Suite:
     except ValidationError as error:
         told = (one for detail in error.errors() if (one := _explained(file, detail)))
         raise SuiteError(dict.fromkeys(told)) from error
+    if unknown := _names_told(file, data):
+        raise SuiteError(unknown)
     text = yaml_text(form.model_dump(mode="json", exclude_defaults=True, by_alias=True))
     return Suite(YamlFile(Path(SUITE_FILE), data, {}, text), form, Path())
 
