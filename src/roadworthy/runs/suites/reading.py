@@ -250,6 +250,19 @@ def suite_of(document: Mapping[str, Any], out: Path | None = None) -> Suite:
 
 
 SUITE_FILE = "suite.yaml"
+
+
+def without_budgets(suite: Suite) -> SuiteForm:
+    """Return what a suite says, but for how much its searches may try."""
+    entries = {
+        id: entry.model_copy(update={"tries": 1, "seconds": None})
+        if isinstance(entry, CoverageForm)
+        else entry
+        for id, entry in suite.form.requirements.items()
+    }
+    return suite.form.model_copy(update={"requirements": entries})
+
+
 _NAMED = ("models", "data", "requirements")
 
 
