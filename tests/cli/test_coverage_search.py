@@ -55,12 +55,8 @@ def test_a_search_goes_on_with_a_larger_budget(roadworthy: Run, tmp_path: Path) 
     assert (again["rerun"]["identical"], again["findings"]) == (3, []), "it says how it was made"
     same = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--json"))
     assert same["complete_before"]
-    assert {**same, "seconds": 0} == {
-        **larger,
-        "seconds": 0,
-        "complete_before": True,
-        "digest": same["digest"],
-    }
+    for name in ("settings", "bound", "mse", "coverage", "evaluated", "findings", "functional", "notes"):
+        assert same[name] == larger[name]
     refused = roadworthy("coverage", "search", *FEW, "--tries", "60", "--no-resume")
     assert refused.exit_code == 2
     assert "out holds a run" in refused.output

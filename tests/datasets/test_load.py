@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from roadworthy._options import checked_options
-from roadworthy.datasets import BaseDataset, load, options_of
+from roadworthy.datasets import BaseDataset, ChosenFrames, load, options_of
 from roadworthy.errors import InputError, UnknownNameError
-from roadworthy.frames import Frame
+from roadworthy.frames import Frame, Signals
 from roadworthy.registry import Registry
 
 if TYPE_CHECKING:
@@ -159,3 +159,11 @@ def test_what_text_cannot_spell_must_come_from_python() -> None:
 def test_a_path_alone_is_told_to_have_a_format(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"is a path: .*such as 'folder:.*formats are folder, "):
         load(str(tmp_path))
+
+
+def test_chosen_frames_get_the_earlier_ones_of_their_drive() -> None:
+    image = np.zeros((2, 2, 3), np.uint8)
+    drive = [Frame(f"f{n}", image, signals=Signals(timestamp=n / 20)) for n in range(5)]
+    chosen = ChosenFrames("some", drive, [0, 3], history=2)  # type: ignore[arg-type]  # a list will do
+    assert [[one.id for one in frame.previous] for frame in chosen] == [[], ["f1", "f2"]]
+    assert [frame.previous for frame in chosen.hashed] == [(), ()], "every frame is hashed once"

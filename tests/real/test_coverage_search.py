@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from roadworthy.cli import app
 from roadworthy.datasets import UdacityCh2Dataset
 from roadworthy.models import load_model
-from roadworthy.runs import read_rows
+from roadworthy.runs.store import StoredRun
 
 
 def test_a_search_on_the_real_drive_judges_in_the_unit_of_the_recording(
@@ -30,7 +30,7 @@ def test_a_search_on_the_real_drive_judges_in_the_unit_of_the_recording(
     assert document["coverage"]["reached"] > document["coverage"]["originals"]
     assert 0 < len(document["findings"]) <= document["failures"] <= 80
 
-    rows = list(read_rows(tmp_path / "out"))
+    rows = list(StoredRun.open(tmp_path / "out").rows())
     data = UdacityCh2Dataset(str(drive))
     table = {name: data[data.ids.index(name)] for name in {str(row["param.frame"]) for row in rows}}
     predicted = load_model("dave2-udacity").predict(list(table.values()))

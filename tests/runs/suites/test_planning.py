@@ -386,3 +386,30 @@ class TestNamedFrames:
     )
     def test_what_cannot_be_named(self, plan: Callable[..., SuitePlan], data: str, said: str) -> None:
         assert said in told(plan, self.suite_of(data))
+
+
+TRAINED = """
+    models: dave2
+    data: {day: {data: world:town, sample: 3}, seen: {data: world:meadow, sample: 4}}
+    requirements: {C: {coverage: boundary, training: seen, tries: 4}}
+"""
+
+
+def test_training_data_is_opened_and_never_searched(plan: Callable[..., SuitePlan]) -> None:
+    found = plan(TRAINED)
+    assert (ids(found), [trial.data for trial in found.trials]) == (["C"], ["day"])
+    assert (list(found.data), found.notes) == (["day", "seen"], [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("boundary", "neuron", "training is for multisection, boundary"),
+        ("training: seen", "training: sen", "the suite has no data called 'sen': did you mean 'seen'?"),
+        ("training: seen", "training: seen, data: seen", "C has no data but what it learns from"),
+    ],
+)
+def test_training_data_that_cannot_be_used(
+    plan: Callable[..., SuitePlan], before: str, after: str, message: str
+) -> None:
+    assert message in told(plan, TRAINED.replace(before, after))

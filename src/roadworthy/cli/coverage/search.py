@@ -152,7 +152,7 @@ def search(
         report = SearchReport(result, domain)
         report.write(worst)
         lines.extend(report.lines())
-        return report.tables(), report.document
+        return report.tables(), {**report.document, "notes": [*drawn.notes(), *result.notes]}
 
     return answered(document, how, Path("coverage-search"), made_of, lines=lines)
 

@@ -16,6 +16,7 @@ from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml, 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.runs.suites.forms import DataForm, DefaultsForm, ModelForm, as_name, names_of
 from roadworthy.runs.suites.kinds import FORMS
+from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.schema import SuiteForm
 
 _MOST = 30
@@ -221,11 +222,26 @@ def suite_of(document: Mapping[str, Any], out: Path | None = None) -> Suite:
     except ValidationError as error:
         told = (one for detail in error.errors() if (one := _explained(file, detail)))
         raise SuiteError(dict.fromkeys(told)) from error
+    if unknown := _names_told(file, data):
+        raise SuiteError(unknown)
     text = yaml_text(form.model_dump(mode="json", exclude_defaults=True, by_alias=True))
     return Suite(YamlFile(Path(SUITE_FILE), data, {}, text), form, Path())
 
 
 SUITE_FILE = "suite.yaml"
+
+
+def without_budgets(suite: Suite) -> SuiteForm:
+    """Return what a suite says, but for how much its searches may try."""
+    entries = {
+        id: entry.model_copy(update={"tries": 1, "seconds": None})
+        if isinstance(entry, CoverageForm)
+        else entry
+        for id, entry in suite.form.requirements.items()
+    }
+    return suite.form.model_copy(update={"requirements": entries})
+
+
 _NAMED = ("models", "data", "requirements")
 
 

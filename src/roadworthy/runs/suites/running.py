@@ -44,10 +44,8 @@ from roadworthy.runs.store.manifest import (
 from roadworthy.runs.store.rows import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
 from roadworthy.runs.suites.kinds import Kind
-from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite
-from roadworthy.runs.suites.schema import SuiteForm
+from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite, without_budgets
 
 MOST = 50
 """Requirements of one pass; their rows are written at the same time, and files that are open are few."""
@@ -418,24 +416,13 @@ def _but_budgets(folder: Path, plan: SuitePlan, tested: Tested) -> Tested:
     """Return what must be the same for a run to go on: searches may have another budget than before."""
     stored = folder / SUITE_FILE
     try:
-        same = stored.is_file() and _fixed(read_suite(stored)) == _fixed(plan.suite)
+        same = stored.is_file() and without_budgets(read_suite(stored)) == without_budgets(plan.suite)
     except InputError:
         same = False
     if not same:
         return tested
     others = {name: one for name, one in tested["suite"].items() if name != plan.suite.path.name}
     return {**tested, "suite": others}
-
-
-def _fixed(suite: Suite) -> SuiteForm:
-    """Return what a suite says, without the budgets of its searches."""
-    entries = {
-        id: entry.model_copy(update={"tries": 1, "seconds": None})
-        if isinstance(entry, CoverageForm)
-        else entry
-        for id, entry in suite.form.requirements.items()
-    }
-    return suite.form.model_copy(update={"requirements": entries})
 
 
 def _taken(folder: Path) -> str:
