@@ -156,8 +156,8 @@ def test_good_and_poor_by_a_metric(roadworthy: Callable[..., Result], drives: Pa
     assert key["rule"] == "SD(LP): the best and the worst third"
     assert {(clip["kind"], clip["driver"]) for clip in key["clips"]} == {
         ("good", "truth"),
-        ("poor", "callable:rated_drivers:poor"),
-        ("attention", "callable:rated_drivers:bad"),
+        ("poor", "python:rated_drivers:poor"),
+        ("attention", "python:rated_drivers:bad"),
     }
     assert len(list((drives / "rating-study/clips").glob("*.gif"))) == 5
 
