@@ -27,8 +27,6 @@ from typing import Any
 import cv2
 import numpy as np
 import torch
-from roadworthy.models.training import evaluate, export
-from roadworthy.models.training.card import json_text, versions_in_use
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -39,6 +37,8 @@ from roadworthy.models.description import sections
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.saved import load_module, read_variant, weights_folder
+from roadworthy.training import evaluate, export
+from roadworthy.training.card import json_text, versions_in_use
 
 __all__ = ["NAMES", "main"]
 
