@@ -89,6 +89,8 @@ def run(
     allowed = share("--allow", allow)
     entries = {id: {"rule": text, **settings, "accept": allowed or None} for id, text in texts.items()}
 
+    lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
+
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
         from roadworthy.report.rules import RulesReport, shrunk_table
 
@@ -96,10 +98,11 @@ def run(
         shrunk = report.shrink(shrink)
         sheets = report.write_sheets(worst if how.images != "none" else 0)
         tables = [*report.tables(), *([shrunk_table(shrunk)] if shrunk else [])]
+        if sheets:
+            lines.append(f"Look at the worst violations in {result.folder / 'sheets'}")
         more = {"allow": allowed, "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
         return tables, {**report.document(), **more}
 
-    lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
     frames = data_document(data, option, sample)
     document = suite_document("rules run", entries, models=model or USUAL, data=frames, seed=seed)
     document["passes"] = 0 if how.images == "none" else passes
