@@ -104,4 +104,4 @@ def test_folders_that_must_be_new_have_the_next_free_one_for_a_default() -> None
                 assert "next free one if left out" in words, path
                 assert one.callback is not None, path
                 found.append(path)
-    assert len(found) >= 6
+    assert len(found) >= 5
