@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from roadworthy._files import sha256_of
+from roadworthy.transforms.learned import sha256_of
 from roadworthy.transforms.learned.card import NETWORK, EngineCard
 
 

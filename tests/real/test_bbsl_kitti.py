@@ -159,11 +159,12 @@ def test_the_eleven_tests_of_table_2_as_a_suite(trials: Trials, tmp_path: Path) 
         (tmp_path / "SUT2" / file.name).write_text("\n".join(sure))
     suite = Path(__file__).parents[2] / "examples/bbsl/table2.yaml"
     options = ["--size", "1242x375", "--classes", "car,van,truck", "--invalid", "skip", "--json"]
+    options += ["--out", str(tmp_path / "out"), "--executor", "serial"]
     for name in ("Td1", "Td2"):
         options += ["--data", f"{name}=kitti:{tmp_path / name}"]
     options += ["--system", f"SUT1={trials.kitti / 'results'}", "--system", f"SUT2={tmp_path / 'SUT2'}"]
     told = CliRunner().invoke(app, ["bbsl", "suite", str(suite), *options])
-    tests = {one["id"]: one["table"] for one in json.loads(told.output)}
+    tests = {one["id"]: one["table"] for one in json.loads(told.stdout)["tests"]}
     assert list(tests) == [f"ID{number}" for number in range(1, 12)]
     shares = {id: table["specification"]["share"] for id, table in tests.items()}
     # As in Table 3: a worse system is worse by every specification, and IoU does not know specifications.

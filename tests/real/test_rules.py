@@ -59,4 +59,4 @@ def test_a_model_that_does_not_predict_it_is_not_judged(real_data: Path, tmp_pat
         f"--model dave2-udacity --sample 2 --out {tmp_path / 'out'}",
     )
     assert result.exit_code == 2
-    assert "no model here predicts speed" in result.stderr
+    assert "dave2-udacity does not predict speed" in result.stderr

@@ -85,7 +85,7 @@ def test_everything_is_in_one_folder(suite: Read, tmp_path: Path) -> None:
     assert result.outcomes["N1", "heedless"].counts[Status.VIOLATED] == 5
     assert told.begun == ["Hashing town", "rules: 2 requirements on town", "Looking at the models"]
     assert sorted(told.done) == sorted(result.outcomes)
-    assert told.counted[-1] == 10
+    assert 10 in told.counted
     out = tmp_path / "out"
     assert (out / "suite.yaml").read_text() == read.file.text
     manifest = json.loads((out / "manifest.json").read_text())

@@ -3,15 +3,17 @@
 Using one needs ONNX Runtime alone; training one and importing a checkpoint need torch.
 """
 
+from roadworthy._files import sha256_of
 from roadworthy.transforms.learned.card import EngineCard, EngineData, EngineMetric, TrainingNote
 from roadworthy.transforms.learned.engine import LearnedEngine, shipped_engines, shipped_names
 
 __all__ = [
-    "EngineData",
     "EngineCard",
-    "LearnedEngine",
+    "EngineData",
     "EngineMetric",
+    "LearnedEngine",
     "TrainingNote",
+    "sha256_of",
     "shipped_engines",
     "shipped_names",
 ]
