@@ -143,7 +143,9 @@ def test_supports_are_written_in_words() -> None:
     # The words are checked before anything is trained, and it says where they stand.
     with pytest.raises(InputError, match=r"--supports 'replace seson by winter': 'seson' .* mean 'season'"):
         parse_supports(["remove line", "replace seson by winter"])
-    with pytest.raises(InputError, match="--supports 'replace weather by winter': 'winter' cannot replace 'weather'"):
+    with pytest.raises(
+        InputError, match="--supports 'replace weather by winter': 'winter' cannot replace 'weather'"
+    ):
         parse_supports(["replace weather by winter"])
 
 
