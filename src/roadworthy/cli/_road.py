@@ -16,6 +16,7 @@ from roadworthy._files import write_json, write_text
 from roadworthy.cli._answer import Answer, Shown
 from roadworthy.cli._console import console, parse_options, progress, tracked
 from roadworthy.errors import InputError
+from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def suite_document(
     for one in models:
         if list(models).count(one) > 1:
             raise InputError(f"two models are called {one!r}: leave one out")
-    short = [short_name(one) for one in models]
+    short = [model_name(one) for one in models]
     return {
         "suite": command,
         "seed": seed,
@@ -113,21 +114,6 @@ def suite_document(
         "data": {} if data is None else {short_name(data["data"]): data},
         "requirements": requirements,
     }
-
-
-def short_name(reference: str) -> str:
-    """Return what rows call a model or data: its reference without the folders of this machine.
-
-    Example:
-        >>> short_name("onnx:nets/mine.onnx"), short_name("nets/mine/model.yaml"), short_name("world:town")
-        ('onnx:mine.onnx', 'mine', 'world:town')
-    """
-    kind, colon, path = reference.partition(":")
-    parts = Path(path if colon else reference).parts
-    if len(parts) < 2:
-        return reference
-    name = parts[-2] if parts[-1] in ("model.yaml", "model.yml") else parts[-1]
-    return f"{kind}{colon}{name}" if colon else name
 
 
 def data_document(

@@ -152,3 +152,24 @@ def _located(kind: str, path: str, reference: str, factory: Callable[..., Any], 
         return folder / path
     where, colon, name = path.rpartition(":")
     return f"{folder / where}:{name}" if colon and where.endswith(".py") else path
+
+
+def model_name(reference: str) -> str:
+    """Return what runs call a model: as its description says, or its reference without folders.
+
+    Raises:
+        InputError: It has a description that cannot be opened.
+    """
+    return load_model(reference).name if is_description(reference, Path()) else short_name(reference)
+
+
+def short_name(reference: str) -> str:
+    """Return a reference of a model or of data without the folders of this machine.
+
+    Example:
+        >>> short_name("onnx:nets/mine.onnx"), short_name("world:town")
+        ('onnx:mine.onnx', 'world:town')
+    """
+    kind, colon, path = reference.partition(":")
+    parts = Path(path if colon else reference).parts
+    return reference if len(parts) < 2 else f"{kind}:{parts[-1]}" if colon else parts[-1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.models.load import model_name
 from roadworthy.report.rules import shrunk_violations
 from roadworthy.rules.shrinking import Violation
 from roadworthy.runs.store import MEASURE, PARAMETER
@@ -176,7 +177,7 @@ def shrunk(
     """
     if case["status"] != "violated":
         raise InputError("only a violation can be shrunk")
-    reference = next((one for one in ask.models if as_name(one) == case["system"]), None)
+    reference = next((one for one in ask.models if as_name(model_name(one)) == case["system"]), None)
     if reference is None:
         raise InputError(f"the model {case['system']!r} is not one that this run was asked for")
     trial = trial_of(ask.model_copy(update={"models": (reference,)}), opened)

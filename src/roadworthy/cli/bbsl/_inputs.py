@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from roadworthy.cli._road import short_name
 from roadworthy.cli.options import image_size, opened
 from roadworthy.errors import FrameError, InputError
+from roadworthy.models.load import model_name
 
 if TYPE_CHECKING:
     from roadworthy.bbsl import Bindings, Spec
@@ -165,7 +165,7 @@ def detector_document(
     if (detections is None) == (not model):
         raise InputError("give either --detections PATH or --model MODEL")
     if detections is None:
-        return {short_name(model): model}
+        return {model_name(model): model}
     if invalid not in ("error", "skip"):
         raise InputError(f"--invalid must be error or skip, got {invalid!r}")
     options = {"on_invalid": invalid} | ({} if annotations is None else {"annotations": str(annotations)})

@@ -10,7 +10,7 @@ import typer
 
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import command
-from roadworthy.cli._road import RunOptions, answered, data_document, short_name
+from roadworthy.cli._road import RunOptions, answered, data_document
 from roadworthy.cli.bbsl._group import Bind, SpecFile, app
 from roadworthy.cli.bbsl._inputs import (
     Annotations,
@@ -27,6 +27,7 @@ from roadworthy.cli.bbsl._inputs import (
 )
 from roadworthy.cli.options import Options, share
 from roadworthy.errors import InputError
+from roadworthy.models.load import short_name
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError, RuleError
 from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.models.load import model_name
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.settings import opened_data
 
@@ -53,7 +54,7 @@ def suite_document(ask: RulesAsk | BbslAsk) -> dict[str, Any]:
     return {
         "suite": id,
         "seed": ask.seed,
-        "models": {one: one for one in dict.fromkeys(ask.models)},
+        "models": {model_name(one): one for one in dict.fromkeys(ask.models)},
         "data": {ask.data: {"data": ask.data, "options": made, "sample": ask.frames}},
         "requirements": {id: {**entry, "accept": ask.allow or None}},
     }
