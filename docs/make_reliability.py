@@ -17,12 +17,7 @@ from roadworthy.reliability import (
     SignalWithin,
     transformation_named,
 )
-from roadworthy.report.plots import (
-    Held,
-    held_figure,
-    save,
-    tolerated_sheet,
-)
+from roadworthy.report.plots import Held, held_figure, save, tolerated_sheet
 from roadworthy.runs import read_rows, run_several
 
 PICTURES = Path(__file__).parent / "pictures"

@@ -49,12 +49,7 @@ HELD_OUT = "0006R0"
 TRAINING_SHARE = 0.8
 """Of each drive; the rest, later in time, is for measuring."""
 
-_OURS = {
-    "crosswalk": "line",
-    "stop and yield line": "line",
-    "tree": "vegetation",
-    "traffic sign": "sign",
-}
+_OURS = {"crosswalk": "line", "stop and yield line": "line", "tree": "vegetation", "traffic sign": "sign"}
 _THINGS = {0: "pedestrian", 1: "bicyclist", 2: "vehicle", 3: "bicyclist", 5: "vehicle", 7: "vehicle"}
 _SURE = 0.7
 _DEPTH_SIZE = (160, 96)

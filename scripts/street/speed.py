@@ -170,11 +170,7 @@ def _export(name: str, out: Path, udacity: Path, hmb1: Path, count: int) -> None
     export(before, variant, out / "before.onnx", frames=())
     theirs = onnx_model(out / "before.onnx", spec=variant.spec, name=NAMES[name], threads=1)
     measured = [
-        {
-            "data": where,
-            "network": model.name,
-            "measures": [asdict(one) for one in evaluate(model, data)],
-        }
+        {"data": where, "network": model.name, "measures": [asdict(one) for one in evaluate(model, data)]}
         for where, data in held_out.items()
         for model in (ours, theirs)
     ]

@@ -131,9 +131,7 @@ def unknown_option(name: str, key: str, known: Mapping[str, object]) -> str:
     return f"{name!r} has no option {key!r}:{near} options are {', '.join(map(str, known.values()))}"
 
 
-def _parameters(
-    reader: Callable[..., object],
-) -> tuple[inspect.Parameter | None, list[inspect.Parameter]]:
+def _parameters(reader: Callable[..., object]) -> tuple[inspect.Parameter | None, list[inspect.Parameter]]:
     """Return the parameter that takes the path, if there is one, and all that can be given by name."""
     try:
         known = list(inspect.signature(reader, eval_str=True).parameters.values())

@@ -43,9 +43,7 @@ def test_a_published_case_that_can_never_hold_is_found(number: int) -> None:
         (6, {("stop", "follow lead vehicle"), ("follow lead vehicle", "yield")}),
         (8, {("decelerate", "yield")}),
         pytest.param(
-            9,
-            {("stop", "decelerate"), ("stop", "yield"), ("decelerate", "yield")},
-            marks=pytest.mark.slow,
+            9, {("stop", "decelerate"), ("stop", "yield"), ("decelerate", "yield")}, marks=pytest.mark.slow
         ),
     ],
 )

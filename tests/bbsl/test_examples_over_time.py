@@ -51,8 +51,7 @@ def test_a_vehicle_in_the_stopping_zone_is_not_lost(seen: str, expected: list[st
 
 
 @pytest.mark.parametrize(
-    ("seen", "at"),
-    [("nfn", 1), ("nffn", 1), ("nfffn", None), ("ffn", None), ("nff", None)],
+    ("seen", "at"), [("nfn", 1), ("nffn", 1), ("nfffn", None), ("ffn", None), ("nff", None)]
 )
 def test_a_reaction_flickers(seen: str, at: int | None) -> None:
     expected = ["flickers" if index == at else "steady" for index in range(len(seen))]

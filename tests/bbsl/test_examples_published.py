@@ -16,10 +16,7 @@ from roadworthy.bbsl import Spec, load
 EXAMPLES = Path(__file__).parents[2] / "examples" / "bbsl"
 HEIGHT, WIDTH = 12, 8
 # In the examples no name is shortened.
-RENAMED = {
-    "vehicleEnteringRoadway": "vehicleER",
-    "vehicleEnteringRoadwayExists": "vehicleERExists",
-}
+RENAMED = {"vehicleEnteringRoadway": "vehicleER", "vehicleEnteringRoadwayExists": "vehicleERExists"}
 # Where a published specification says one thing and the example says another; the files say why.
 CHANGED = {
     3: {("follow vehicle", "stop")},

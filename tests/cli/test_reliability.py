@@ -119,18 +119,7 @@ def test_check_of_a_change_that_hardly_is_one_is_met(roadworthy: Run) -> None:
 
 
 def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
-    data = (
-        "--data",
-        "world:town",
-        "-o",
-        "size=160x80",
-        "-o",
-        "count=4",
-        "--versions",
-        "1",
-        "--workers",
-        "1",
-    )
+    data = ("--data", "world:town", "-o", "size=160x80", "-o", "count=4", "--versions", "1", "--workers", "1")
     result = roadworthy("reliability", "check", "--model", "dave2", *data, "-t", "frost")
     assert result.exit_code == 1
     assert "dave2: steering within 1.39°" in result.stdout
@@ -207,18 +196,7 @@ def test_check_of_a_model_that_is_never_right_is_not_met(roadworthy: Run, tmp_pa
 
 def test_rank_has_the_shape_of_the_papers_table(roadworthy: Run, tmp_path: Path) -> None:
     models = ("--model", "dave2", "--model", "epoch", "--measure", "steering")
-    data = (
-        "--data",
-        "world:town",
-        "-o",
-        "size=160x80",
-        "-o",
-        "count=5",
-        "--versions",
-        "2",
-        "--workers",
-        "1",
-    )
+    data = ("--data", "world:town", "-o", "size=160x80", "-o", "count=5", "--versions", "2", "--workers", "1")
     result = roadworthy("reliability", "rank", *models, *data, "-t", "contrast", "-t", "rgb", "--json")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)

@@ -147,8 +147,7 @@ def test_a_box_outside_the_image_is_reported_or_clipped(tmp_path: Path) -> None:
     outside = CAR.replace("30.00", "75.00")
     written(tmp_path, outside)
     with pytest.raises(
-        FrameError,
-        match=r"000000\.txt: box 0 .* reaches beyond the image of 60x30: .*outside=clip$",
+        FrameError, match=r"000000\.txt: box 0 .* reaches beyond the image of 60x30: .*outside=clip$"
     ):
         KittiDataset(str(tmp_path))[0]
     frame = KittiDataset(str(tmp_path), outside="clip")[0]

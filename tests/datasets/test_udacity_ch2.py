@@ -14,11 +14,7 @@ from roadworthy.images import write_image
 
 IDS = ("1479425441182877835", "1479425441232704425", "1479425441282730750")
 HEADER = "frame_id,steering_angle_rad,public_split,komanda,rambo"
-LINES = (
-    f"{IDS[0]},0.5,1,0.4,0.6",
-    f"{IDS[1]},-0.25,0,-0.2,-0.25",
-    f"{IDS[2]},0.0,1,0.0,0.1",
-)
+LINES = (f"{IDS[0]},0.5,1,0.4,0.6", f"{IDS[1]},-0.25,0,-0.2,-0.25", f"{IDS[2]},0.0,1,0.0,0.1")
 
 
 def written(folder: Path, lines: Sequence[str] = LINES, header: str = HEADER) -> Path:

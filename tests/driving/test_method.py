@@ -275,10 +275,7 @@ def test_a_requirement_says_everything() -> None:
     ("changes", "message"),
     [
         ({"oracle": None}, "'R1': an oracle is a mapping with thresholds"),
-        (
-            {"oracle": {"thresholds": {}}, "events": []},
-            "needs a threshold or an event to judge by",
-        ),
+        ({"oracle": {"thresholds": {}}, "events": []}, "needs a threshold or an event to judge by"),
         ({"oracle": {"thresholds": {"SD(XY)": 1}}}, "XY"),
         ({"oracle": {"thresholds": {"SD(LP)": "1"}}}, "must be a finite number, got '1'"),
         ({"oracle": {"thresholds": {"SD(LP)": 1}, "directions": {"SD(LP)": "left"}}}, "up or down"),

@@ -96,10 +96,7 @@ def test_nothing_can_be_changed_even_after_a_trip_to_a_worker(frame: Frame) -> N
         ({"boxes": [[0, 0, 1, 1]]}, "boxes must be Boxes, got list"),
         ({"signals": None}, "signals must be Signals, got NoneType"),
         ({"previous": ["b"]}, "previous must hold frames, got str"),
-        (
-            {"previous": Frame("b", np.zeros((*SHAPE, 3), np.uint8))},
-            "previous must be Iterable, got Frame",
-        ),
+        ({"previous": Frame("b", np.zeros((*SHAPE, 3), np.uint8))}, "previous must be Iterable, got Frame"),
         ({"metadata": None}, "metadata must be Mapping, got NoneType"),
         ({"visual_change": float("nan")}, "visual_change must be finite, got nan"),
     ],

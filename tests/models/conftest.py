@@ -127,9 +127,7 @@ def frames() -> list[Frame]:
 
 
 @pytest.fixture
-def serving(
-    serve: Callable[[Callable[[bytes, Any], Any]], str],
-) -> Callable[[torch.nn.Module], str]:
+def serving(serve: Callable[[Callable[[bytes, Any], Any]], str]) -> Callable[[torch.nn.Module], str]:
     """Serves a torch module for arrays."""
 
     def start(module: torch.nn.Module) -> str:

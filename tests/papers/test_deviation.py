@@ -133,11 +133,7 @@ def test_findings_are_those_of_table_8() -> None:
 def test_ten_thousand_copies_are_one_finding() -> None:
     count = 10_000
     many = ModelAnswers(
-        "m",
-        np.zeros(count),
-        np.full(count, 0.1),
-        {("rain", 0.5): np.full(count, 1.0)},
-        unit="rad",
+        "m", np.zeros(count), np.full(count, 0.1), {("rain", 0.5): np.full(count, 1.0)}, unit="rad"
     )
     (row,) = study_deviation([many]).rows
     assert (row.violations, row.findings) == (count, 1)

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.papers.deeptest.statistics import (
-    cohens_d,
-    magnitude,
-    p_text,
-    rank_sum,
-    signed_rank,
-    spearman,
-)
+from roadworthy.papers.deeptest.statistics import cohens_d, magnitude, p_text, rank_sum, signed_rank, spearman
 
 numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=12)
 

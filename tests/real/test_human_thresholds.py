@@ -45,9 +45,7 @@ def test_intervals_hold_the_thresholds(found: dict[tuple[str, str], Threshold]) 
         assert one.interval[0] <= one.value <= one.interval[1]
 
 
-def test_colour_jitter_is_unstable_and_gaussian_noise_is_not(
-    found: dict[tuple[str, str], Threshold],
-) -> None:
+def test_colour_jitter_is_unstable_and_gaussian_noise_is_not(found: dict[tuple[str, str], Threshold]) -> None:
     jitter, noise = found["colour-jitter", "correctness"], found["gaussian-noise", "correctness"]
     assert jitter.fit.degrees[0] > 20  # the spline follows single intervals
     assert jitter.stable is False

@@ -59,10 +59,7 @@ BEYOND_TABLE_5 = [
         Expectation("speed", "decrease", "between", PERCENT, Quantity(0.4, relative=True)),
         "30% <= (x1 - x2)/x1 <= 40%",
     ),
-    (
-        Expectation("speed", "decrease", "between", PERCENT, FIVE),
-        "(x1 - x2)/x1 >= 30% and x1 - x2 <= 5 m/s",
-    ),
+    (Expectation("speed", "decrease", "between", PERCENT, FIVE), "(x1 - x2)/x1 >= 30% and x1 - x2 <= 5 m/s"),
     (Expectation("steering", "decrease", "at least", PERCENT), "(x1 - x2)/|x1| >= 30%"),
     (Expectation("steering", "same", quantity=FIVE), "|x1 - x2| <= 5 degrees"),
     (Expectation("speed", "same", quantity=PERCENT), "|x1 - x2|/x1 <= 30%"),

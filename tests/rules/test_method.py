@@ -27,14 +27,7 @@ from roadworthy.images import read_image
 from roadworthy.rules import parse
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import RulePlan, plan_for
-from roadworthy.rules.method import (
-    RulesMethod,
-    close_calls,
-    judged,
-    mean_difference,
-    out_of_reach,
-    rule_case,
-)
+from roadworthy.rules.method import RulesMethod, close_calls, judged, mean_difference, out_of_reach, rule_case
 from roadworthy.rules.reading import Block, Rule, SceneChange
 from roadworthy.runs import image_path, read_rows, run
 

@@ -49,10 +49,7 @@ def test_no_number_of_processes_changes_a_byte(tmp_path: Path, inline: bool, two
     data = Frames(60, (40, 60))  # large enough for shared memory
     systems = [Meter("a"), Meter("b", "raises", ["f7"])]
     other = Requirement("R2", "It is bright enough", "bright")
-    with (
-        executor_for("processes", workers=1) as one,
-        executor_for("processes", workers=3) as three,
-    ):
+    with executor_for("processes", workers=1) as one, executor_for("processes", workers=3) as three:
         for name, executor in {"serial": None, "1": one, "2": two, "3": three}.items():
             run_several(
                 Bright(inline=inline), [REQUIREMENT, other], data, systems, out=tmp_path / name, seed=3,

@@ -202,8 +202,7 @@ def test_resuming_makes_again_what_came_after_the_checkpoint(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [("{}", "is no checkpoint of a run"), ("nonsense", "must be JSON")],
+    ("content", "message"), [("{}", "is no checkpoint of a run"), ("nonsense", "must be JSON")]
 )
 def test_a_broken_checkpoint_is_told(tmp_path: Path, content: str, message: str) -> None:
     run(Resumable(60), REQUIREMENT, Road(), Driver(), out=tmp_path)

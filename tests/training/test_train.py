@@ -150,11 +150,7 @@ class Untouchable(BaseDataset):
     ],
 )
 def test_what_can_go_wrong_at_once_is_told_before_a_frame_is_read(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    variant: Variant,
-    options: dict[str, Any],
-    complaint: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: Variant, options: dict[str, Any], complaint: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()

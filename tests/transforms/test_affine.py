@@ -101,13 +101,7 @@ def test_boxes_stay_on_their_objects(town: Frame, change: Transform) -> None:
     assert checked >= 2
 
 
-@given(
-    st.floats(-180, 180),
-    st.floats(0, 80),
-    st.floats(0, 40),
-    st.floats(1, 60),
-    st.floats(1, 60),
-)
+@given(st.floats(-180, 180), st.floats(0, 80), st.floats(0, 40), st.floats(1, 60), st.floats(1, 60))
 def test_boxes_of_moved_things_are_inside_the_image(
     angle: float, x: float, y: float, width: float, height: float
 ) -> None:

@@ -11,16 +11,7 @@ import pytest
 from benchmarks.vif.plain import plain_vif, plain_vif_pixel, plain_visual_change, plain_vsnr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.visual_change.pictures import (
-    CHANGES,
-    Grey,
-    blurred,
-    compressed,
-    noisy,
-    picture,
-    sharpened,
-    shown,
-)
+from tests.visual_change.pictures import CHANGES, Grey, blurred, compressed, noisy, picture, sharpened, shown
 
 from roadworthy.visual_change import ReferenceImage, vif, vif_pixel, visual_change, vsnr
 

@@ -12,14 +12,7 @@ from roadworthy.world.camera import Flags, Floats, Indices, Ints
 from roadworthy.world.painter import NEAR
 from roadworthy.world.sky import BACKDROP_FACES
 
-GROUND = (
-    classes.ROAD,
-    classes.LINE,
-    classes.CROSSWALK,
-    classes.STOP_LINE,
-    classes.SIDEWALK,
-    classes.TERRAIN,
-)
+GROUND = (classes.ROAD, classes.LINE, classes.CROSSWALK, classes.STOP_LINE, classes.SIDEWALK, classes.TERRAIN)
 
 
 def test_the_painter_shows_the_nearest_face(picture: Picture) -> None:

@@ -46,14 +46,7 @@ from roadworthy.cases.requirements import (
     Scalar,
     Severity,
 )
-from roadworthy.cases.verdicts import (
-    Outcome,
-    OutcomeStatus,
-    Status,
-    Verdict,
-    conclude_rate,
-    rate_status,
-)
+from roadworthy.cases.verdicts import Outcome, OutcomeStatus, Status, Verdict, conclude_rate, rate_status
 from roadworthy.intervals import clopper_pearson_upper
 
 __all__ = [

@@ -232,12 +232,7 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     # No number of cases can show that none ever fails, so the bound is not held against a rate of 0.
     summary += f"; {told}, {max_rate:.1%} accepted" if max_rate else f", and none may; {told} would"
     return Outcome(
-        requirement.id,
-        rate_status(counts, requirement.acceptance),
-        counts,
-        rate,
-        summary,
-        measures,
+        requirement.id, rate_status(counts, requirement.acceptance), counts, rate, summary, measures
     )
 
 

@@ -157,11 +157,7 @@ def planned(
 
 
 def run_plan(
-    plan: SuitePlan,
-    how: RunOptions,
-    usual: Path,
-    *,
-    extras: Callable[[SuiteResult], object] | None = None,
+    plan: SuitePlan, how: RunOptions, usual: Path, *, extras: Callable[[SuiteResult], object] | None = None
 ) -> Published:
     """Run a plan and publish what came of it.
 

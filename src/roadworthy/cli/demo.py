@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@command(
-    app,
-    "roadworthy demo",
-    "roadworthy demo --out pictures --json",
-)
+@command(app, "roadworthy demo", "roadworthy demo --out pictures --json")
 def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo-out"),
 ) -> Answer:
@@ -135,12 +131,7 @@ def ground_truth_sheet() -> Image:
     from roadworthy.world import frame_of
 
     frame = frame_of(busy_scene())
-    shown = {
-        "boxes": "boxes",
-        "label map": "labels",
-        "instances": "instances",
-        "depth": "depth",
-    }
+    shown = {"boxes": "boxes", "label map": "labels", "instances": "instances", "depth": "depth"}
     tiles = [Tile(draw_frame(frame, names, legend=False), title) for title, names in shown.items()]
     classes = frame.labels.present() if frame.labels is not None else ()
     return contact_sheet(

@@ -373,11 +373,7 @@ class _Sources:
 
 
 def _sources(
-    reference: str,
-    given: list[str],
-    val_reference: str | None,
-    variant: Variant,
-    settings: training.Settings,
+    reference: str, given: list[str], val_reference: str | None, variant: Variant, settings: training.Settings
 ) -> _Sources:
     history = variant.spec.input.history or None
     data = opened_for(reference, given, history)

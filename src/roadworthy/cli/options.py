@@ -45,8 +45,7 @@ Picture = Annotated[
     typer.Option("--out", metavar="FILE", help="The picture; named after its subject if left out."),
 ]
 Workers = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", help="Processes to use; all cores if left out."),
+    int | None, typer.Option("--workers", metavar="N", help="Processes to use; all cores if left out.")
 ]
 AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Let image engines run programs and code.")

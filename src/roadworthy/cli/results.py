@@ -33,11 +33,7 @@ _COLUMNS = ("requirement", "model", "verdict", "before", "after", "broken", "fix
 
 
 @command(app, name="report")
-def write_reports(
-    run: RunFolder,
-    formats: list[str] | None = None,
-    out: Path | None = None,
-) -> Answer:
+def write_reports(run: RunFolder, formats: list[str] | None = None, out: Path | None = None) -> Answer:
     """Write the report of a run: one HTML page that needs no other file, JUnit XML, CSV and Markdown.
 
     Any folder with the rows of a run will do, also of one that is still going on or of a single method, such

@@ -19,10 +19,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 @command(app)
-def check(
-    suites: list[Path],
-    allow_commands: AllowCommands = False,
-) -> Answer:
+def check(suites: list[Path], allow_commands: AllowCommands = False) -> Answer:
     """Check suites without running them: their form, rules, specifications, models and data.
 
     Every complaint names file, line and column. The exit code is 0 if all is well, else 2.

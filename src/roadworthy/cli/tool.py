@@ -111,10 +111,7 @@ def _rows(kind: str, entries: list[dict[str, Any]], *, in_short: bool) -> Iterat
 
 @command(app, name="selftest")
 def self_test(
-    out: Path | None = None,
-    only: list[str] | None = None,
-    quick: bool = False,
-    seed: Seed = 0,
+    out: Path | None = None, only: list[str] | None = None, quick: bool = False, seed: Seed = 0
 ) -> Answer:
     """Seed known faults into models, labels and specifications, and report which the tool finds.
 

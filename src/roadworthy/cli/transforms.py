@@ -296,11 +296,7 @@ def list_gallery(gallery: GalleryName = "shipped") -> Answer:
 
 
 @command(gallery, name="show")
-def show_gallery(
-    gallery: GalleryName = "shipped",
-    element: str = "",
-    out: Picture = None,
-) -> Answer:
+def show_gallery(gallery: GalleryName = "shipped", element: str = "", out: Picture = None) -> Answer:
     """Draw a sheet of what a gallery has, each cut-out with its height in metres.
 
     Options:

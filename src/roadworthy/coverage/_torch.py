@@ -79,14 +79,7 @@ def graph_with_dropout(module: nn.Module, shape: tuple[int, ...]) -> Any:
     return model
 
 
-_CONVOLUTIONS = (
-    nn.Conv1d,
-    nn.Conv2d,
-    nn.Conv3d,
-    nn.ConvTranspose1d,
-    nn.ConvTranspose2d,
-    nn.ConvTranspose3d,
-)
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 _RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
 _CELLS = (nn.LSTMCell, nn.GRUCell, nn.RNNCell)
 # The names of functions, with and without "_" for those that work in place.

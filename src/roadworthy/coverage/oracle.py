@@ -366,9 +366,7 @@ class Verdicts:
     margins: Mapping[Pair, Numbers]
 
     def failures(
-        self,
-        pairs: Iterable[Pair] | None = None,
-        features: Mapping[Pair, NDArray[Any]] | None = None,
+        self, pairs: Iterable[Pair] | None = None, features: Mapping[Pair, NDArray[Any]] | None = None
     ) -> list[BrokenRelation]:
         """Return the violations, ready to be clustered.
 

@@ -127,10 +127,7 @@ class KittiDataset(_base.BaseDataset):
         text = read_text(file)
         with naming(file):
             boxes = Boxes.from_kitti(
-                text,
-                class_names=self._class_names,
-                on_unknown=self._on_unknown,
-                on_invalid=self._on_invalid,
+                text, class_names=self._class_names, on_unknown=self._on_unknown, on_invalid=self._on_invalid
             )
             if boxes.scores is None and len(boxes):
                 raise FrameError("expected 16 columns, the last one a score, got 15: are these labels?")

@@ -90,14 +90,7 @@ class WorldCropsDataset(BaseDataset):
         self._size = size
         turns = count // len(self._classes) + len(self._classes)
         self._world = WorldDataset(
-            path,
-            weather=weather,
-            level=level,
-            time=time,
-            season=season,
-            count=turns,
-            seed=seed,
-            traffic=0,
+            path, weather=weather, level=level, time=time, season=season, count=turns, seed=seed, traffic=0
         )
         ids = [f"{self._class(number).replace(' ', '-')}-{number:06d}" for number in range(count)]
         super().__init__(self._world.name.replace("world", "world-crops", 1), ids)

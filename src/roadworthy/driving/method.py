@@ -8,16 +8,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from roadworthy.cases import (
-    Answers,
-    AwaitVerdicts,
-    BaseMethod,
-    Case,
-    Dataset,
-    Requirement,
-    Scalar,
-    Verdict,
-)
+from roadworthy.cases import Answers, AwaitVerdicts, BaseMethod, Case, Dataset, Requirement, Scalar, Verdict
 from roadworthy.cases import RecordDrive as Ask
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors

@@ -244,9 +244,7 @@ def _line(name: str) -> tuple[str, ...]:
     return (name,) if name == VOID else (name, *ontology().ancestors(name))
 
 
-def _classes_by_color(
-    colors: Mapping[str, Color] | Mapping[Color, str | None] | None,
-) -> dict[Color, str]:
+def _classes_by_color(colors: Mapping[str, Color] | Mapping[Color, str | None] | None) -> dict[Color, str]:
     if colors is None:
         palette = ontology().palette.tolist()
         return {(r, g, b): name for (r, g, b), name in zip(palette, ontology().label_classes, strict=True)}

@@ -13,14 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.models.network import (
-    ModelSpec,
-    Network,
-    OpensLater,
-    Tensor,
-    existing,
-    needed_spec,
-)
+from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, needed_spec
 from roadworthy.registry import models
 
 _DTYPES = {

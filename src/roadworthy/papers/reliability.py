@@ -173,12 +173,7 @@ def _changes(
     made: Iterable[SampledFrame] = (
         changed
         for _, _, _, changed in changed_frames(
-            data,
-            transformation,
-            limit,
-            versions=versions,
-            rng=rng_for(seed, "cases"),
-            sampling=sampling,
+            data, transformation, limit, versions=versions, rng=rng_for(seed, "cases"), sampling=sampling
         )
     )
     values = []

@@ -16,14 +16,7 @@ from roadworthy.errors import InputError
 from roadworthy.models import history_of
 from roadworthy.pytest_plugin.settings import PluginSettings
 from roadworthy.runs.suites.forms import DataForm, ModelForm, as_name
-from roadworthy.runs.suites.opening import (
-    Facts,
-    OpenedData,
-    OpenedModel,
-    look_at,
-    open_data,
-    open_model,
-)
+from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 
 
 @dataclass

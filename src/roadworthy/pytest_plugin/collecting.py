@@ -127,11 +127,7 @@ class RequirementItem(pytest.Item):
         if result.status != "passed":
             raise RequirementViolated(result.told())
 
-    def repr_failure(
-        self,
-        excinfo: pytest.ExceptionInfo[BaseException],
-        style: Any = None,
-    ) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return what is told about a failure: for what users can mend, no internals of ours."""
         if isinstance(excinfo.value, RequirementViolated | RoadworthyError):
             return str(excinfo.value)

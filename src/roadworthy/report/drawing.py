@@ -81,14 +81,7 @@ def text_width(text: str, size: float, *, bold: bool = False) -> int:
 
 
 def draw_text(
-    canvas: NDArray[np.uint8],
-    text: str,
-    x: float,
-    y: float,
-    size: float,
-    color: Color,
-    *,
-    bold: bool = False,
+    canvas: NDArray[np.uint8], text: str, x: float, y: float, size: float, color: Color, *, bold: bool = False
 ) -> None:
     """Draw a line of text into a canvas.
 

@@ -36,11 +36,7 @@ LEAST_EXTENT = 30.0  # metres; a map of less would show a step as a journey
 
 
 def drive_figure(
-    drive: Drive,
-    metric: str = "LP",
-    *,
-    alarms: Collection[str] = (),
-    settings: MetricSettings | None = None,
+    drive: Drive, metric: str = "LP", *, alarms: Collection[str] = (), settings: MetricSettings | None = None
 ) -> Figure:
     """Draw the way that was driven, coloured by a metric, and the metric along the way.
 

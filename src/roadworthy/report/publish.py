@@ -21,15 +21,7 @@ from roadworthy.runs.evidence import write_bundle
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.store import StoredRun
-from roadworthy.runs.suites import (
-    RunWatcher,
-    Suite,
-    SuitePlan,
-    SuiteResult,
-    plan_suite,
-    read_suite,
-    suite_of,
-)
+from roadworthy.runs.suites import RunWatcher, Suite, SuitePlan, SuiteResult, plan_suite, read_suite, suite_of
 from roadworthy.runs.suites import run_suite as run_planned
 
 
@@ -144,13 +136,7 @@ def run_suite(
     if isinstance(suite, Suite):
         suite = plan_suite(suite, only=only, sample=sample, seed=seed, allow_commands=allow_commands)
     result = run_planned(
-        suite,
-        folder,
-        executor=executor,
-        images=images,
-        resume=resume,
-        next_free=next_free,
-        watcher=watcher,
+        suite, folder, executor=executor, images=images, resume=resume, next_free=next_free, watcher=watcher
     )
     return publish(result)
 

@@ -117,13 +117,7 @@ class SearchReport:
 
     def tables(self) -> list[ResultTable]:
         """Return the worst findings, and what was never tried."""
-        columns = (
-            "failures",
-            "frames",
-            f"worst ({self.unit})",
-            "try",
-            "the simplest change that fails so",
-        )
+        columns = ("failures", "frames", f"worst ({self.unit})", "try", "the simplest change that fails so")
         rows = tuple(
             (
                 str(one.failures),

@@ -11,14 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from roadworthy.cases import (
-    AwaitVerdicts,
-    Case,
-    Dataset,
-    Method,
-    Requirement,
-    TakeBack,
-)
+from roadworthy.cases import AwaitVerdicts, Case, Dataset, Method, Requirement, TakeBack
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import MAX_CASES, group

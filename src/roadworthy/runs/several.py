@@ -18,14 +18,7 @@ from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.loop import Cost, Work
 from roadworthy.runs.single import RunResult, about_run, check_arguments, concluded
-from roadworthy.runs.store import (
-    RunStore,
-    Tested,
-    begin_manifest,
-    check_manifest,
-    complete_manifest,
-    locked,
-)
+from roadworthy.runs.store import RunStore, Tested, begin_manifest, check_manifest, complete_manifest, locked
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import MANIFEST
 

@@ -90,11 +90,7 @@ def faults_of(only: Sequence[str] = (), *, quick: bool = False) -> tuple[SeededF
 
 
 def selftest(
-    only: Sequence[str] = (),
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    progress: Progress = iter,
+    only: Sequence[str] = (), *, quick: bool = False, seed: int = 0, progress: Progress = iter
 ) -> Report:
     """Seed known faults, and report which of them the tool finds.
 

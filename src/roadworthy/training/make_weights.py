@@ -29,16 +29,7 @@ from roadworthy.errors import InputError, RoadworthyError, suggest
 from roadworthy.models.network import Network
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.zoo import Variant, architecture
-from roadworthy.training import (
-    DataNote,
-    Lap,
-    Settings,
-    drive_lap,
-    evaluate,
-    export,
-    train,
-    with_history,
-)
+from roadworthy.training import DataNote, Lap, Settings, drive_lap, evaluate, export, train, with_history
 from roadworthy.training.card import json_text
 from roadworthy.training.samples import in_processes
 from roadworthy.training.settings import TrainingLog

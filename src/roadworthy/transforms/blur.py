@@ -427,10 +427,7 @@ def _enlarged(image: Image, factor: float) -> Image:
     height, width = image.shape[:2]
     inverse = 1 / factor
     matrix = np.array(
-        [
-            [inverse, 0, (1 - inverse) * (width - 1) / 2],
-            [0, inverse, (1 - inverse) * (height - 1) / 2],
-        ]
+        [[inverse, 0, (1 - inverse) * (width - 1) / 2], [0, inverse, (1 - inverse) * (height - 1) / 2]]
     )
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return cast(Image, cv2.warpAffine(image, matrix, (width, height), flags=flags))

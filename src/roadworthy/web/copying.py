@@ -101,10 +101,7 @@ class CopiedTest:
     file: str
 
 
-def copied_test(
-    folder: Path,
-    case: Mapping[str, Any],
-) -> CopiedTest:
+def copied_test(folder: Path, case: Mapping[str, Any]) -> CopiedTest:
     """Return the suite that tries one case of a run again.
 
     Args:

@@ -21,13 +21,7 @@ from roadworthy.driving.drives.readers.recorded import DRIVE_FILE
 from roadworthy.driving.metrics import compute, meaning_of, unit_of
 from roadworthy.driving.requirements import Thresholds, read_thresholds
 from roadworthy.errors import InputError
-from roadworthy.report.driving import (
-    LEAST_EXTENT,
-    alarmed_steps,
-    metric_label,
-    stretches,
-    values_along,
-)
+from roadworthy.report.driving import LEAST_EXTENT, alarmed_steps, metric_label, stretches, values_along
 from roadworthy.report.html.charts import Chart, drawing, element, polyline
 from roadworthy.report.results import number
 from roadworthy.web.pages import shown_file

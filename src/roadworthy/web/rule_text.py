@@ -127,8 +127,7 @@ def roles_of(rule: Rule) -> list[RoleSpan]:
 
 def _within(words: Words, spans: Sequence[tuple[int, int]]) -> Words:
     return Words(
-        words.text,
-        tuple(word for word in words if any(a <= word.start and word.stop <= b for a, b in spans)),
+        words.text, tuple(word for word in words if any(a <= word.start and word.stop <= b for a, b in spans))
     )
 
 

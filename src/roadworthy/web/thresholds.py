@@ -47,12 +47,7 @@ def has_answers(folder: Path) -> bool:
 
 
 def find_thresholds(
-    folder: Path,
-    *,
-    rule: str,
-    samples: int,
-    width: float | None = None,
-    progress: Progress | None = None,
+    folder: Path, *, rule: str, samples: int, width: float | None = None, progress: Progress | None = None
 ) -> HumanThresholds:
     """Return the thresholds of a folder: the numbers of ``roadworthy reliability thresholds``.
 

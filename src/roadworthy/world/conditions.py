@@ -71,11 +71,7 @@ class Conditions:
 
     # Written out because a level may be given by name but always is a number afterwards.
     def __init__(
-        self,
-        weather: str = "sunny",
-        level: float | str = "normal",
-        time: str = "day",
-        season: str = "summer",
+        self, weather: str = "sunny", level: float | str = "normal", time: str = "day", season: str = "summer"
     ) -> None:
         object.__setattr__(self, "weather", _canonical(weather, WEATHERS, "weather"))
         object.__setattr__(self, "level", _amount(level))

@@ -19,19 +19,7 @@ from roadworthy.world.track import LANE_CENTRE, ROAD_HALF_WIDTH, Track
 from roadworthy.world.track import track as built_in_track
 
 _KINDS = ("car", "car", "car", "car", "van", "truck", "school bus")
-_COLORS = (
-    "white",
-    "black",
-    "silver",
-    "grey",
-    "blue",
-    "red",
-    "silver",
-    "white",
-    "green",
-    "brown",
-    "orange",
-)
+_COLORS = ("white", "black", "silver", "grey", "blue", "red", "silver", "white", "green", "brown", "orange")
 _SAFE_GAP = 9.0
 _SAME_LANE = 1.7
 

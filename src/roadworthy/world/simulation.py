@@ -120,12 +120,7 @@ class Simulation:
         rng = rng_for(self._seed, "simulation", self.track.name)
         actors = traffic_around(self.track, s, rng, density=self._traffic)
         scene = Scene(
-            self.track,
-            s,
-            scenery=self._scenery,
-            actors=actors,
-            conditions=self._conditions,
-            seed=self._seed,
+            self.track, s, scenery=self._scenery, actors=actors, conditions=self._conditions, seed=self._seed
         )
         action = careful_driver(scene)
         x, y, _ = self.track.position(scene.s, scene.d).tolist()

@@ -7,11 +7,7 @@ import pytest
 from scipy.stats import gaussian_kde, multivariate_normal
 
 from roadworthy.coverage import Activations
-from roadworthy.coverage.criteria import (
-    DistanceSurpriseCoverage,
-    LikelihoodSurpriseCoverage,
-    learn_reference,
-)
+from roadworthy.coverage.criteria import DistanceSurpriseCoverage, LikelihoodSurpriseCoverage, learn_reference
 from roadworthy.errors import InputError
 
 Make = Callable[..., Activations]

@@ -333,11 +333,7 @@ def test_braking_distance_is_from_the_pedal_to_the_stand() -> None:
     def speed(t: Any) -> Any:
         return np.clip(20 - 5 * (t - 10), 0, 20)
 
-    drive = _drive(
-        20.0,
-        speed=speed,
-        brake=lambda t: (((t >= 2) & (t < 3)) | (t >= 10)).astype(float),
-    )
+    drive = _drive(20.0, speed=speed, brake=lambda t: (((t >= 2) & (t < 3)) | (t >= 10)).astype(float))
     assert _one(drive, "BD") == pytest.approx(40, rel=0.02)
     unfinished = _drive(12.0, speed=speed, brake=lambda t: (t >= 10).astype(float))
     assert math.isnan(_one(unfinished, "BD"))  # the record ends before the car stands

@@ -101,7 +101,5 @@ def test_the_vehicle_does_what_its_pedals_say() -> None:
     assert signals["brake"].any()
     np.testing.assert_allclose(np.diff(signals["speed"]) * 15, signals["acceleration"][1:], atol=1e-9)
     np.testing.assert_allclose(
-        signals["acceleration"][1:],
-        (3.0 * signals["throttle"] - 6.5 * signals["brake"] - 0.5)[1:],
-        atol=1e-9,
+        signals["acceleration"][1:], (3.0 * signals["throttle"] - 6.5 * signals["brake"] - 0.5)[1:], atol=1e-9
     )

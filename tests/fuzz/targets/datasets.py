@@ -99,10 +99,7 @@ _YOLO = {
     "labels/train/a.txt": b"0 0.5 0.5 0.25 0.25\n",
     "data.yaml": b"path: .\ntrain: images/train\nnames: [car, person]\n",
 }
-_A2D2 = {
-    "20180807145028_camera_frontcenter_000000091.png": PICTURE,
-    "20180807145028_bus_signals.json": b"[]",
-}
+_A2D2 = {"20180807145028_camera_frontcenter_000000091.png": PICTURE, "20180807145028_bus_signals.json": b"[]"}
 _CITY = {
     "leftImg8bit/val/ulm/ulm_000000_000019_leftImg8bit.png": PICTURE,
     "vehicle/val/ulm/ulm_000000_000019_vehicle.json": b'{"speed": 10.0, "yawRate": 0.1}',

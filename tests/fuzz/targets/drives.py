@@ -7,13 +7,7 @@ from typing import Any
 
 from tests.fuzz.files import seed_of
 from tests.fuzz.harness import Target
-from tests.fuzz.mutating import (
-    mutated_csv,
-    mutated_json,
-    mutated_parquet,
-    mutated_text,
-    mutated_zip,
-)
+from tests.fuzz.mutating import mutated_csv, mutated_json, mutated_parquet, mutated_text, mutated_zip
 
 __all__ = ["TARGETS"]
 

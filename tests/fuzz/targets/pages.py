@@ -85,10 +85,7 @@ def _remade(folder: Path) -> None:
 
 
 _ASK = b'{"kind": "rules", "text": "If it rains, slow down.", "models": ["dave2"], "data": "world"}'
-_RUN = {
-    "requirements.jsonl": seed_of("run-requirements"),
-    "cases/part-00000000.parquet": seed_of("run-rows"),
-}
+_RUN = {"requirements.jsonl": seed_of("run-requirements"), "cases/part-00000000.parquet": seed_of("run-rows")}
 
 _OF_COMMAND = _RUN | {"manifest.json": b'{"format": 1, "settings": {"command": "rules run"}}'}
 

@@ -109,17 +109,9 @@ def anonymous(file: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "options", "complaint"),
     [
-        (
-            "dave2",
-            {},
-            "dense.8.weight has shape (1, 10), not (2, 10), dense.8.bias has shape",
-        ),
+        ("dave2", {}, "dense.8.weight has shape (1, 10), not (2, 10), dense.8.bias has shape"),
         ("rambo", {}, "not those of Rambo: branches.0.0.weight is missing, branches.0.0.bias is missing"),
-        (
-            "epoch",
-            {"width": 32, "height": 16},
-            "features.2.weight is unknown, features.2.bias is unknown",
-        ),
+        ("epoch", {"width": 32, "height": 16}, "features.2.weight is unknown, features.2.bias is unknown"),
         (
             "epoch",
             {"width": 32, "height": 16},

@@ -96,11 +96,7 @@ def test_senses_keep_their_numbers_counts_and_lines(script: ModuleType, folder: 
     assert nouns.senses("dog")[0].count == 42
     assert {
         nouns.name(one): steps for one, steps in nouns.ancestors(nouns.synset("hot_rod.n.01")).items()
-    } == {
-        "hot_rod.n.01": 0,
-        "thing.n.01": 1,
-        "entity.n.01": 2,
-    }
+    } == {"hot_rod.n.01": 0, "thing.n.01": 1, "entity.n.01": 2}
 
 
 def test_only_irregular_forms_are_kept(script: ModuleType, folder: Path) -> None:

@@ -6,15 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.cases import (
-    Acceptance,
-    Case,
-    RecordDrive,
-    Requirement,
-    Severity,
-    Verdict,
-    conclude_rate,
-)
+from roadworthy.cases import Acceptance, Case, RecordDrive, Requirement, Severity, Verdict, conclude_rate
 from roadworthy.runs.store import RunStore, StoredRun, read_verdicts, requirement_record
 from roadworthy.runs.store.rows import encode_record
 

@@ -148,10 +148,7 @@ def test_parts_may_be_run_one_after_the_other(suite: Read, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        (("sample: 5", "sample: 6"), "suite mine.suite.yaml"),
-        (("N2:", "N3:"), "suite mine.suite.yaml"),
-    ],
+    [(("sample: 5", "sample: 6"), "suite mine.suite.yaml"), (("N2:", "N3:"), "suite mine.suite.yaml")],
 )
 def test_another_suite_is_refused(suite: Read, tmp_path: Path, change: tuple[str, str], message: str) -> None:
     run_suite(suite(TEXT), tmp_path / "out", only=["N1"])

@@ -189,8 +189,7 @@ def test_without_a_package_it_is_said_at_once(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "roadworthy.training.engine_networks.export.find_spec",
-        lambda name: None if name == package else name,
+        "roadworthy.training.engine_networks.export.find_spec", lambda name: None if name == package else name
     )
     with pytest.raises(MissingExtraError, match=f"{package} is needed to write a network as ONNX"):
         export_onnx(network_for("small-translation", {"width": 8}), tmp_path / "engine.onnx")

@@ -17,11 +17,7 @@ from roadworthy.training.engine_networks.settings import (
     seeded,
 )
 from roadworthy.training.engines.feed import Batch, DomainFeed, PictureFeed
-from roadworthy.training.engines.losses import (
-    FeatureNetwork,
-    feature_network,
-    perceptual_loss,
-)
+from roadworthy.training.engines.losses import FeatureNetwork, feature_network, perceptual_loss
 from roadworthy.training.engines.paired import PairedMethod, Synthesis
 from roadworthy.training.engines.pictures import Pictures
 from roadworthy.training.engines.settings import EngineSettings, PairedWeights

@@ -470,9 +470,7 @@ def test_a_gpu_that_is_not_there_is_said_before_the_first_frame(
         asked.append(providers)
         nothing: list[object] = []
         return SimpleNamespace(
-            get_providers=lambda: ["CPUExecutionProvider"],
-            get_inputs=nothing.copy,
-            get_outputs=nothing.copy,
+            get_providers=lambda: ["CPUExecutionProvider"], get_inputs=nothing.copy, get_outputs=nothing.copy
         )
 
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: both)

@@ -158,12 +158,7 @@ def test_reasons_say_what_is_wrong(street: Street) -> None:
 
     def reason(ids: np.ndarray, request: Request, *things: Views) -> str:
         with pytest.raises(NotApplicable) as error:
-            placed(
-                frame.replace(labels=LabelMap(ids.astype(np.uint8), classes)),
-                request,
-                MIDDLE,
-                *things,
-            )
+            placed(frame.replace(labels=LabelMap(ids.astype(np.uint8), classes)), request, MIDDLE, *things)
         return error.value.reason
 
     ids = frame.labels.ids

@@ -93,10 +93,7 @@ def test_the_same_weather_twice_is_filtered(town: Frame) -> None:
 
 @pytest.mark.parametrize(
     ("name", "image"),
-    [
-        ("night", np.full((40, 60, 3), 3, np.uint8)),
-        ("fog", np.full((40, 60, 3), (175, 178, 180), np.uint8)),
-    ],
+    [("night", np.full((40, 60, 3), 3, np.uint8)), ("fog", np.full((40, 60, 3), (175, 178, 180), np.uint8))],
 )
 def test_an_image_that_hardly_changes_showed_it_before(name: str, image: np.ndarray) -> None:
     """The bound of the mean squared error, section 3.3.4 of the RMT paper; no metadata are needed."""

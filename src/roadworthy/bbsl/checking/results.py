@@ -270,11 +270,7 @@ def _finding(one: CheckFinding) -> dict[str, Any]:
 
 
 def check(
-    spec: Spec,
-    *,
-    boxes: int = 3,
-    seconds: float = 10.0,
-    image: tuple[float, float] | None = None,
+    spec: Spec, *, boxes: int = 3, seconds: float = 10.0, image: tuple[float, float] | None = None
 ) -> CheckResult:
     """Return whether a specification is exhaustive, exclusionary and non-redundant (Definition 10).
 

@@ -237,10 +237,7 @@ def _count(count: Count) -> dict[str, Any]:
 
 
 def compare(
-    rows: Iterable[TestRow],
-    *,
-    thresholds: Sequence[float] = THRESHOLDS,
-    expectations: Sequence[str] = (),
+    rows: Iterable[TestRow], *, thresholds: Sequence[float] = THRESHOLDS, expectations: Sequence[str] = ()
 ) -> IouComparison:
     """Return how a specification judges beside IoU.
 

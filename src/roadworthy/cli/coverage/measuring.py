@@ -75,8 +75,7 @@ def measure(
     ] = "distinct",
     threshold: Annotated[float, opt("NUMBER", "Above which a neuron is activated.")] = 0.2,
     sample: Annotated[
-        int | None,
-        opt("N", "How many frames, spread over the data; all if left out or 0.", "--sample", "-n"),
+        int | None, opt("N", "How many frames, spread over the data; all if left out or 0.", "--sample", "-n")
     ] = None,
     training: Annotated[str | None, opt("DATA", "Training data, for criteria that compare with it.")] = None,
     training_option: TrainingOptions = None,
@@ -181,12 +180,7 @@ class _Frames:
 
     @classmethod
     def opened(
-        cls,
-        reference: str,
-        options: list[str] | None,
-        run: Path | None,
-        sample: int | None,
-        history: int,
+        cls, reference: str, options: list[str] | None, run: Path | None, sample: int | None, history: int
     ) -> _Frames:
         from roadworthy.datasets import spread
         from roadworthy.runs.changed_images import ChangedImages
@@ -242,8 +236,7 @@ def retrain(
     training_option: TrainingOptions = None,
     cut: Annotated[str, opt("SHARE", "How much of the data is training data.")] = "80%",
     change: Annotated[
-        list[str] | None,
-        opt("TRANSFORM", "How frames are changed; repeatable. Default: rain and fog."),
+        list[str] | None, opt("TRANSFORM", "How frames are changed; repeatable. Default: rain and fog.")
     ] = None,
     run: Annotated[Path | None, opt("FOLDER", "A search on the data: learn from its failures.")] = None,
     learn: Annotated[

@@ -163,10 +163,7 @@ def directions(
     "roadworthy coverage study transformations -t deeptest --sample 20",
 )
 def transformations(
-    inputs: Inputs,
-    neurons: Neurons,
-    sample: Sample = 100,
-    transformation: Transformations = None,
+    inputs: Inputs, neurons: Neurons, sample: Sample = 100, transformation: Transformations = None
 ) -> Answer:
     """Do different transformations activate different neurons? RQ2, Figure 4.
 
@@ -195,10 +192,7 @@ def transformations(
     "roadworthy coverage study change --counting deeptest --model epoch --sample 50",
 )
 def change(
-    inputs: Inputs,
-    neurons: Neurons,
-    sample: Sample = 100,
-    transformation: Transformations = None,
+    inputs: Inputs, neurons: Neurons, sample: Sample = 100, transformation: Transformations = None
 ) -> Answer:
     """By how much does each transformation change the coverage of a seed image? Figure 5.
 
@@ -360,8 +354,7 @@ def deviation(
 @command(app, "roadworthy coverage study false-alarms coverage-study/checks.csv", name="false-alarms")
 def false_alarms(
     files: Annotated[
-        list[Path],
-        typer.Argument(metavar="CHECKS", help="Tables of `study deviation` that were filled in."),
+        list[Path], typer.Argument(metavar="CHECKS", help="Tables of `study deviation` that were filled in.")
     ],
 ) -> Answer:
     """How many of the findings that were checked by hand are false alarms? Figure 8, with bounds."""

@@ -289,8 +289,7 @@ def oracle(
     test_nominal: Annotated[list[Path] | None, _drives("Drives of another model, to test oracles on")] = None,
     test_mutants: Annotated[list[Path] | None, _drives("Drives of that model's mutants")] = None,
     metric: Annotated[
-        list[str] | None,
-        opt("NAME", "Use this metric; repeatable. Default: those of Table II."),
+        list[str] | None, opt("NAME", "Use this metric; repeatable. Default: those of Table II.")
     ] = None,
     down: Annotated[list[str] | None, opt("NAME", "A metric where less is worse, unlike usual.")] = None,
     up: Annotated[list[str] | None, opt("NAME", "A metric where more is worse, unlike usual.")] = None,

@@ -11,13 +11,7 @@ import typer
 
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import command
-from roadworthy.cli._road import (
-    RunOptions,
-    answered,
-    data_document,
-    planned,
-    suite_document,
-)
+from roadworthy.cli._road import RunOptions, answered, data_document, planned, suite_document
 from roadworthy.cli.options import Data, Options, Sample
 from roadworthy.cli.reliability._group import app
 from roadworthy.cli.reliability._options import (

@@ -25,9 +25,7 @@ Sentence = Annotated[str, typer.Argument(metavar="RULE", help="The rule, one sen
 
 
 @command(
-    app,
-    f"roadworthy rules parse {_RULE}",
-    'roadworthy rules parse "Drive more slowly at night." --json',
+    app, f"roadworthy rules parse {_RULE}", 'roadworthy rules parse "Drive more slowly at night." --json'
 )
 def parse(rule: Sentence, as_json: bool = False) -> Answer:
     """Say in plain words how a rule is read, or what in it is not understood and what would be."""

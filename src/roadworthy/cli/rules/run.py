@@ -215,10 +215,7 @@ def compare(
     transform or engine that is given.
     """
     settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
-    entries = {
-        "built in": {**settings, "engines": None},
-        **{one: {**settings, "by": one} for one in by},
-    }
+    entries = {"built in": {**settings, "engines": None}, **{one: {**settings, "by": one} for one in by}}
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
         from roadworthy.report.rules import RulesReport

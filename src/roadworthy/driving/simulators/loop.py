@@ -411,10 +411,7 @@ def drive(
 
 def _controls(driver: Driver, situation: Situation) -> Controls:
     """Return what the model wants, completed by what a careful driver would do where that is known."""
-    careful = Signals(
-        steering=_known(situation, "target_steering"),
-        speed=_known(situation, "target_speed"),
-    )
+    careful = Signals(steering=_known(situation, "target_steering"), speed=_known(situation, "target_speed"))
     answer = driver.answer(situation.frame, otherwise=careful)
     if answer.steering is None:
         raise SystemUnderTestError(

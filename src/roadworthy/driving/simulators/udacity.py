@@ -163,11 +163,7 @@ class UdacitySimulator:
             )
         self.name = "udacity"
         self._version = version
-        self._episode = {
-            "track_name": track or "lake",
-            "weather_name": weather,
-            "daytime_name": daytime,
-        }
+        self._episode = {"track_name": track or "lake", "weather_name": weather, "daytime_name": daytime}
         self._track = track
         self._limit = limit
         self._full_lock = full_lock

@@ -297,12 +297,7 @@ _ALL = (
         module="roadworthy.models.zoo.driving_networks:Chauffeur",
         # The lower 120 rows of 320×160, where the public code takes those of 320×240.
         input=ImageInput(width=320, height=120, color="yuv", range=(-0.5, 0.5), crop=(0.25, 0), history=99),
-        options={
-            "channels": (16, 20, 40, 60, 80, 128),
-            "memory": 256,
-            "hidden": 256,
-            "dropout": 0.1,
-        },
+        options={"channels": (16, 20, 40, 60, 80, 128), "memory": 256, "hidden": 256, "dropout": 0.1},
         small={"width": 192, "height": 72, "history": 4, "memory": 64, "hidden": 64, "dropout": 0.02},
     ),
     Architecture(

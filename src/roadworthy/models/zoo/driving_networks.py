@@ -252,10 +252,7 @@ class Chauffeur(nn.Module):
         self.dropout = nn.Dropout(min(0.5, 5 * dropout))
         self.memory = nn.LSTM(size, memory, batch_first=True)
         self.dense = nn.Sequential(
-            nn.Flatten(),
-            nn.Linear((history + 1) * memory, hidden),
-            nn.ReLU(),
-            nn.Linear(hidden, outputs),
+            nn.Flatten(), nn.Linear((history + 1) * memory, hidden), nn.ReLU(), nn.Linear(hidden, outputs)
         )
         self.head = Head(outputs)
 

@@ -51,11 +51,7 @@ def weights_folder() -> Path:
 
 def metadata_of(variant: Variant) -> dict[str, str]:
     """Return what an ONNX file must say about a network, so that `load_module` can build it."""
-    document = {
-        "architecture": variant.name,
-        "outputs": variant.outputs,
-        "options": dict(variant.options),
-    }
+    document = {"architecture": variant.name, "outputs": variant.outputs, "options": dict(variant.options)}
     return {_KEY: json.dumps(document)}
 
 
@@ -224,11 +220,7 @@ SHIPPED = {
 
 
 def open_shipped(
-    name: str,
-    *,
-    device: Literal["cpu", "cuda"] = "cpu",
-    threads: int = 0,
-    timeout: float | None = None,
+    name: str, *, device: Literal["cpu", "cuda"] = "cpu", threads: int = 0, timeout: float | None = None
 ) -> Network[Any]:
     """Open a network that comes with the package.
 

@@ -29,14 +29,7 @@ from roadworthy.papers.deeptest.activity import (
     steering_of,
 )
 from roadworthy.papers.deeptest.deviation import percent
-from roadworthy.papers.deeptest.statistics import (
-    Statistic,
-    cohens_d,
-    magnitude,
-    p_text,
-    rank_sum,
-    spearman,
-)
+from roadworthy.papers.deeptest.statistics import Statistic, cohens_d, magnitude, p_text, rank_sum, spearman
 from roadworthy.result_tables import ResultTable
 
 Angle = Literal["predicted", "recorded"]

@@ -192,11 +192,7 @@ class _ConditionReader(EventReader):
             | lexicon.REMOVE_VERBS
             | lexicon.REPLACE_VERBS
             | lexicon.SEE_VERBS
-            | {
-                "change",
-                "drive",
-                "turn",
-            }
+            | {"change", "drive", "turn"}
         ):
             return False
         if word.tag in ("NN", "NNS") and word.dep in ("nsubj", "nsubjpass", "compound"):

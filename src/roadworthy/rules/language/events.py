@@ -9,13 +9,7 @@ from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
 from roadworthy.rules.language.nouns import SCENE, NounReading, Words, is_environment
-from roadworthy.rules.language.phrases import (
-    Phrase,
-    VerbGroup,
-    after_fillers,
-    prepositional,
-    verb_group,
-)
+from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.reading import Op, Position
 

@@ -397,10 +397,7 @@ def _with_modifiers(
         elif word.tag in _NOUN_TAGS and _guessed_element(word) == element:
             continue
         else:
-            raise one.refuse(
-                f"{word.text!r} is not known of a {element}",
-                _values_of(element),
-            )
+            raise one.refuse(f"{word.text!r} is not known of a {element}", _values_of(element))
     if level is not None and ontology().condition_of(element) != "weather":
         raise no_level(element, properties["level"], level)
     return element, properties, also, stop

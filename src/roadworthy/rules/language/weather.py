@@ -373,8 +373,7 @@ class ExchangeReader(WeatherReader):
         same_kind = thing.properties if words[-1].lower in lexicon.ONES else {}
         if key not in known or name not in known[key]:
             raise words.refuse(
-                f"a {thing.element} cannot be {name}",
-                [one for values in known.values() for one in values],
+                f"a {thing.element} cannot be {name}", [one for values in known.values() for one in values]
             )
         self.result.found("AMOD", name, thing.element)
         target = dict(thing.properties)

@@ -117,10 +117,7 @@ _NOTE = (
 
 
 def functional_coverage(
-    data: Iterable[Dataset],
-    *,
-    domain: Path | None = None,
-    progress: Callable[[int], None] | None = None,
+    data: Iterable[Dataset], *, domain: Path | None = None, progress: Callable[[int], None] | None = None
 ) -> FunctionalCoverage:
     """Return which cells of an operating domain the frames of data sets are in.
 

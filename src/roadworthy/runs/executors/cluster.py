@@ -242,10 +242,7 @@ class RayExecutor(CrewExecutor):
         return tuple(hand.pid for hand in self._crew.hands if isinstance(hand, _Worker) and hand.pid)
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         super().__exit__(kind, error, traceback)
         self._leave()

@@ -109,11 +109,7 @@ class MaiteModel:
     """
 
     def __init__(
-        self,
-        system: SystemUnderTest,
-        names: Names,
-        *,
-        class_names: Mapping[str, str | None] | None = None,
+        self, system: SystemUnderTest, names: Names, *, class_names: Mapping[str, str | None] | None = None
     ) -> None:
         self._system = system
         self._names = names

@@ -196,8 +196,7 @@ _MODELS = Field(
     description="The models it is for, by their names here; all that predict what it is about if left out.",
 )
 _DATA = Field(
-    default=None,
-    description="The data it is tried on, by their names here; all that fit it if left out.",
+    default=None, description="The data it is tried on, by their names here; all that fit it if left out."
 )
 
 

@@ -15,14 +15,7 @@ from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
 from roadworthy.models import history_of
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
-from roadworthy.runs.suites.opening import (
-    Facts,
-    OpenedData,
-    OpenedModel,
-    look_at,
-    open_data,
-    open_model,
-)
+from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, about_rule, complain
 
 T = TypeVar("T")
@@ -273,14 +266,7 @@ class _Planner:
                 if found and all(found):
                     self._complain(("requirements", id, asked), f"{id} does not fit {name}: {found[0]}")
 
-    def _try(
-        self,
-        kind: Kind[Any, Any],
-        part: Part[Any],
-        where: str,
-        model: str,
-        trials: _Variants,
-    ) -> str:
+    def _try(self, kind: Kind[Any, Any], part: Part[Any], where: str, model: str, trials: _Variants) -> str:
         """Note that a model is tried by a part on some data; return why not, if it is not."""
         facts = self.facts[model, where] if where else self._facts_without_data(model)
         try:
@@ -328,10 +314,7 @@ class _Planner:
         for trial in self.made.trials:
             for note in trial.part.notes:
                 noted.setdefault(note, []).append(trial.requirement.id)
-        self.made.notes = [
-            *self.made.of_suite,
-            *(f"{_some(ids)}: {note}" for note, ids in noted.items()),
-        ]
+        self.made.notes = [*self.made.of_suite, *(f"{_some(ids)}: {note}" for note, ids in noted.items())]
         used = {
             "models": {model for trial in self.made.trials for model in trial.models},
             "data": {trial.data for trial in self.made.trials}.union(

@@ -552,12 +552,7 @@ def _without_answers(one: Pass, pair: tuple[str, str], reason: str, out: Path) -
     )
     (requirement,) = one.requirements
     with RunStore(
-        stored.folder,
-        requirement,
-        system=pair[1],
-        about=stored.about,
-        images=out / "images",
-        resume=True,
+        stored.folder, requirement, system=pair[1], about=stored.about, images=out / "images", resume=True
     ) as store:
         store.conclude(outcome)
     return outcome

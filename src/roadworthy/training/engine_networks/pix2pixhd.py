@@ -112,12 +112,7 @@ class MultiscaleDiscriminator(nn.Module):
     """
 
     def __init__(
-        self,
-        input_nc: int,
-        ndf: int = 64,
-        n_layers: int = 3,
-        num_D: int = 2,
-        norm: str = "instance",
+        self, input_nc: int, ndf: int = 64, n_layers: int = 3, num_D: int = 2, norm: str = "instance"
     ) -> None:
         super().__init__()
         self.n_layers, self.num_D = n_layers, num_D

@@ -164,11 +164,7 @@ _SCALES = 4
 _WINDOW = 9  # pixels
 _UNITS = (90.0, 12.0, 16.0, 40.0)  # brightness, two axes of colour, strength of edges
 _LEAST_VARIANCE = 1e-2  # levels²; below, a deviation is as good as none
-_TO_XYZ = (
-    (0.412453, 0.357580, 0.180423),
-    (0.212671, 0.715160, 0.072169),
-    (0.019334, 0.119193, 0.950227),
-)
+_TO_XYZ = ((0.412453, 0.357580, 0.180423), (0.212671, 0.715160, 0.072169), (0.019334, 0.119193, 0.950227))
 _WHITE = (0.950456, 1.0, 1.088754)  # D65
 _DARK = 0.008856  # of the white: below, CIELAB is a straight line
 _BINOMIAL = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)

@@ -137,12 +137,7 @@ class _Maker:
         self._compare(folder)
         return folder
 
-    def _best(
-        self,
-        feeds: Feeds,
-        training: Sequence[Pictures],
-        checked: Sequence[Pictures],
-    ) -> Path:
+    def _best(self, feeds: Feeds, training: Sequence[Pictures], checked: Sequence[Pictures]) -> Path:
         """Let the variants learn, and write the best so far after each: what is written is not lost.
 
         Raises:

@@ -72,9 +72,7 @@ class EngineMethod(ABC):
         self.generators = tuple(generators)
         others = [one for name, one in self.networks.items() if name not in generators]
         rate = settings.learning_rate
-        self.optimizers = {
-            "generator": self._adam([self.networks[name] for name in generators], rate, betas),
-        }
+        self.optimizers = {"generator": self._adam([self.networks[name] for name in generators], rate, betas)}
         self.rates = {"generator": rate}
         if others:
             rate = settings.discriminator_rate or rate

@@ -141,10 +141,7 @@ CHANGES: Mapping[str, WorldChange] = {
             _mostly_clear("foggy,snowy"),
         ),
         WorldChange(
-            "clear-to-snow",
-            ReplaceOperation("weather", "snowy"),
-            "snow",
-            skies=_mostly_clear("foggy,rainy"),
+            "clear-to-snow", ReplaceOperation("weather", "snowy"), "snow", skies=_mostly_clear("foggy,rainy")
         ),
         WorldChange(
             "summer-to-winter",

@@ -206,7 +206,7 @@ def write_engine(
 
 LAYOUTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     # Pix2pixHD has 35 channels for the 34 ids of Cityscapes; no label map switches on the last.
-    "cityscapes": (*CITYSCAPES, ("-", VOID)),
+    "cityscapes": (*CITYSCAPES, ("-", VOID))
 }
 """Label channels of public networks: the name that each has there, and the ontology's class for it."""
 

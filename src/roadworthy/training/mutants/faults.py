@@ -350,9 +350,7 @@ _LOSSES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 }
 
 
-def optimizer_named(
-    name: str,
-) -> Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]:
+def optimizer_named(name: str) -> Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]:
     """Return what makes an optimiser, for `roadworthy.training.fit`; the learning rate is kept."""
     kind: Any = _OPTIMISERS[name]
     return lambda parameters, settings: kind(

@@ -19,11 +19,7 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
 from roadworthy.reliability.sampling import SampledFrame, shares
-from roadworthy.reliability.transformations import (
-    PAPER_TRANSFORMATIONS,
-    Transformation,
-    transformation_named,
-)
+from roadworthy.reliability.transformations import PAPER_TRANSFORMATIONS, Transformation, transformation_named
 from roadworthy.runs.changed_images import check_searched, stored_images
 from roadworthy.seeding import rng_for
 from roadworthy.training import Samples, TrainingTask, read_samples, task_for, with_history

@@ -16,15 +16,7 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
-from roadworthy.training import (
-    Samples,
-    Settings,
-    Trained,
-    Watcher,
-    chosen_device,
-    task_for,
-    train_on,
-)
+from roadworthy.training import Samples, Settings, Trained, Watcher, chosen_device, task_for, train_on
 from roadworthy.training.retraining.comparing import TOLERANCE, ErrorComparison, Judgement, compared, judged
 from roadworthy.training.retraining.material import CLEAN, GUIDED, STEERING, Material
 from roadworthy.training.samples import SampleFeed
@@ -256,13 +248,7 @@ def retrain(
     validation = Samples.joined([checked, new_checked], f"{checked.name} + {len(new_checked)} of {new.name}")
     first = None if plan.first == "scratch" else start
     trained = train_on(
-        material.variant,
-        training,
-        validation,
-        settings=settings,
-        start=first,
-        folder=folder,
-        watcher=watcher,
+        material.variant, training, validation, settings=settings, start=first, folder=folder, watcher=watcher
     )
     modules = {"before": before, "after": trained.module}
     if plan.control:
@@ -346,11 +332,7 @@ def _apart(samples: Samples, seed: int) -> tuple[Samples, Samples]:
 
 
 def _compared(
-    material: Material,
-    division: Division,
-    modules: Mapping[str, torch.nn.Module],
-    device: str,
-    seed: int,
+    material: Material, division: Division, modules: Mapping[str, torch.nn.Module], device: str, seed: int
 ) -> tuple[ErrorComparison, ...]:
     """Compare networks on what none of them has learned from."""
     parts = {CLEAN: (material.clean.take(division.clean, CLEAN), division.clean)}

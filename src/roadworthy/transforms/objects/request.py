@@ -252,10 +252,7 @@ def parts_of(mask: Mask, least: int = 1) -> Iterator[tuple[Window, Mask]]:
         x, y, across, down, area = stats[number].tolist()
         if area >= least:
             pixels: Mask = parts[y : y + down, x : x + across] == number
-            yield (
-                (slice(top + y, top + y + down), slice(left + x, left + x + across)),
-                pixels,
-            )
+            yield ((slice(top + y, top + y + down), slice(left + x, left + x + across)), pixels)
 
 
 class Edited(NamedTuple):

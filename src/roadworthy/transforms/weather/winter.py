@@ -110,8 +110,7 @@ def _colours(scene: _scene.WeatherScene, image: Image) -> tuple[_scene.Mask, _sc
     bright = np.maximum(cv2.max(red, green), _DARK)
     # Paint that is yellow has little blue as well, but more red than green.
     more = cv2.min(
-        cv2.subtract(green, cv2.addWeighted(red, 0.5, blue, 0.5, 0)),
-        cv2.addWeighted(green, 3, red, -2.85, 0),
+        cv2.subtract(green, cv2.addWeighted(red, 0.5, blue, 0.5, 0)), cv2.addWeighted(green, 3, red, -2.85, 0)
     )
     greener = cv2.divide(more, bright, scale=128)
     warmer = cv2.divide(cv2.subtract(green, blue), bright, scale=128)

@@ -104,10 +104,7 @@ def plan_of(ask: RulesAsk) -> RulePlan:
         rule = parse(ask.text)
     except RuleError as error:
         raise InputError(f"the rule is not understood: {error.reason}") from error
-    same = {
-        "steering": Quantity(ask.same_steering),
-        "speed": Quantity(ask.same_speed, relative=True),
-    }
+    same = {"steering": Quantity(ask.same_steering), "speed": Quantity(ask.same_speed, relative=True)}
     return plan_for(rule).with_tolerances(same)
 
 

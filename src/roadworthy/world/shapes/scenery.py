@@ -173,12 +173,7 @@ def _add_roof(mesh: MeshBuilder, f: float, r: float, up: tuple[float, float], ti
     """Add both slopes of a roof that hangs over the walls."""
     eaves, ridge = up
     for sign in (-1, 1):
-        slope = [
-            (-f, sign * r, eaves - 0.25),
-            (f, sign * r, eaves - 0.25),
-            (f, 0.0, ridge),
-            (-f, 0.0, ridge),
-        ]
+        slope = [(-f, sign * r, eaves - 0.25), (f, sign * r, eaves - 0.25), (f, 0.0, ridge), (-f, 0.0, ridge)]
         mesh.face(slope, tiles, centre=(0.0, 0.0, eaves - 1.0), grain=0.4, rank=1)
 
 

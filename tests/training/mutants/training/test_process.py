@@ -36,10 +36,7 @@ ANSWERS, TRUTH = torch.tensor([[2.0], [5.0]]), torch.tensor([[3.0], [2.0]])
         (None, (0.25 + 2.25) / 2),
         ("mean_absolute_error", 1.0),
         ("mean_absolute_percentage_error", (50 + 300) / 2),
-        (
-            "mean_squared_logarithmic_error",
-            (math.log(1.5 / 2) ** 2 + math.log(3 / 1.5) ** 2) / 2,
-        ),
+        ("mean_squared_logarithmic_error", (math.log(1.5 / 2) ** 2 + math.log(3 / 1.5) ** 2) / 2),
         ("logcosh", (math.log(math.cosh(0.5)) + math.log(math.cosh(1.5))) / 2),
         ("huber", (0.125 + 1.0) / 2),
         ("hinge", (0.5 + 0) / 2),

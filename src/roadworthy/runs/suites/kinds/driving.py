@@ -80,10 +80,7 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         else:
             thresholds = Thresholds(entry.driving, entry.worse)
         limits = DriveLimits(
-            laps=entry.laps or None,
-            seconds=entry.seconds,
-            metres=entry.metres,
-            events=tuple(entry.end_at),
+            laps=entry.laps or None, seconds=entry.seconds, metres=entry.metres, events=tuple(entry.end_at)
         )
         scenarios = tuple(Scenario(one, entry.options, limits, entry.frames) for one in entry.simulator)
         for one in scenarios:

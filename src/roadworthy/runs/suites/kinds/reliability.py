@@ -87,10 +87,7 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
                 wanted = Wanted(transform, kind, entry, study, context.seed)
                 # Any measure will do to see whether the rest can be used.
                 self._made(wanted, [Accuracy()])
-                names = [
-                    transform if len(entry.reliability) > 1 else "",
-                    kind if len(kinds) > 1 else "",
-                ]
+                names = [transform if len(entry.reliability) > 1 else "", kind if len(kinds) > 1 else ""]
                 yield Part("-".join(name for name in names if name), "", {}, wanted)
 
     def _made(self, wanted: Wanted, measures: Sequence[TaskMeasure]) -> list[Preservation]:
