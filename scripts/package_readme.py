@@ -17,7 +17,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 INSTALLED = {
     "$ make demo && source .venv/bin/activate": "$ pip install roadworthy && roadworthy demo",
     "Python 3.11 or newer and make;": "Python 3.11 or newer;",
-    "sets up `.venv`, where pip takes most of some three minutes,": "installs it, in some three minutes,",
+    "sets up `.venv`, which takes about three minutes,": "installs it, in about three minutes,",
 }
 """What the README says to those who have a clone, and what it says to others."""
 WITHOUT = "\n*The pages that are spoken of here, with pictures, lie in the folder `docs` of the source.*\n"

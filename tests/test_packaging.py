@@ -89,9 +89,9 @@ def test_the_readme_of_the_package_needs_no_file_beside_it(package: Any) -> None
     assert len(targets) > 5
     assert [one for one in targets if not one.startswith("https://")] == []
     assert "![" not in text
-    assert "as the\nsecond command" not in text, "a caption stands there without its picture"
+    assert "from the\nsecond command" not in text, "a caption stands there without its picture"
     assert "$ pip install roadworthy && roadworthy demo\n$ roadworthy rules run" in text
-    assert "`.venv`, where pip" not in text
+    assert "sets up `.venv`" not in text
     # Everything else is as it was: commands, code and the rows of tables.
     whole = (REPOSITORY / "README.md").read_text("utf-8")
     assert _FENCED.findall(text)[1:] == _FENCED.findall(whole)[1:]
