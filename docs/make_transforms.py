@@ -98,10 +98,21 @@ def _section(kind: type[Transform]) -> str:
 
 
 def _presets(kind: type[Transform]) -> str:
-    return "; ".join(
-        f"`{preset}` ({', '.join(f'{key} {spelled(value)}' for key, value in values.items())})"
-        for preset, values in kind.presets.items()
-    )
+    """Return the presets; those of a series, such as deeptest-1 to deeptest-10, together."""
+    series: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for preset, values in kind.presets.items():
+        stem, _, number = preset.rpartition("-")
+        series.setdefault((stem if number.isdigit() else preset, tuple(values)), []).append(preset)
+    return "; ".join(_series(kind, names) for names in series.values())
+
+
+def _series(kind: type[Transform], names: list[str]) -> str:
+    settings = []
+    for key in kind.presets[names[0]]:
+        values = [spelled(kind.presets[name][key]) for name in names]
+        settings.append(f"{key} {values[0] if len(set(values)) == 1 else ', '.join(values)}")
+    named = f"`{names[0]}`" if len(names) == 1 else f"`{names[0]}` to `{names[-1]}`"
+    return f"{named} ({'; '.join(settings)})"
 
 
 def main() -> None:
