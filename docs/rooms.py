@@ -67,8 +67,13 @@ def modules() -> list[Module]:
     return found
 
 
-def imports_of(module: str, source: str, *, is_package: bool = False) -> Iterator[Import]:
-    """Yield every import of something of ours: inside functions and under TYPE_CHECKING too."""
+@cache
+def imports_of(module: str, source: str, *, is_package: bool = False) -> tuple[Import, ...]:
+    """Return every import of something of ours: inside functions and under TYPE_CHECKING too."""
+    return tuple(_imports_of(module, source, is_package=is_package))
+
+
+def _imports_of(module: str, source: str, *, is_package: bool) -> Iterator[Import]:
     for node in ast.walk(ast.parse(source)):
         targets: list[str]
         if isinstance(node, ast.Import):

@@ -11,6 +11,7 @@ import ast
 import io
 import sys
 import tokenize
+from functools import cache
 from pathlib import Path
 
 _NO_CODE = {
@@ -23,6 +24,7 @@ _NO_CODE = {
 }
 
 
+@cache
 def code_lines(text: str) -> int:
     r"""Return how many lines of a module are code.
 
