@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +12,20 @@ from roadworthy.bbsl import parse
 from roadworthy.bbsl.bindings import Bindings, Exists
 from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
-from roadworthy.cases import Requirement, Status
+from roadworthy.cases import Acceptance, Requirement, Status
 from roadworthy.frames import Boxes, Frame
+from roadworthy.models import FrameFunction
 from roadworthy.runs import RunResult, read_verdicts, run
-from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, SeededFault, Sighting, answering
+from roadworthy.selftest.faults import (
+    SOUND,
+    FaultBench,
+    Frames,
+    Probe,
+    SeededFault,
+    Sighting,
+    answering,
+    seeded,
+)
 
 _HEIGHT, _WIDTH = 160, 320
 _BORDER = 60.0  # rows above the lower edge of the image at which a vehicle begins to be near
@@ -40,6 +52,9 @@ case present anybody() = true endcase
 case absent anybody() = false endcase
 """
 """Whether there is a vehicle at all: a specification of whole frames."""
+ANYBODY = Bindings({"anybody": Exists("vehicle")})
+_GHOST = (10, 120, 60, 155)
+_PROPERTIES = ("exhaustive", "exclusionary", "non-redundant")
 
 
 def rows_of_vehicles() -> Frames:
@@ -61,19 +76,19 @@ def rows_of_vehicles() -> Frames:
 
 
 def run_detector(
-    bench: FaultBench,
-    detect: Callable[[Frame, int], Boxes],
+    system: FrameFunction,
     text: str = SPECIFICATION,
     data: Frames | None = None,
     bindings: Bindings | None = None,
+    *,
+    accept: float = 0.0,
+    **how: Any,
 ) -> RunResult:
-    """Test a detector that gets the true boxes and the number of the frame."""
-    data = rows_of_vehicles() if data is None else data
+    """Test a detector by a specification; `how` is passed on to the run."""
     spec, bound = parse(text), bindings or Bindings({})
-    numbers = {id: number for number, id in enumerate(data.ids)}
     method = method_for(spec, bound, find_role(spec, bound.sources))
-    system = answering(lambda frame: detect(frame, numbers[frame.id]))
-    return run(method, Requirement("S", TEXT, "bbsl"), data, system, seed=bench.seed)
+    asked = Requirement("S", TEXT, "bbsl", acceptance=Acceptance(accept))
+    return run(method, asked, data or rows_of_vehicles(), system, **how)
 
 
 def counted(result: RunResult, known: int, size: float) -> Sighting:
@@ -91,83 +106,69 @@ def true_boxes(frame: Frame) -> Boxes:
     return frame.boxes.replace(scores=np.full(len(frame.boxes), 0.9, np.float32), track_ids=None)
 
 
-def _shifted(size: float, bench: FaultBench) -> Sighting:
-    def detect(frame: Frame, number: int) -> Boxes:
-        del number
-        boxes = true_boxes(frame)
-        return boxes.replace(xyxy=boxes.xyxy + np.array([0, size, 0, size], np.float32))
+def number_of(frame: Frame) -> int:
+    """Return the place of a frame in `rows_of_vehicles`."""
+    return int(frame.id.removeprefix("row-"))
 
+
+def in_first(size: float, changed: Callable[[Boxes], Boxes], timeout: float | None = None) -> FrameFunction:
+    """Return a detector that is right but for the first frames, to which it gives changed answers."""
+
+    def detect(frame: Frame) -> Boxes:
+        boxes = true_boxes(frame)
+        return changed(boxes) if number_of(frame) < size else boxes
+
+    return answering(detect, timeout)
+
+
+def _shifted(size: float, bench: FaultBench) -> Sighting:
+    down = np.array([0, size, 0, size], np.float32)
+    system = in_first(OBJECTS, lambda boxes: boxes.replace(xyxy=boxes.xyxy + down))
     # As many as stand above the border by no more than the shift.
-    known = round(size / _STEP)
-    return counted(run_detector(bench, detect), known, size)
+    return counted(run_detector(system, seed=bench.seed), round(size / _STEP), size)
 
 
 def _margins(size: float, bench: FaultBench) -> Sighting:
     """Compare the smallest margin of a good detector with how far the nearest vehicle is from the border."""
     data = Frames("one", [rows_of_vehicles()[OBJECTS // 2 - 1 + round(size / _STEP)]])
-    method = method_for(parse(SPECIFICATION), Bindings({}), find_role(parse(SPECIFICATION), ()))
     out = bench.folder / "run"
-    run(method, Requirement("S", TEXT, "bbsl"), data, answering(true_boxes), out=out, seed=bench.seed)
+    run_detector(answering(true_boxes), data=data, out=out, seed=bench.seed)
     (verdict,) = read_verdicts(out)
     margin = verdict.margin
     said = f"margin {margin:g} px, known {size:g} px"
     return Sighting(margin != 0 if size == SOUND else margin == size, said)
 
 
-def _missing(size: float, bench: FaultBench) -> Sighting:
-    def detect(frame: Frame, number: int) -> Boxes:
-        return Boxes.empty() if number < size else true_boxes(frame)
-
-    return counted(run_detector(bench, detect), int(size), size)
+def _wrong(changed: Callable[[Boxes], Boxes]) -> Probe:
+    """Seed wrong answers to some of the frames."""
+    return lambda size, bench: counted(
+        run_detector(in_first(size, changed), seed=bench.seed), int(size), size
+    )
 
 
 def _mislabelled(word: str) -> Probe:
-    def probe(size: float, bench: FaultBench) -> Sighting:
-        def detect(frame: Frame, number: int) -> Boxes:
-            boxes = true_boxes(frame)
-            return Boxes(boxes.xyxy, [word], boxes.scores) if number < size else boxes
-
-        return counted(run_detector(bench, detect), int(size), size)
-
-    return probe
+    return _wrong(lambda boxes: Boxes(boxes.xyxy, [word], boxes.scores))
 
 
 def _with_more(detected: Callable[[Boxes], Boxes]) -> Probe:
     """Seed detections of what is not there; the test asks only about what is."""
-
-    def probe(size: float, bench: FaultBench) -> Sighting:
-        def detect(frame: Frame, number: int) -> Boxes:
-            boxes = true_boxes(frame)
-            return Boxes.concatenate([boxes, detected(boxes)]) if number < size else boxes
-
-        return counted(run_detector(bench, detect), int(size), size)
-
-    return probe
-
-
-def _ghost(boxes: Boxes) -> Boxes:
-    return boxes.replace(xyxy=np.array([[10, 120, 60, 155]], np.float32))
+    return _wrong(lambda boxes: Boxes.concatenate([boxes, detected(boxes)]))
 
 
 def _ghost_in_empty_road(size: float, bench: FaultBench) -> Sighting:
     """Seed the same into frames without vehicles, tested by a specification of whole frames."""
     data = Frames("empty", [frame.replace(boxes=Boxes.empty()) for frame in rows_of_vehicles()])
-
-    def detect(frame: Frame, number: int) -> Boxes:
-        del frame
-        return Boxes([[10, 120, 60, 155]], ["car"], [0.9]) if number < size else Boxes.empty()
-
-    result = run_detector(bench, detect, PRESENT, data, Bindings({"anybody": Exists("vehicle")}))
-    return counted(result, int(size), size)
+    system = in_first(size, lambda _: Boxes([_GHOST], ["car"], [0.9]))
+    return counted(run_detector(system, PRESENT, data, ANYBODY, seed=bench.seed), int(size), size)
 
 
 def _flickering(size: float, bench: FaultBench) -> Sighting:
     """Seed a detector that loses a track for some frames, tested by a specification of several frames."""
 
-    def detect(frame: Frame, number: int) -> Boxes:
-        return Boxes.empty() if 10 <= number < 10 + size else true_boxes(frame)
+    def detect(frame: Frame) -> Boxes:
+        return Boxes.empty() if 10 <= number_of(frame) < 10 + size else true_boxes(frame)
 
-    result = run_detector(bench, detect, _TRACKED)
+    result = run_detector(answering(detect), _TRACKED, seed=bench.seed)
     violated = result.counts[Status.VIOLATED]
     return Sighting(violated > 0, f"{violated} of {sum(result.counts.values())} tracks violate it")
 
@@ -178,22 +179,16 @@ def _proved(written: Callable[[float], str], wrong: str) -> Probe:
     def probe(size: float, bench: FaultBench) -> Sighting:
         del bench
         result = parse(written(size)).check()
-        refuted = {
-            name: result.status(name).value for name in ("exhaustive", "exclusionary", "non-redundant")
-        }
-        said = ", ".join(f"{name} {status}" for name, status in refuted.items())
+        statuses = {name: result.status(name).value for name in _PROPERTIES}
+        said = ", ".join(f"{name} {status}" for name, status in statuses.items())
         if result.vacuous:
             said = "the precondition can never hold"
         if size == SOUND:
             return Sighting(not result.ok, said)
-        exactly = result.vacuous if wrong == "vacuous" else [*_refuted(refuted)] == [wrong]
-        return Sighting(exactly, said)
+        refuted = [name for name, status in statuses.items() if status != "proved"]
+        return Sighting(result.vacuous if wrong == "vacuous" else refuted == [wrong], said)
 
     return probe
-
-
-def _refuted(statuses: dict[str, str]) -> list[str]:
-    return [name for name, status in statuses.items() if status != "proved"]
 
 
 def _gap(size: float) -> str:
@@ -226,132 +221,112 @@ _PIXELS = (0.001, 1.0, 20.0)
 _SOUND_SPEC = "a specification whose cases meet and share nothing"
 _GOOD = "a detector that finds every vehicle where it is"
 
+_detector = partial(seeded, "bbsl/missed", _GOOD)
+_specification = partial(seeded, "bbsl/specification", _SOUND_SPEC)
+
 FAULTS: tuple[SeededFault, ...] = (
-    SeededFault(
-        "bbsl/shifted boxes",
+    seeded(
         "bbsl/number",
-        "a detector whose boxes are too low; exactly the objects whose case changes must be found",
         _GOOD,
+        "shifted boxes",
+        "a detector whose boxes are too low; exactly the objects whose case changes must be found",
         _shifted,
         (0.5, 2.0, 8.0),
         "px",
-        0.5,
     ),
-    SeededFault(
-        "bbsl/margin",
+    seeded(
         "bbsl/number",
-        "a vehicle at a known distance from the border between two cases, which must be the margin",
         "a vehicle exactly on the border, with a margin of 0",
+        "margin",
+        "a vehicle at a known distance from the border between two cases, which must be the margin",
         _margins,
         (0.5, 3.0, 10.0),
         "px",
-        0.5,
     ),
-    SeededFault(
-        "bbsl/missing boxes",
-        "bbsl/missed",
+    _detector(
+        "missing boxes",
         "a detector that misses some of the vehicles",
-        _GOOD,
-        _missing,
+        _wrong(lambda _: Boxes.empty()),
         (1.0, 4.0, 40.0),
         f"{{}} of {OBJECTS} vehicles",
     ),
-    SeededFault(
-        "bbsl/wrong class",
-        "bbsl/missed",
+    _detector(
+        "wrong class",
         "a detector that takes some of the vehicles for pedestrians",
-        _GOOD,
         _mislabelled("pedestrian"),
         (1.0, 4.0, 40.0),
         f"{{}} of {OBJECTS} vehicles",
     ),
-    SeededFault(
-        "bbsl/wrong kind of vehicle",
-        "bbsl/missed",
+    _detector(
+        "wrong kind of vehicle",
         "a detector that takes some of the cars for trucks",
-        _GOOD,
         _mislabelled("truck"),
         (4.0, 40.0),
         f"{{}} of {OBJECTS} vehicles",
-        None,
-        "The specification speaks of vehicles, and a truck is one. Where the kind matters, let it say so.",
+        limitation="The specification speaks of vehicles, and a truck is one. Where the kind matters, let it "
+        "say so.",
     ),
-    SeededFault(
-        "bbsl/flickering track",
+    seeded(
         "bbsl/missed",
-        "a detector that loses a vehicle for some frames, tested by a specification over several frames",
         "a detector that keeps it",
+        "flickering track",
+        "a detector that loses a vehicle for some frames, tested by a specification over several frames",
         _flickering,
         (1.0, 2.0, 5.0),
         "frame(s)",
     ),
-    SeededFault(
-        "bbsl/ghost on an empty road",
+    seeded(
         "bbsl/missed",
-        "a detector that sees a vehicle on an empty road, tested by a specification of whole frames",
         "a detector that sees none",
+        "ghost on an empty road",
+        "a detector that sees a vehicle on an empty road, tested by a specification of whole frames",
         _ghost_in_empty_road,
         (1.0, 4.0, 40.0),
         f"{{}} of {OBJECTS} frames",
     ),
-    SeededFault(
-        "bbsl/ghost beside a vehicle",
-        "bbsl/missed",
+    _detector(
+        "ghost beside a vehicle",
         "a detector that sees one vehicle more than there is, tested object by object",
-        _GOOD,
-        _with_more(_ghost),
+        _with_more(lambda boxes: boxes.replace(xyxy=np.array([_GHOST], np.float32))),
         (40.0,),
         f"{{}} of {OBJECTS} frames",
-        None,
-        "A test of single objects asks about those of the ground truth. What else is detected is seen only "
-        "by a specification of whole frames, or by the precision that `models evaluate` gives.",
+        limitation=(
+            "A test of single objects asks about those of the ground truth. What else is detected is seen "
+            "only by a specification of whole frames, or by the precision that `models evaluate` gives."
+        ),
     ),
-    SeededFault(
-        "bbsl/doubled boxes",
-        "bbsl/missed",
+    _detector(
+        "doubled boxes",
         "a detector that finds every vehicle twice",
-        _GOOD,
         _with_more(lambda boxes: boxes),
         (40.0,),
         f"{{}} of {OBJECTS} frames",
-        None,
-        "One of the two is matched, and the other is asked about by nobody: as for ghosts.",
+        limitation="One of the two is matched, and the other is asked about by nobody: as for ghosts.",
     ),
-    SeededFault(
-        "bbsl/gap in a specification",
-        "bbsl/specification",
+    _specification(
+        "gap in a specification",
         "a specification with a gap between two cases",
-        _SOUND_SPEC,
         _proved(_gap, "exhaustive"),
         _PIXELS,
         "px",
-        0.001,
     ),
-    SeededFault(
-        "bbsl/overlap in a specification",
-        "bbsl/specification",
+    _specification(
+        "overlap in a specification",
         "a specification two of whose cases overlap",
-        _SOUND_SPEC,
         _proved(_overlap, "exclusionary"),
         _PIXELS,
         "px",
-        0.001,
     ),
-    SeededFault(
-        "bbsl/case that never holds",
-        "bbsl/specification",
+    _specification(
+        "case that never holds",
         "a specification with a case that needs a lower edge below one line and above a higher one",
-        _SOUND_SPEC,
         _proved(_never, "non-redundant"),
         _PIXELS,
         "px",
-        0.001,
     ),
-    SeededFault(
-        "bbsl/impossible precondition",
-        "bbsl/specification",
+    _specification(
+        "impossible precondition",
         "a specification whose precondition admits no box",
-        _SOUND_SPEC,
         _proved(_impossible, "vacuous"),
     ),
 )

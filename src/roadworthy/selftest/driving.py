@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from roadworthy.driving.metrics import compute
 from roadworthy.driving.requirements import DrivingQuality, Thresholds
 from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
 from roadworthy.frames import Frame, Signals
-from roadworthy.runs import RunResult, run
-from roadworthy.selftest.faults import SOUND, FaultBench, SeededFault, Sighting, answering
+from roadworthy.runs import run
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
 
 _TOLERATED = 0.5  # metres beside the middle of the lane
 _METRES = 250.0
@@ -26,39 +27,29 @@ _FPS = 5.0
 _STEADY = 8.0  # seconds until the vehicle drives as fast as it will
 
 
-def _driven(bench: FaultBench, steer: Callable[[float, float], float]) -> RunResult:
-    """Let the careful driver drive, with its steering changed as a function of itself and of time."""
-    start = Scenario("world:meadow", {"traffic": 0, "fps": _FPS}, DriveLimits(metres=_METRES))
-    oracle = Thresholds({"Max(LP)": _TOLERATED, "Min(LP)": -_TOLERATED}, {"Max(LP)": "up", "Min(LP)": "down"})
-    asked = DrivingQuality(oracle, (start,)).requirement("D")
-    frames = itertools.count()
+def _steering(changed: Callable[[float, float, float], float]) -> Probe:
+    """Let the careful driver drive, with its steering changed as a function of itself, time and size."""
 
-    def answer(frame: Frame) -> Signals:
-        assert frame.signals.steering is not None
-        changed = steer(frame.signals.steering, next(frames) / _FPS)
-        return dataclasses.replace(frame.signals, steering=changed)
+    def probe(size: float, bench: FaultBench) -> Sighting:
+        start = Scenario("world:meadow", {"traffic": 0, "fps": _FPS}, DriveLimits(metres=_METRES))
+        limits, ways = {"Max(LP)": _TOLERATED, "Min(LP)": -_TOLERATED}, {"Max(LP)": "up", "Min(LP)": "down"}
+        asked = DrivingQuality(Thresholds(limits, ways), (start,)).requirement("D")
+        frames = itertools.count()
 
-    return run(
-        DrivingMethod(), asked, NO_FRAMES, answering(answer), simulator=ScenarioDriver(), seed=bench.seed
-    )
+        def answer(frame: Frame) -> Signals:
+            assert frame.signals.steering is not None
+            steering = changed(frame.signals.steering, next(frames) / _FPS, size)
+            return dataclasses.replace(frame.signals, steering=steering)
 
+        simulator = ScenarioDriver()
+        result = run(
+            DrivingMethod(), asked, NO_FRAMES, answering(answer), simulator=simulator, seed=bench.seed
+        )
+        violated, passed = result.counts[Status.VIOLATED], result.counts[Status.PASSED]
+        found = violated + result.counts[Status.ERROR] > 0
+        return Sighting(found, f"{violated} sectors violated, {passed} passed")
 
-def _judged(result: RunResult) -> Sighting:
-    counts = result.counts
-    told = f"{counts[Status.VIOLATED]} sectors violated, {counts[Status.PASSED]} passed"
-    return Sighting(counts[Status.VIOLATED] + counts[Status.ERROR] > 0, told)
-
-
-def _pulls(size: float, bench: FaultBench) -> Sighting:
-    return _judged(_driven(bench, lambda steering, _: steering + size))
-
-
-def _swerves(size: float, bench: FaultBench) -> Sighting:
-    return _judged(_driven(bench, lambda steering, at: steering + size * (_STEADY < at <= _STEADY + 1)))
-
-
-def _backwards(size: float, bench: FaultBench) -> Sighting:
-    return _judged(_driven(bench, lambda steering, _: steering if size == SOUND else -steering))
+    return probe
 
 
 def _sine(size: float, bench: FaultBench) -> Sighting:
@@ -126,74 +117,73 @@ def _mutated_weights(size: float, bench: FaultBench) -> Sighting:
 
 _CAREFUL = "the careful driver, who keeps to the middle of the lane"
 
+_driver = partial(seeded, "driving/missed", _CAREFUL)
+
 FAULTS: tuple[SeededFault, ...] = (
-    SeededFault(
-        "driving/pulls to one side",
-        "driving/missed",
+    _driver(
+        "pulls to one side",
         f"a model that always steers too far to the right; {_TOLERATED} m beside the middle are tolerated",
-        _CAREFUL,
-        _pulls,
+        _steering(lambda steering, _, size: steering + size),
         (0.5, 1.0, 2.0, 4.0, 8.0),
         "{}°",
-        4.0,
-        "A driver corrects what it sees, so a small error moves the vehicle by less than is tolerated. What "
-        "is found depends on the thresholds of the oracle.",
+        expected=4.0,
+        limitation=(
+            "A driver corrects what it sees, so a small error moves the vehicle by less than is tolerated. "
+            "What is found depends on the thresholds of the oracle."
+        ),
     ),
-    SeededFault(
-        "driving/swerves once",
-        "driving/missed",
+    _driver(
+        "swerves once",
         "a model that steers to the right for one second, once",
-        _CAREFUL,
-        _swerves,
+        _steering(lambda steering, at, size: steering + size * (_STEADY < at <= _STEADY + 1)),
         (2.0, 5.0, 10.0, 20.0),
         "{}°",
-        5.0,
-        "As above: a swerve that stays inside the tolerated part of the lane is no violation.",
+        expected=5.0,
+        limitation="As above: a swerve that stays inside the tolerated part of the lane is no violation.",
     ),
-    SeededFault(
-        "driving/steers the wrong way",
-        "driving/missed",
+    _driver(
+        "steers the wrong way",
         "a model that mistakes left for right",
-        _CAREFUL,
-        _backwards,
+        _steering(lambda steering, _, size: steering if size == SOUND else -steering),
     ),
-    SeededFault(
-        "driving/metrics",
+    seeded(
         "driving/number",
-        "a recorded drive that swings to and fro by a known amplitude, of which two metrics are known",
         "a drive in the middle of the lane",
+        "metrics",
+        "a recorded drive that swings to and fro by a known amplitude, of which two metrics are known",
         _sine,
         (0.001, 0.1, 2.0),
         "m",
-        0.001,
     ),
-    SeededFault(
-        "driving/oracle",
+    seeded(
         "driving/number",
-        "bad drives, so many of which are worse than any good one: as many alarms must the best oracle raise",
         "bad drives that are as good as good ones",
+        "oracle",
+        "bad drives, so many of which are worse than any good one: as many alarms must the best oracle raise",
         _oracle,
         (1.0, 5.0, 20.0),
         "{} of 20 sectors",
     ),
-    SeededFault(
-        "driving/mutant or copy",
+    seeded(
         "driving/missed",
-        "a mutant whose answers are off by a known number of degrees",
         "a copy of the network",
+        "mutant or copy",
+        "a mutant whose answers are off by a known number of degrees",
         _other_answers,
         (1e-6, 1e-4, 0.01, 1.0),
         "{}°",
-        1e-4,
-        "Answers nearer than 0.00001, or than that share of the largest, are alike: single precision tells "
-        "no more.",
+        expected=0.0001,
+        limitation=(
+            "Answers nearer than 0.00001, or than that share of the largest, are alike: single precision "
+            "tells no more."
+        ),
         extra="torch",
     ),
-    SeededFault(
-        "driving/mutated weights",
+    seeded(
         "driving/number",
-        "a mutation of a known share of the weights; as many must be changed",
         "the network itself",
+        "mutated weights",
+        "a mutation of a known share of the weights; as many must be changed",
         _mutated_weights,
         (1.0, 3.0, 50.0),
         "{}% of the weights",

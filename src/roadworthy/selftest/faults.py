@@ -264,7 +264,7 @@ def world_frames(count: int, seed: int, size: str = "160x80") -> Frames:
     return Frames("town", list(load("world:town", count=count, seed=seed, size=size, traffic=3)))
 
 
-def answering(answer: Callable[[Frame], Prediction]) -> FrameFunction:
+def answering(answer: Callable[[Frame], Prediction], timeout: float | None = None) -> FrameFunction:
     """Return a system under test that answers frame by frame.
 
     Example:
@@ -272,29 +272,94 @@ def answering(answer: Callable[[Frame], Prediction]) -> FrameFunction:
         >>> answering(lambda frame: Signals(speed=8.0)).predict(list(world_frames(2, 0, "32x16")))[0].speed
         8.0
     """
-    return FrameFunction("seeded", lambda frames: [answer(frame) for frame in frames])
+    return FrameFunction("seeded", lambda frames: [answer(frame) for frame in frames], timeout)
+
+
+def seeded(
+    malfunction: str,
+    sound: str,
+    name: str,
+    text: str,
+    probe: Probe,
+    sizes: Sequence[float] = (1.0,),
+    unit: str = "",
+    *,
+    expected: float | None = None,
+    limitation: str = "",
+    quick: bool = True,
+    extra: str = "",
+) -> SeededFault:
+    """Return a fault of the method that the malfunction is of; see `SeededFault` for the arguments.
+
+    Without a limitation it must be found from the smallest size on.
+    """
+    if not limitation:
+        expected = sizes[0]
+    id = f"{malfunction.partition('/')[0]}/{name}"
+    return SeededFault(id, malfunction, text, sound, probe, sizes, unit, expected, limitation, quick, extra)
 
 
 METHODS = ("rules", "coverage", "reliability", "bbsl", "driving", "labels", "runs", "evidence")
 """The parts of the tool that are tested."""
 
-_MISSED = "An unsafe system is taken for a safe one."
-_NUMBER = "A rate, bound or margin in the safety case is wrong."
-_LOST = "Failures are missing from the evidence, and rates are too low."
-_SPECIFIED = "Something else is tested than what was meant, and passes."
-_FALSE = "Work is spent on what is no fault; worse, people stop believing alarms."
+_MISSES: Kind = "misses a fault"
+_UNSAFE = "An unsafe system is taken for a safe one."
+_OTHER_TRUTH = "Systems are judged by wrong truth."
+_OTHER_TEST = "Something else is tested than what was meant, and passes."
 
-_FALSE_ALARMS: Mapping[str, str] = {
-    "rules": "A rule is reported as violated though the relation holds.",
-    "coverage": "Neurons are reported as untried that were tried, or changes as failures that are none.",
-    "reliability": "A model is reported as unreliable though it is right as long as people are.",
-    "bbsl": "An object is reported as wrongly judged though the detections lead to the right case; a sound "
-    "specification is refuted.",
-    "driving": "A sector is reported as badly driven though it is not; a copy is reported as a mutant.",
-    "labels": "Labels that can be used are refused.",
-    "runs": "Cases are reported as errors though the model answered; the same model is reported as worse; a "
-    "good suite is refused.",
-    "evidence": "Evidence is reported as changed though it is as it was.",
+_SORTS: Mapping[str, tuple[Kind, str]] = {
+    "missed": (_MISSES, _UNSAFE),
+    "number": ("reports a wrong number", "A rate, bound or margin in the safety case is wrong."),
+    "specification": (_MISSES, _OTHER_TEST),
+    "reading": (_MISSES, _OTHER_TRUTH),
+    "second opinion": (_MISSES, _OTHER_TRUTH),
+    "lost": ("loses cases", "Failures are missing from the evidence, and rates are too low."),
+    "regression": (_MISSES, _UNSAFE),
+    "false alarm": (
+        "reports a fault that is none",
+        "Work is spent on what is no fault; worse, people stop believing alarms.",
+    ),
+}
+"""The kind of a malfunction and its harm, by the last word of its id."""
+
+_OTHER_HARMS = {
+    "coverage/number": "Tests are ended too early.",
+    "evidence/missed": "The safety case rests on what nobody measured.",
+}
+
+_TEXTS = {
+    "rules/missed": "A violated rule is reported as kept.",
+    "rules/number": "The number of frames that violate a rule is wrong, or frames are lost.",
+    "rules/specification": "A rule is read as something else.",
+    "coverage/missed": "A change that makes the network fail, or a new behaviour of a neuron, is not "
+    "noticed.",
+    "coverage/number": "Neurons count as covered that are not.",
+    "reliability/missed": "A model that fails where people do not is reported as reliable.",
+    "reliability/number": "The reliability distance or the threshold of people is wrong.",
+    "bbsl/missed": "A detection that leads to the wrong reaction is reported as right.",
+    "bbsl/number": "The number of wrong objects or the margin in pixels is wrong, or objects are lost.",
+    "bbsl/specification": "A specification with a gap, an overlap or a dead case is proved sound.",
+    "driving/missed": "Bad driving, or a changed network, is not noticed.",
+    "driving/number": "A metric, an oracle or the extent of a mutation is wrong.",
+    "labels/reading": "Labels that cannot be right are read without a word.",
+    "labels/second opinion": "Labels that can be right but are not agree with a system that is right.",
+    "runs/lost": "Cases are lost when a system crashes, hangs or is stopped.",
+    "runs/number": "The confidence bound of a rate is wrong.",
+    "runs/regression": "An update that is worse is reported as no worse.",
+    "runs/specification": "A mistake in a suite goes unnoticed.",
+    "evidence/missed": "Evidence that was changed after the run is reported as genuine.",
+    "rules/false alarm": "A rule is reported as violated though the relation holds.",
+    "coverage/false alarm": "Neurons are reported as untried that were tried, or changes as failures that "
+    "are none.",
+    "reliability/false alarm": "A model is reported as unreliable though it is right as long as people are.",
+    "bbsl/false alarm": "An object is reported as wrongly judged though the detections lead to the right "
+    "case; a sound specification is refuted.",
+    "driving/false alarm": "A sector is reported as badly driven though it is not; a copy is reported as a "
+    "mutant.",
+    "labels/false alarm": "Labels that can be used are refused.",
+    "runs/false alarm": "Cases are reported as errors though the model answered; the same model is reported "
+    "as worse; a good suite is refused.",
+    "evidence/false alarm": "Evidence is reported as changed though it is as it was.",
 }
 
 
@@ -308,127 +373,13 @@ def false_alarm_of(method: str) -> str:
     return f"{method}/false alarm"
 
 
-_ALL = (
-    Malfunction("rules/missed", "rules", "misses a fault", "A violated rule is reported as kept.", _MISSED),
-    Malfunction(
-        "rules/number",
-        "rules",
-        "reports a wrong number",
-        "The number of frames that violate a rule is wrong, or frames are lost.",
-        _NUMBER,
-    ),
-    Malfunction(
-        "rules/specification", "rules", "misses a fault", "A rule is read as something else.", _SPECIFIED
-    ),
-    Malfunction(
-        "coverage/missed",
-        "coverage",
-        "misses a fault",
-        "A change that makes the network fail, or a new behaviour of a neuron, is not noticed.",
-        _MISSED,
-    ),
-    Malfunction(
-        "coverage/number",
-        "coverage",
-        "reports a wrong number",
-        "Neurons count as covered that are not.",
-        "Tests are ended too early.",
-    ),
-    Malfunction(
-        "reliability/missed",
-        "reliability",
-        "misses a fault",
-        "A model that fails where people do not is reported as reliable.",
-        _MISSED,
-    ),
-    Malfunction(
-        "reliability/number",
-        "reliability",
-        "reports a wrong number",
-        "The reliability distance or the threshold of people is wrong.",
-        _NUMBER,
-    ),
-    Malfunction(
-        "bbsl/missed",
-        "bbsl",
-        "misses a fault",
-        "A detection that leads to the wrong reaction is reported as right.",
-        _MISSED,
-    ),
-    Malfunction(
-        "bbsl/number",
-        "bbsl",
-        "reports a wrong number",
-        "The number of wrong objects or the margin in pixels is wrong, or objects are lost.",
-        _NUMBER,
-    ),
-    Malfunction(
-        "bbsl/specification",
-        "bbsl",
-        "misses a fault",
-        "A specification with a gap, an overlap or a dead case is proved sound.",
-        _SPECIFIED,
-    ),
-    Malfunction(
-        "driving/missed",
-        "driving",
-        "misses a fault",
-        "Bad driving, or a changed network, is not noticed.",
-        _MISSED,
-    ),
-    Malfunction(
-        "driving/number",
-        "driving",
-        "reports a wrong number",
-        "A metric, an oracle or the extent of a mutation is wrong.",
-        _NUMBER,
-    ),
-    Malfunction(
-        "labels/reading",
-        "labels",
-        "misses a fault",
-        "Labels that cannot be right are read without a word.",
-        "Systems are judged by wrong truth.",
-    ),
-    Malfunction(
-        "labels/second opinion",
-        "labels",
-        "misses a fault",
-        "Labels that can be right but are not agree with a system that is right.",
-        "Systems are judged by wrong truth.",
-    ),
-    Malfunction(
-        "runs/lost",
-        "runs",
-        "loses cases",
-        "Cases are lost when a system crashes, hangs or is stopped.",
-        _LOST,
-    ),
-    Malfunction(
-        "runs/number", "runs", "reports a wrong number", "The confidence bound of a rate is wrong.", _NUMBER
-    ),
-    Malfunction(
-        "runs/regression",
-        "runs",
-        "misses a fault",
-        "An update that is worse is reported as no worse.",
-        _MISSED,
-    ),
-    Malfunction(
-        "runs/specification", "runs", "misses a fault", "A mistake in a suite goes unnoticed.", _SPECIFIED
-    ),
-    Malfunction(
-        "evidence/missed",
-        "evidence",
-        "misses a fault",
-        "Evidence that was changed after the run is reported as genuine.",
-        "The safety case rests on what nobody measured.",
-    ),
-    *(
-        Malfunction(false_alarm_of(method), method, "reports a fault that is none", text, _FALSE)
-        for method, text in _FALSE_ALARMS.items()
-    ),
-)
+def _malfunction(id: str, text: str) -> Malfunction:
+    method, _, sort = id.partition("/")
+    kind, harm = _SORTS[sort]
+    return Malfunction(id, method, kind, text, _OTHER_HARMS.get(id, harm))
 
-MALFUNCTIONS: Mapping[str, Malfunction] = FrozenDict({one.id: one for one in _ALL})
+
+MALFUNCTIONS: Mapping[str, Malfunction] = FrozenDict(
+    {id: _malfunction(id, text) for id, text in _TEXTS.items()}
+)
 """All of them by their ids. Those of false alarms are tried by the sound counterpart of every fault."""

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from roadworthy.bbsl.bindings import Bindings, Exists
 from roadworthy.cases import Status
 from roadworthy.datasets import export, load
 from roadworthy.errors import InputError
-from roadworthy.frames import Boxes, Frame
+from roadworthy.frames import Boxes
 from roadworthy.images import write_image
-from roadworthy.selftest.bbsl import OBJECTS, PRESENT, counted, rows_of_vehicles, run_detector, true_boxes
-from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, SeededFault, Sighting
+from roadworthy.runs import RunResult
+from roadworthy.selftest.bbsl import (
+    ANYBODY,
+    OBJECTS,
+    PRESENT,
+    SPECIFICATION,
+    counted,
+    number_of,
+    rows_of_vehicles,
+    run_detector,
+    true_boxes,
+)
+from roadworthy.selftest.faults import (
+    SOUND,
+    FaultBench,
+    Frames,
+    Probe,
+    SeededFault,
+    Sighting,
+    answering,
+    seeded,
+)
 
 _COLOURS = {"Road": (128, 64, 128), "Sky": (128, 128, 128)}
 
@@ -113,163 +134,130 @@ def _swapped_classes(file: Path, size: float) -> None:
     write_image(file, colours)
 
 
-def _second_opinion(bench: FaultBench, relabelled: Callable[[int, Boxes], Boxes]) -> Sighting:
+def _second_opinion(
+    bench: FaultBench, relabelled: Callable[[int, Boxes], Boxes], *specification: Any
+) -> RunResult:
     """Change the ground truth frame by frame, and test a detector on it that finds all where it really is."""
     true = rows_of_vehicles()
     wrong = [
         frame.replace(boxes=relabelled(number, frame.boxes or Boxes.empty()))
         for number, frame in enumerate(true)
     ]
-    result = run_detector(bench, lambda _, number: true_boxes(true[number]), data=Frames("labels", wrong))
+    text, bindings = specification or (SPECIFICATION, None)
+    system = answering(lambda frame: true_boxes(true[number_of(frame)]))
+    return run_detector(system, text, Frames("labels", wrong), bindings, seed=bench.seed)
+
+
+def _disagreement(result: RunResult) -> Sighting:
     violated, every = result.counts[Status.VIOLATED], sum(result.counts.values())
     return Sighting(violated > 0, f"{violated} of {every} objects disagree")
 
 
 def _shifted(size: float, bench: FaultBench) -> Sighting:
     down = np.array([0, size, 0, size], np.float32)
-    return _second_opinion(bench, lambda _, boxes: boxes.replace(xyxy=boxes.xyxy + down))
+    return _disagreement(_second_opinion(bench, lambda _, boxes: boxes.replace(xyxy=boxes.xyxy + down)))
 
 
 def _as_pedestrians(size: float, bench: FaultBench) -> Sighting:
-    return _second_opinion(
-        bench, lambda number, boxes: Boxes(boxes.xyxy, ["pedestrian"]) if number < size else boxes
-    )
+    def relabelled(number: int, boxes: Boxes) -> Boxes:
+        return Boxes(boxes.xyxy, ["pedestrian"]) if number < size else boxes
+
+    return _disagreement(_second_opinion(bench, relabelled))
 
 
 def _missing(size: float, bench: FaultBench) -> Sighting:
     """Seed frames without their label, and test a good detector by a specification of whole frames."""
-    true = rows_of_vehicles()
-    wrong: list[Frame] = [
-        frame.replace(boxes=Boxes.empty()) if number < size else frame for number, frame in enumerate(true)
-    ]
-    result = run_detector(
-        bench,
-        lambda _, number: true_boxes(true[number]),
-        PRESENT,
-        Frames("labels", wrong),
-        Bindings({"anybody": Exists("vehicle")}),
-    )
-    return counted(result, int(size), size)
+
+    def relabelled(number: int, boxes: Boxes) -> Boxes:
+        return Boxes.empty() if number < size else boxes
+
+    return counted(_second_opinion(bench, relabelled, PRESENT, ANYBODY), int(size), size)
 
 
 _WRITTEN = "the files as they were written"
 _ALIKE = "labels that are right"
 
+_reading = partial(seeded, "labels/reading", _WRITTEN)
+_second = partial(seeded, "labels/second opinion", _ALIKE)
+
 FAULTS: tuple[SeededFault, ...] = (
-    SeededFault(
-        "labels/box beyond the image",
-        "labels/reading",
+    _reading(
+        "box beyond the image",
         "a KITTI label whose box reaches beyond the right edge of its image",
-        _WRITTEN,
         _kitti(_beyond),
         (1.0, 1.5, 5.0, 100.0),
         "px",
-        1.5,
-        "Up to one pixel is taken for rounding.",
+        expected=1.5,
+        limitation="Up to one pixel is taken for rounding.",
     ),
-    SeededFault(
-        "labels/corners in the wrong order",
-        "labels/reading",
+    _reading(
+        "corners in the wrong order",
         "a KITTI label whose right edge is left of its left edge",
-        _WRITTEN,
         _in_labels(r"140\.00 (\S+) 170\.00", r"170.00 \1 140.00"),
     ),
-    SeededFault(
-        "labels/misspelt class",
-        "labels/reading",
-        "a KITTI label of class “Carr”",
-        _WRITTEN,
-        _in_labels(r"^Car\b", "Carr"),
-    ),
-    SeededFault(
-        "labels/missing column",
-        "labels/reading",
-        "a KITTI label with a column too few",
-        _WRITTEN,
-        _in_labels(r" \S+\n", "\n"),
-    ),
-    SeededFault(
-        "labels/no number",
-        "labels/reading",
-        "a KITTI label with a word where a number belongs",
-        _WRITTEN,
-        _in_labels(r"140\.00", "wide"),
-    ),
-    SeededFault(
-        "labels/missing file",
-        "labels/reading",
+    _reading("misspelt class", "a KITTI label of class “Carr”", _in_labels(r"^Car\b", "Carr")),
+    _reading("missing column", "a KITTI label with a column too few", _in_labels(r" \S+\n", "\n")),
+    _reading("no number", "a KITTI label with a word where a number belongs", _in_labels(r"140\.00", "wide")),
+    _reading(
+        "missing file",
         "a KITTI image without its label file",
-        _WRITTEN,
         _kitti(lambda folder, _: (folder / "label_2" / "000001.txt").unlink()),
     ),
-    SeededFault(
-        "labels/image cut short",
-        "labels/reading",
+    _reading(
+        "image cut short",
         "an image file whose end is missing",
-        _WRITTEN,
         _kitti(_cut_short),
         (10.0, 50.0, 90.0),
         "{}% of the file",
-        10.0,
     ),
-    SeededFault(
-        "labels/unknown colour",
-        "labels/reading",
+    _reading(
+        "unknown colour",
         "a CamVid label map with pixels in a colour that no class has",
-        _WRITTEN,
         _camvid(_unknown_colour),
         (1.0, 20.0),
         "pixel(s)",
     ),
-    SeededFault(
-        "labels/map of another size",
-        "labels/reading",
+    _reading(
+        "map of another size",
         "a CamVid label map that is wider than its image",
-        _WRITTEN,
         _camvid(_other_size),
         (1.0, 12.0),
         "column(s)",
     ),
-    SeededFault(
-        "labels/swapped classes of a map",
-        "labels/reading",
+    _reading(
+        "swapped classes of a map",
         "a CamVid label map in which sky and road are exchanged",
-        _WRITTEN,
         _camvid(_swapped_classes),
-        (1.0,),
-        "",
-        None,
-        "Reading tells whether labels can be labels, not whether they are true. Look at them (`data show`), "
-        "or compare them with the answers of a model.",
+        limitation=(
+            "Reading tells whether labels can be labels, not whether they are true. Look at them (`data "
+            "show`), or compare them with the answers of a model."
+        ),
     ),
-    SeededFault(
-        "labels/shifted box",
-        "labels/second opinion",
+    _second(
+        "shifted box",
         "true boxes that are recorded too low, tested with a detector that is right",
-        _ALIKE,
         _shifted,
         (0.25, 0.5, 5.0, 20.0),
         "px",
-        0.5,
-        "Seen only where the case of the specification changes: here vehicles stand half a pixel apart.",
+        expected=0.5,
+        limitation="Seen only where the case of the specification changes: here vehicles stand half a pixel "
+        "apart.",
     ),
-    SeededFault(
-        "labels/vehicle labelled as pedestrian",
-        "labels/second opinion",
+    _second(
+        "vehicle labelled as pedestrian",
         "vehicles that are recorded as pedestrians, tested object by object with a detector that is right",
-        _ALIKE,
         _as_pedestrians,
         (4.0, 39.0),
         f"{{}} of {OBJECTS} vehicles",
-        None,
-        "The test asks about vehicles of the ground truth, so what is labelled as something else is not "
-        "asked about. Only the number of cases tells; the confusions of `models evaluate` name the classes.",
+        limitation=(
+            "The test asks about vehicles of the ground truth, so what is labelled as something else is not "
+            "asked about. Only the number of cases tells; the confusions of `models evaluate` name the "
+            "classes."
+        ),
     ),
-    SeededFault(
-        "labels/missing box",
-        "labels/second opinion",
+    _second(
+        "missing box",
         "vehicles that nobody labelled, tested with a detector that is right, frame by frame",
-        _ALIKE,
         _missing,
         (1.0, 4.0, 40.0),
         f"{{}} of {OBJECTS} frames",

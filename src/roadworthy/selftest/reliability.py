@@ -19,6 +19,7 @@ from roadworthy.selftest.faults import (
     SeededFault,
     Sighting,
     answering,
+    seeded,
     world_frames,
 )
 from roadworthy.visual_change import visual_change
@@ -93,49 +94,47 @@ def _wrong_alike(size: float, bench: FaultBench) -> Sighting:
 
 
 FAULTS: tuple[SeededFault, ...] = (
-    SeededFault(
-        "reliability/breaks too early",
+    seeded(
         "reliability/missed",
-        f"a classifier that is wrong from a Δv on at which people are right, who are up to {_LIMIT}",
         "a classifier that is right as long as people are",
+        "breaks too early",
+        f"a classifier that is wrong from a Δv on at which people are right, who are up to {_LIMIT}",
         _breaks_early,
         (0.01, 0.02, 0.05, 0.1, 0.4),
         "of Δv too early",
-        0.05,
-        "Changed images are a sample of the range: where none of them lies, nothing is seen.",
+        expected=0.05,
+        limitation="Changed images are a sample of the range: where none of them lies, nothing is seen.",
     ),
-    SeededFault(
-        "reliability/distance",
+    seeded(
         "reliability/number",
-        "the same classifier; its reliability distance is known: the share of the range in which it is wrong",
         "a classifier that is right as long as people are, with a distance of 0",
+        "distance",
+        "the same classifier; its reliability distance is known: the share of the range in which it is wrong",
         _distance,
         (0.1, 0.2, 0.4),
         "of Δv too early",
-        0.1,
     ),
-    SeededFault(
-        "reliability/people",
+    seeded(
         "reliability/number",
-        f"people whose right answers fall from Δv = {_FROM} on; the interval must hold it",
         "people who are right as often however much is changed",
+        "people",
+        f"people whose right answers fall from Δv = {_FROM} on; the interval must hold it",
         _people,
         (2.0, 5.0, 10.0, 20.0, 47.0),
         "percentage point(s)",
-        20.0,
-        "How small a drop is seen depends on the number of answers; here there are 5,000.",
+        expected=20.0,
+        limitation="How small a drop is seen depends on the number of answers; here there are 5,000.",
     ),
-    SeededFault(
-        "reliability/wrong alike",
+    seeded(
         "reliability/missed",
-        "a classifier that is wrong about every image, changed or not, tested for prediction-preservation",
         "a classifier that is right about every image",
+        "wrong alike",
+        "a classifier that is wrong about every image, changed or not, tested for prediction-preservation",
         _wrong_alike,
-        (1.0,),
-        "",
-        None,
-        "Prediction-preservation asks only that answers stay the same; a model that is wrong and stays wrong "
-        "keeps it. Ask for correctness-preservation as well where the truth is known.",
+        limitation=(
+            "Prediction-preservation asks only that answers stay the same; a model that is wrong and stays "
+            "wrong keeps it. Ask for correctness-preservation as well where the truth is known."
+        ),
     ),
 )
 """All of them."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from roadworthy.cases import OutcomeStatus, Requirement, Status
+from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Status
 from roadworthy.datasets import WorldDataset
 from roadworthy.frames import Frame, Signals
-from roadworthy.models import FrameFunction
 from roadworthy.papers.truth_matrix import CAREFUL, TruthMatrix, truth_matrix
 from roadworthy.rules import RuleError, parse
 from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import RunResult, run
-from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
 from roadworthy.world.simulation import FAULTS as DRIVERS
 
 _RULE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."
@@ -48,20 +47,21 @@ def _frames(bench: FaultBench) -> WorldDataset:
     return WorldDataset("town", count=8 if bench.quick else _FRAMES, size="160x80", seed=bench.seed)
 
 
-def _tried(bench: FaultBench, answer: Callable[[Frame, bool], Signals]) -> RunResult:
-    """Run the rule on a model that is told whether a pedestrian was added to the frame."""
+def _tried(bench: FaultBench, answer: Callable[[Frame, bool], Signals], text: str = _RULE) -> RunResult:
+    """Run a rule on a model that is told whether a pedestrian was added to the frame."""
+    system = answering(lambda frame: answer(frame, bool(frame.metadata.get("added"))))
+    return run(RulesMethod(), Requirement("R", text, "rules"), _frames(bench), system, seed=bench.seed)
 
-    def answers(frames: list[Frame]) -> list[Signals]:
-        return [answer(frame, bool(frame.metadata.get("added"))) for frame in frames]
 
-    asked = Requirement("R", _RULE, "rules")
-    return run(RulesMethod(), asked, _frames(bench), FrameFunction("seeded", answers), seed=bench.seed)
+def _braking(size: float, bench: FaultBench, text: str = _RULE) -> Outcome:
+    """Run a rule on a model that slows down by so many percentage points less than 30%."""
+    slower = _SPEED * (0.70 + size / 100)
+    return _tried(bench, lambda _, added: Signals(speed=slower if added else _SPEED), text).outcome
 
 
 def _brakes_too_little(size: float, bench: FaultBench) -> Sighting:
-    slower = _SPEED * (0.70 + size / 100)
-    result = _tried(bench, lambda _, added: Signals(speed=slower if added else _SPEED))
-    return Sighting(result.outcome.status is OutcomeStatus.VIOLATED, result.outcome.summary)
+    outcome = _braking(size, bench)
+    return Sighting(outcome.status is OutcomeStatus.VIOLATED, outcome.summary)
 
 
 def _in_some_frames(size: float, bench: FaultBench) -> Sighting:
@@ -99,80 +99,68 @@ def _unreadable(good: str, bad: str) -> Probe:
 
 def _too_lax(size: float, bench: FaultBench) -> Sighting:
     """Seed a rule that asks for less braking than was meant; the model brakes by as much less."""
-    text = _RULE.replace("30%", f"{30 - size:g}%")
-    asked = Requirement("R", text, "rules")
-
-    def answers(frames: list[Frame]) -> list[Signals]:
-        slow = _SPEED * (0.70 + size / 100)
-        return [Signals(speed=slow if frame.metadata.get("added") else _SPEED) for frame in frames]
-
-    result = run(RulesMethod(), asked, _frames(bench), FrameFunction("seeded", answers), seed=bench.seed)
-    return Sighting(result.outcome.status is not OutcomeStatus.PASSED, result.outcome.summary)
+    outcome = _braking(size, bench, _RULE.replace("30%", f"{30 - size:g}%"))
+    return Sighting(outcome.status is not OutcomeStatus.PASSED, outcome.summary)
 
 
 FAULTS: tuple[SeededFault, ...] = (
     *(
-        SeededFault(
-            f"rules/{one.name}",
-            "rules/missed",
-            f"a driver that {one.summary}",
-            "the careful driver",
-            _driver(one.name),
+        seeded(
+            "rules/missed", "the careful driver", one.name, f"a driver that {one.summary}", _driver(one.name)
         )
         for one in DRIVERS.values()
     ),
-    SeededFault(
-        "rules/brakes too little",
+    seeded(
         "rules/missed",
-        "a model that slows down for a pedestrian, but by less than the 30% that the rule asks for",
         "a model that slows down by exactly 30%",
+        "brakes too little",
+        "a model that slows down for a pedestrian, but by less than the 30% that the rule asks for",
         _brakes_too_little,
         (0.001, 0.1, 1.0, 10.0, 30.0),
         "percentage point(s) too little",
-        0.001,
     ),
-    SeededFault(
-        "rules/blind in some frames",
+    seeded(
         "rules/number",
-        "a model that does not see the pedestrian in some of the frames; the number must be reported",
         "a model that sees the pedestrian in every frame",
+        "blind in some frames",
+        "a model that does not see the pedestrian in some of the frames; the number must be reported",
         _in_some_frames,
         (1.0, 3.0, 8.0),
         "frame(s)",
-        1.0,
     ),
-    SeededFault(
-        "rules/misspelt thing",
+    seeded(
         "rules/specification",
-        "a rule about a “pedestrain”",
         "the same rule about a pedestrian",
+        "misspelt thing",
+        "a rule about a “pedestrain”",
         _unreadable(_RULE, _RULE.replace("pedestrian", "pedestrain")),
     ),
-    SeededFault(
-        "rules/no outcome",
+    seeded(
         "rules/specification",
-        "a rule that says what happens and not what the vehicle should do",
         "the same rule with its outcome",
+        "no outcome",
+        "a rule that says what happens and not what the vehicle should do",
         _unreadable(_RULE, _RULE.partition(",")[0] + "."),
     ),
-    SeededFault(
-        "rules/impossible amount",
+    seeded(
         "rules/specification",
-        "a rule by which a vehicle should slow down by more than it drives",
         "the same rule with 30%",
+        "impossible amount",
+        "a rule by which a vehicle should slow down by more than it drives",
         _unreadable(_RULE, _RULE.replace("30%", "130%")),
     ),
-    SeededFault(
-        "rules/too lax a rule",
+    seeded(
         "rules/specification",
-        "a rule that asks for less braking than its author meant, by a slip of the pen",
         "the rule as it was meant",
+        "too lax a rule",
+        "a rule that asks for less braking than its author meant, by a slip of the pen",
         _too_lax,
         (10.0, 25.0),
         "percentage point(s) too lax",
-        None,
-        "Nobody but a person can tell that a readable rule is not what was meant. Review rules as you review "
-        "requirements; `rules parse` says back how each was read.",
+        limitation=(
+            "Nobody but a person can tell that a readable rule is not what was meant. Review rules as you "
+            "review requirements; `rules parse` says back how each was read."
+        ),
     ),
 )
 """All of them."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -120,7 +120,8 @@ def _tried(fault: SeededFault, seed: int, quick: bool) -> FaultResult:
     trouble, crashed = "", False
     try:
         sound = _asked(fault, SOUND, seed, quick)
-        for size in _sizes(fault, quick):
+        smallest = fault.sizes[-1] if fault.expected is None else fault.expected
+        for size in [smallest] if quick else fault.sizes:
             seen[size] = _asked(fault, size, seed, quick)
     except MissingExtraError as error:
         trouble = str(error)
@@ -128,13 +129,6 @@ def _tried(fault: SeededFault, seed: int, quick: bool) -> FaultResult:
         # Whatever it is, the tool did something that nobody expects of it, and that must not stop the rest.
         crashed, trouble = True, f"{type(error).__name__}: {error}"
     return FaultResult(fault, sound, seen, time.monotonic() - started, trouble, crashed)
-
-
-def _sizes(fault: SeededFault, quick: bool) -> Iterator[float]:
-    if quick:
-        yield fault.sizes[-1] if fault.expected is None else fault.expected
-    else:
-        yield from fault.sizes
 
 
 def _asked(fault: SeededFault, size: float, seed: int, quick: bool) -> Sighting:
@@ -180,8 +174,8 @@ def fault_table(report: Report) -> ResultTable:
         (
             one.fault.id,
             one.standing.value,
-            _limit(one),
-            _reporting_tried(one),
+            "-" if one.limit is None else one.fault.told(one.limit),
+            _span([one.fault.told(size) for size in sorted(one.seen)]),
             "" if one.sound is None else ("alarm" if one.sound.found else "quiet"),
         )
         for one in report.results
@@ -190,13 +184,8 @@ def fault_table(report: Report) -> ResultTable:
     return ResultTable("Seeded faults", columns, rows, name="faults")
 
 
-def _limit(result: FaultResult) -> str:
-    return "-" if result.limit is None else result.fault.told(result.limit)
-
-
-def _reporting_tried(result: FaultResult) -> str:
-    sizes = [result.fault.told(size) for size in sorted(result.seen)]
-    return sizes[0] if len(sizes) == 1 else " to ".join((sizes[0], sizes[-1])) if sizes else "-"
+def _span(sizes: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys((sizes[0], sizes[-1]))) if sizes else "-"
 
 
 def malfunction_table(report: Report) -> ResultTable:
@@ -230,10 +219,7 @@ def as_document(report: Report) -> dict[str, Any]:
         "passed": report.passed,
         "complete": report.complete,
         "summary": sentence(report),
-        "malfunctions": [
-            {"id": one.id, "method": one.method, "kind": one.kind, "text": one.text, "harm": one.harm}
-            for one in MALFUNCTIONS.values()
-        ],
+        "malfunctions": [asdict(one) for one in MALFUNCTIONS.values()],
         "faults": [_document(one) for one in report.results],
     }
 
@@ -290,14 +276,9 @@ def as_markdown(report: Report) -> str:
     lines += ["", "## Every trial", ""]
     for method in METHODS:
         for one in (result for result in report.results if result.fault.method == method):
-            lines += [
-                f"### {one.fault.id}",
-                "",
-                f"Seeded: {one.fault.text}.  ",
-                f"Sound: {one.fault.sound}.",
-                "",
-            ]
-            lines += [f"- {_cell(line)}" for line in _answers(one)] + [""]
+            lines += [f"### {one.fault.id}", ""]
+            lines += [f"Seeded: {one.fault.text}.  ", f"Sound: {one.fault.sound}.", ""]
+            lines += ["- " + line.replace("|", r"\|") for line in _answers(one)] + [""]
     return "\n".join(lines)
 
 
@@ -307,7 +288,3 @@ def _answers(result: FaultResult) -> list[str]:
     said = [] if result.sound is None else [("sound", result.sound)]
     said += [(result.fault.told(size), seen) for size, seen in sorted(result.seen.items())]
     return [f"{size}: {'**found**' if seen.found else 'not found'}. {seen.said}" for size, seen in said]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")

@@ -7,26 +7,24 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from roadworthy._files import sha256_of
-from roadworthy.bbsl import parse
-from roadworthy.bbsl.bindings import Bindings
-from roadworthy.bbsl.method import TEXT, method_for
-from roadworthy.bbsl.testing import find_role
-from roadworthy.cases import Acceptance, Requirement, Status, Verdict
+from roadworthy._files import sha256_of, write_text
+from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.intervals import clopper_pearson_upper
 from roadworthy.models import FrameFunction
-from roadworthy.runs import RunResult, StoredRun, read_verdicts, run
+from roadworthy.runs import RunResult, StoredRun, read_verdicts
 from roadworthy.runs.comparison import compare
 from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.suites import plan_suite, read_suite
-from roadworthy.selftest.bbsl import OBJECTS, SPECIFICATION, rows_of_vehicles, true_boxes
-from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting
+from roadworthy.selftest.bbsl import OBJECTS, in_first, number_of, run_detector, true_boxes
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
 
 _SUITE = """\
 suite: Seeded
@@ -41,72 +39,46 @@ requirements:
 """
 
 
-def stored(
-    folder: Path,
-    detect: Callable[[int, Frame], Boxes],
-    *,
-    accept: float = 0.0,
-    resume: bool = False,
-    timeout: float | None = None,
-    name: str = "seeded",
-) -> RunResult:
-    """Run a specification on a detector that gets the number of the frame, and store the run."""
-    data, spec = rows_of_vehicles(), parse(SPECIFICATION)
-    numbers = {id: number for number, id in enumerate(data.ids)}
-
-    def answers(frames: list[Frame]) -> list[Boxes]:
-        return [detect(numbers[frame.id], frame) for frame in frames]
-
-    return run(
-        method_for(spec, Bindings({}), find_role(spec, ())),
-        Requirement("S", TEXT, "bbsl", acceptance=Acceptance(accept)),
-        data,
-        FrameFunction(name, answers, timeout),
-        out=folder,
-        batch_size=8,
-        resume=resume,
-    )
+def stored(folder: Path, system: FrameFunction, **how: Any) -> RunResult:
+    """Test a detector by a specification, and store the run."""
+    return run_detector(system, out=folder, batch_size=8, **how)
 
 
-def _errors(result: RunResult, folder: Path, known: int, size: float) -> Sighting:
+def _errors(result: RunResult, folder: Path, size: float) -> Sighting:
     """Compare the number of errors with what is known; every case must have a row, and the others a pass."""
-    rows = list(read_verdicts(folder))
-    errors = [one for one in rows if one.status is Status.ERROR]
+    rows, known = list(read_verdicts(folder)), int(size)
+    errors = [row for row in rows if row.status is Status.ERROR]
     why = f": {errors[0].reason}" if errors else ""
     said = f"{len(errors)} errors in {len(rows)} rows, known {known} in {OBJECTS}{why}"
-    whole = len({one.case_id for one in rows}) == OBJECTS == sum(result.counts.values())
+    whole = len({row.case_id for row in rows}) == OBJECTS == sum(result.counts.values())
     if size == SOUND:
         return Sighting(bool(errors) or not whole, said)
     return Sighting(len(errors) == known and whole and result.counts[Status.PASSED] == OBJECTS - known, said)
 
 
-def _crashes(size: float, bench: FaultBench) -> Sighting:
-    def detect(number: int, frame: Frame) -> Boxes:
-        if number < size:
-            raise RuntimeError("out of memory")
-        return true_boxes(frame)
+def _failing(changed: Callable[[Boxes], Boxes], timeout: float | None = None) -> Probe:
+    """Seed a failure of the model on some frames."""
 
-    folder = bench.folder / "run"
-    return _errors(stored(folder, detect), folder, int(size), size)
+    def probe(size: float, bench: FaultBench) -> Sighting:
+        folder = bench.folder / "run"
+        return _errors(stored(folder, in_first(size, changed, timeout)), folder, size)
 
-
-def _answers_nonsense(size: float, bench: FaultBench) -> Sighting:
-    def detect(number: int, frame: Frame) -> Boxes:
-        boxes = true_boxes(frame)
-        return boxes.replace(xyxy=boxes.xyxy * math.nan) if number < size else boxes
-
-    folder = bench.folder / "run"
-    return _errors(stored(folder, detect), folder, int(size), size)
+    return probe
 
 
-def _hangs(size: float, bench: FaultBench) -> Sighting:
-    def detect(number: int, frame: Frame) -> Boxes:
-        if number < size:
-            time.sleep(1.0)
-        return true_boxes(frame)
+def _crash(boxes: Boxes) -> Boxes:
+    del boxes
+    raise RuntimeError("out of memory")
 
-    folder = bench.folder / "run"
-    return _errors(stored(folder, detect, timeout=0.3), folder, int(size), size)
+
+def _hang(boxes: Boxes) -> Boxes:
+    time.sleep(1.0)
+    return boxes
+
+
+def _empty(boxes: Boxes) -> Boxes:
+    del boxes
+    return Boxes.empty()
 
 
 def _ends_its_process(frames: list[Frame]) -> list[Boxes]:
@@ -122,43 +94,37 @@ def _answers_all(frames: list[Frame]) -> list[Boxes]:
 
 
 def _kills_worker(size: float, bench: FaultBench) -> Sighting:
-    spec, folder = parse(SPECIFICATION), bench.folder / "run"
+    folder = bench.folder / "run"
+    system = FrameFunction("seeded", _answers_all if size == SOUND else _ends_its_process)
     with executor_for("processes", workers=1) as executor:
-        result = run(
-            method_for(spec, Bindings({}), find_role(spec, ())),
-            Requirement("S", TEXT, "bbsl"),
-            rows_of_vehicles(),
-            FrameFunction("seeded", _answers_all if size == SOUND else _ends_its_process),
-            out=folder,
-            batch_size=8,
-            executor=executor,
-        )
-    return _errors(result, folder, int(size), size)
+        result = stored(folder, system, executor=executor)
+    return _errors(result, folder, size)
 
 
 def _interrupted(size: float, bench: FaultBench) -> Sighting:
     """Stop a run after some of its frames, go on with it, and compare with one that was not stopped."""
 
-    def detect(number: int, frame: Frame) -> Boxes:
-        return Boxes.empty() if number % 5 == 0 else true_boxes(frame)
+    def answer(frame: Frame) -> Boxes:
+        return Boxes.empty() if number_of(frame) % 5 == 0 else true_boxes(frame)
 
-    def stopped(number: int, frame: Frame) -> Boxes:
-        if number >= size:
+    def stopped(frame: Frame) -> Boxes:
+        if number_of(frame) >= size:
             raise KeyboardInterrupt
-        return detect(number, frame)
+        return answer(frame)
 
+    detector = answering(answer)
     whole, part = bench.folder / "whole", bench.folder / "part"
-    stored(whole, detect)
+    stored(whole, detector)
     before = 0
     if size != SOUND:
         try:
-            stored(part, stopped)
+            stored(part, answering(stopped))
         except KeyboardInterrupt:
             before = len(list(read_verdicts(part)))
-    stored(part, detect, resume=size != SOUND)
-    rows: tuple[list[Verdict], list[Verdict]] = (list(read_verdicts(whole)), list(read_verdicts(part)))
-    same = rows[0] == rows[1]
-    said = f"{len(rows[1])} rows, {before} of them from before; {'the same' if same else 'not the same'}"
+    stored(part, detector, resume=size != SOUND)
+    rows = list(read_verdicts(part))
+    same = rows == list(read_verdicts(whole))
+    said = f"{len(rows)} rows, {before} of them from before; {'the same' if same else 'not the same'}"
     return Sighting(not same if size == SOUND else same, said)
 
 
@@ -182,8 +148,8 @@ def _upper_bound(size: float, bench: FaultBench) -> Sighting:
 def _got_worse(size: float, bench: FaultBench) -> Sighting:
     """Compare a run with one of a model that has got worse on some frames; both are accepted."""
     before, after = bench.folder / "before", bench.folder / "after"
-    stored(before, lambda _, frame: true_boxes(frame), accept=0.9)
-    stored(after, lambda number, frame: Boxes.empty() if number < size else true_boxes(frame), accept=0.9)
+    stored(before, answering(true_boxes), accept=0.9)
+    stored(after, in_first(size, _empty), accept=0.9)
     found = compare(StoredRun.open(before), StoredRun.open(after))
     (one,) = found.differences
     said = f"{one.verdict.value}: {one.broken} broken, {one.fixed} fixed, p = {one.p_adjusted or 1.0:.3g}"
@@ -208,94 +174,85 @@ def _suite(good: str, bad: str) -> Probe:
 
 _GOOD_SUITE = "the suite without the mistake"
 
+_model = partial(seeded, "runs/lost", "a model that answers every frame")
+_mistake = partial(seeded, "runs/specification", _GOOD_SUITE)
+
 FAULTS: tuple[SeededFault, ...] = (
-    SeededFault(
-        "runs/model crashes",
-        "runs/lost",
+    _model(
+        "model crashes",
         "a model that raises on some frames; these and no others must be errors",
-        "a model that answers every frame",
-        _crashes,
+        _failing(_crash),
         (1.0, 3.0, 40.0),
         f"{{}} of {OBJECTS} frames",
     ),
-    SeededFault(
-        "runs/model answers nonsense",
-        "runs/lost",
+    _model(
+        "model answers nonsense",
         "a model that answers some frames with numbers that are none (NaN)",
-        "a model that answers every frame",
-        _answers_nonsense,
+        _failing(lambda boxes: boxes.replace(xyxy=boxes.xyxy * math.nan)),
         (1.0, 3.0, 40.0),
         f"{{}} of {OBJECTS} frames",
     ),
-    SeededFault(
-        "runs/model hangs",
+    seeded(
         "runs/lost",
-        "a model that takes longer for a frame than it may",
         "a model that answers every frame in time",
-        _hangs,
-        (1.0,),
-        f"{{}} of {OBJECTS} frames",
+        "model hangs",
+        "a model that takes longer for a frame than it may",
+        _failing(_hang, timeout=0.3),
+        unit=f"{{}} of {OBJECTS} frames",
         quick=False,
     ),
-    SeededFault(
-        "runs/model ends its process",
-        "runs/lost",
+    _model(
+        "model ends its process",
         "a model that ends the process it runs in, on one frame",
-        "a model that answers every frame",
         _kills_worker,
-        (1.0,),
-        f"{{}} of {OBJECTS} frames",
+        unit=f"{{}} of {OBJECTS} frames",
         quick=False,
     ),
-    SeededFault(
-        "runs/stopped and resumed",
+    seeded(
         "runs/lost",
-        "a run that is stopped after some frames and goes on later; its rows must be those of a whole one",
         "a run that is not stopped",
+        "stopped and resumed",
+        "a run that is stopped after some frames and goes on later; its rows must be those of a whole one",
         _interrupted,
         (1.0, 20.0, 39.0),
         f"after {{}} of {OBJECTS} frames",
     ),
-    SeededFault(
-        "runs/confidence bound",
+    seeded(
         "runs/number",
-        "so many failures in 100 cases, whose bound is known from the binomial distribution itself",
         "no failure in 100 cases",
+        "confidence bound",
+        "so many failures in 100 cases, whose bound is known from the binomial distribution itself",
         _upper_bound,
         (1.0, 10.0, 50.0, 99.0),
         "{} of 100 cases",
     ),
-    SeededFault(
-        "runs/model got worse",
+    seeded(
         "runs/regression",
-        "an update of a model that fails on frames where the one before did not, within what is accepted",
         "the same model again",
+        "model got worse",
+        "an update of a model that fails on frames where the one before did not, within what is accepted",
         _got_worse,
         (1.0, 3.0, 5.0, 6.0, 20.0),
         f"{{}} of {OBJECTS} frames",
-        6.0,
-        "Five frames that got worse and none that got better are chance with p = 0.0625 (McNemar's exact "
-        "test): at the level of 5% six are needed. The broken cases are listed all the same.",
+        expected=6.0,
+        limitation=(
+            "Five frames that got worse and none that got better are chance with p = 0.0625 (McNemar's exact "
+            "test): at the level of 5% six are needed. The broken cases are listed all the same."
+        ),
     ),
-    SeededFault(
-        "runs/misspelt key in a suite",
-        "runs/specification",
+    _mistake(
+        "misspelt key in a suite",
         "a suite that says “datta” instead of “data”",
-        _GOOD_SUITE,
         _suite("data: day", "datta: day"),
     ),
-    SeededFault(
-        "runs/unknown model in a suite",
-        "runs/specification",
+    _mistake(
+        "unknown model in a suite",
         "a suite with a model that there is not",
-        _GOOD_SUITE,
         _suite("mine: dave2", "mine: dav2"),
     ),
-    SeededFault(
-        "runs/unreadable rule in a suite",
-        "runs/specification",
+    _mistake(
+        "unreadable rule in a suite",
         "a suite with a rule without an outcome",
-        _GOOD_SUITE,
         _suite(", then the ego-vehicle should slow down.", "."),
     ),
 )
@@ -305,16 +262,12 @@ FAULTS: tuple[SeededFault, ...] = (
 _FAILING = 4
 
 
-def _misses_some(number: int, frame: Frame) -> Boxes:
-    return Boxes.empty() if number < _FAILING else true_boxes(frame)
-
-
 def _tampered(tamper: Callable[[Path], None], *, kept_digest: bool = False) -> Probe:
     """Bundle a run with violations, tamper with it, and verify it."""
 
     def probe(size: float, bench: FaultBench) -> Sighting:
         folder = bench.folder / "run"
-        stored(folder, _misses_some)
+        stored(folder, in_first(_FAILING, _empty))
         bundle = write_bundle(StoredRun.open(folder))
         if size != SOUND:
             tamper(folder)
@@ -330,27 +283,25 @@ def _only(folder: Path, pattern: str) -> Path:
     return sorted(folder.glob(pattern))[0]
 
 
-def _flip(folder: Path) -> None:
-    """Turn the first violated case into a passed one."""
+def _edit_rows(folder: Path, edit: Callable[[list[dict[str, Any]], dict[str, Any]], None]) -> None:
+    """Edit the rows of a run; the function gets all of them and the first that is violated."""
     import pyarrow.parquet as parquet
 
     file = _only(folder, "cases/*.parquet")
     table = parquet.read_table(file)
     rows = table.to_pylist()
-    first = next(row for row in rows if row["status"] == "violated")
-    first["status"], first["margin"] = "passed", 1.0
+    edit(rows, next(row for row in rows if row["status"] == "violated"))
     parquet.write_table(type(table).from_pylist(rows, schema=table.schema), file)
+
+
+def _flip(folder: Path) -> None:
+    """Turn the first violated case into a passed one."""
+    _edit_rows(folder, lambda _, violated: violated.update(status="passed", margin=1.0))
 
 
 def _drop(folder: Path) -> None:
     """Remove the first violated case."""
-    import pyarrow.parquet as parquet
-
-    file = _only(folder, "cases/*.parquet")
-    table = parquet.read_table(file)
-    rows = table.to_pylist()
-    rows.remove(next(row for row in rows if row["status"] == "violated"))
-    parquet.write_table(type(table).from_pylist(rows, schema=table.schema), file)
+    _edit_rows(folder, lambda rows, violated: rows.remove(violated))
 
 
 def _outcome(folder: Path) -> None:
@@ -367,20 +318,13 @@ def _one_bit(folder: Path) -> None:
     file.write_bytes(content)
 
 
-def _add(folder: Path) -> None:
-    (folder / "waiver.txt").write_text("accepted", "utf-8")
-
-
-def _sums(folder: Path) -> None:
-    """Write SHA256SUMS anew, as whoever covers a change up does."""
-    digests = {path: sha256_of(folder / path) for path in files_below(folder)}
-    (folder / SUMS).write_bytes(encoded(sums_text(digests)))
-
-
 def _then_sums(tamper: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Write SHA256SUMS anew after a change, as whoever covers it up does."""
+
     def done(folder: Path) -> None:
         tamper(folder)
-        _sums(folder)
+        digests = {path: sha256_of(folder / path) for path in files_below(folder)}
+        (folder / SUMS).write_bytes(encoded(sums_text(digests)))
 
     return done
 
@@ -388,93 +332,56 @@ def _then_sums(tamper: Callable[[Path], None]) -> Callable[[Path], None]:
 def _forged(folder: Path) -> None:
     """Put the run of a better detector, bundled by the tool itself, in its place."""
     shutil.rmtree(folder)
-    stored(folder, lambda _, frame: true_boxes(frame))
+    stored(folder, answering(true_boxes))
     write_bundle(StoredRun.open(folder))
 
 
 _AS_BUNDLED = "the bundle as it was written"
 
+_evidence = partial(seeded, "evidence/missed", _AS_BUNDLED)
+
 EVIDENCE_FAULTS: tuple[SeededFault, ...] = (
-    SeededFault(
-        "evidence/flipped verdict",
-        "evidence/missed",
-        "a violated case that was made a passed one",
-        _AS_BUNDLED,
-        _tampered(_flip),
-    ),
-    SeededFault(
-        "evidence/dropped case",
-        "evidence/missed",
-        "a violated case that was removed",
-        _AS_BUNDLED,
-        _tampered(_drop),
-    ),
-    SeededFault(
-        "evidence/changed outcome",
-        "evidence/missed",
-        "an outcome that was made a passed one",
-        _AS_BUNDLED,
-        _tampered(_outcome),
-    ),
-    SeededFault(
-        "evidence/one bit of an image",
-        "evidence/missed",
-        "an image of which one bit was changed",
-        _AS_BUNDLED,
-        _tampered(_one_bit),
-    ),
-    SeededFault(
-        "evidence/removed image",
-        "evidence/missed",
+    _evidence("flipped verdict", "a violated case that was made a passed one", _tampered(_flip)),
+    _evidence("dropped case", "a violated case that was removed", _tampered(_drop)),
+    _evidence("changed outcome", "an outcome that was made a passed one", _tampered(_outcome)),
+    _evidence("one bit of an image", "an image of which one bit was changed", _tampered(_one_bit)),
+    _evidence(
+        "removed image",
         "an image of a failure that was removed",
-        _AS_BUNDLED,
         _tampered(lambda folder: _only(folder, "images/*/*.png").unlink()),
     ),
-    SeededFault(
-        "evidence/added file",
-        "evidence/missed",
+    _evidence(
+        "added file",
         "a file that was put among the evidence later",
-        _AS_BUNDLED,
-        _tampered(_add),
+        _tampered(lambda folder: write_text(folder / "waiver.txt", "accepted")),
     ),
-    SeededFault(
-        "evidence/flipped verdict, new checksums",
-        "evidence/missed",
+    _evidence(
+        "flipped verdict, new checksums",
         "a violated case that was made a passed one, with SHA256SUMS written anew to cover it up",
-        _AS_BUNDLED,
         _tampered(_then_sums(_flip)),
     ),
-    SeededFault(
-        "evidence/changed outcome, new checksums",
-        "evidence/missed",
+    _evidence(
+        "changed outcome, new checksums",
         "an outcome that was made a passed one, with SHA256SUMS written anew to cover it up",
-        _AS_BUNDLED,
         _tampered(_then_sums(_outcome)),
     ),
-    SeededFault(
-        "evidence/one bit, new checksums",
-        "evidence/missed",
+    _evidence(
+        "one bit, new checksums",
         "an image of which one bit was changed, with SHA256SUMS written anew to cover it up",
-        _AS_BUNDLED,
         _tampered(_then_sums(_one_bit)),
     ),
-    SeededFault(
-        "evidence/forged run",
-        "evidence/missed",
+    _evidence(
+        "forged run",
         "the whole evidence of another detector under the name of this one",
-        _AS_BUNDLED,
         _tampered(_forged),
-        (1.0,),
-        "",
-        None,
-        "Whoever writes all files anew writes evidence that agrees with itself. Keep the digest that "
-        "`evidence bundle` prints elsewhere: with it this is found, see the next line.",
+        limitation=(
+            "Whoever writes all files anew writes evidence that agrees with itself. Keep the digest that "
+            "`evidence bundle` prints elsewhere: with it this is found, see the next line."
+        ),
     ),
-    SeededFault(
-        "evidence/forged run, digest kept",
-        "evidence/missed",
+    _evidence(
+        "forged run, digest kept",
         "the same, verified with the digest that was kept elsewhere",
-        _AS_BUNDLED,
         _tampered(_forged, kept_digest=True),
     ),
 )
