@@ -28,10 +28,13 @@ from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.search import SearchSettings
 from roadworthy.coverage.search.findings import growth_of
 from roadworthy.datasets import load
+from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
+from roadworthy.intervals import bootstrap_mean
 from roadworthy.models import load_model
-from roadworthy.papers.deeptest.comparison import distinct_failures, paired_difference
+from roadworthy.papers.deeptest.comparison import distinct_failures
 from roadworthy.runs import read_rows, run
+from roadworthy.seeding import rng_for
 
 SEARCHES = ("random", "random-deep", "algorithm-1", "curious")
 RUNS = range(100, 112)
@@ -101,6 +104,65 @@ def compared(
         for name, count in distinct_failures(found).items():
             failures[name].append(count)
     return curves, failures
+
+
+@dataclass(frozen=True)
+class SearchDifference:
+    """How much better one search was than another, over runs with the same seeds.
+
+    Attributes:
+        mean: The mean of the differences.
+        low: The lower end of its confidence interval.
+        high: The upper end.
+        runs: How many pairs of runs.
+    """
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+    @property
+    def above(self) -> bool:
+        """Whether the whole interval is above 0."""
+        return self.low > 0
+
+
+def paired_difference(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> SearchDifference:
+    """Return the mean of first minus second over paired runs, with a bootstrap interval (percentiles).
+
+    Args:
+        first: What one search reached, a number for each seed.
+        second: What the other reached, for the same seeds.
+        confidence: Of the interval.
+        draws: How many resamples of the pairs.
+        seed: Of the resampling.
+
+    Raises:
+        InputError: There are less than two pairs, or the numbers are not paired.
+
+    Example:
+        >>> found = paired_difference([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
+        >>> (found.mean, found.low, found.high)
+        (2.0, 2.0, 2.0)
+    """
+    if len(first) != len(second) or len(first) < 2:
+        raise InputError(
+            f"expected two or more pairs of runs with the same seeds, got {len(first)} and {len(second)}"
+        )
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
+    apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    rng = rng_for(seed, "coverage", "bootstrap")
+    low, high = bootstrap_mean(apart, rng, confidence=confidence, resamples=draws)
+    return SearchDifference(float(apart.mean()), low, high, len(apart))
 
 
 def table(

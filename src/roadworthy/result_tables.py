@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from roadworthy._tables import csv_text
@@ -38,6 +38,18 @@ class ResultTable:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     name: str = ""
+
+    @classmethod
+    def of(cls, title: str, rows: Iterable[Mapping[str, str]], note: str = "", name: str = "") -> ResultTable:
+        """Return a table of at least one row, whose cells are given by their headings.
+
+        Example:
+            >>> ResultTable.of("Images", [{"model": "epoch", "images": "1000"}]).rows
+            (('epoch', '1000'),)
+        """
+        first, *rest = rows
+        cells = tuple(tuple(row[heading] for heading in first) for row in (first, *rest))
+        return cls(title, tuple(first), cells, note, name)
 
     def __str__(self) -> str:
         lines = [self.columns, *self.rows]

@@ -101,7 +101,7 @@ def test_rates_with_their_bounds() -> None:
     assert rain.interval == pytest.approx((0, 1 - 0.025 ** (1 / 4)))
     assert fog.interval == pytest.approx((0.025, 1))
     assert (epoch.decided, total.decided) == (12, 13)
-    assert "37.5%" in str(found)
+    assert "37.5%" in str(found.table())
 
 
 def test_one_model_has_no_row_for_all_models() -> None:

@@ -38,7 +38,7 @@ def test_table_5_by_hand(colours: Network[Any], colour: Callable[..., Frame]) ->
     assert row.correlation.value == pytest.approx(np.corrcoef(counts, ranks)[0, 1])
     sizes = np.argsort(np.argsort(np.abs(degrees))) + 1
     assert row.bend.value == pytest.approx(np.corrcoef(counts, sizes)[0, 1])
-    text = str(study)
+    text = str(study.table())
     assert "distinct counting, threshold 0.2" in text
     assert "8 (4 left, 4 right)" in text
     assert "large" in text
@@ -65,7 +65,7 @@ def test_all_steering_equal_and_constant_layers(colours: Network[Any], colour: C
     assert row.mean == 0, "a layer whose numbers are all the same activates nothing"
     assert row.correlation.value is None
     assert row.effect is None
-    text = str(study_directions([colours], greys))
+    text = str(study_directions([colours], greys).table())
     assert "not computable: all values of one of the two are the same" in text
     assert "not computable: needs at least 3 images in each group, got 0 and 0" in text
 

@@ -67,7 +67,7 @@ def test_figure_4_by_hand(colours: Network[Any], frames: list[Frame], sets: Sets
         ("darkness", 3.0, 0.6),
     ]
     assert [one.increase for one in study.growth] == [None, None, 0.0]
-    text = str(study)
+    text = "\n".join(map(str, study.tables()))
     assert "brightness, darkness" in text
     assert "one of 4 seed images" in text
 
@@ -87,7 +87,7 @@ def test_figure_5_by_hand(colours: Network[Any], frames: list[Frame], sets: Sets
     assert others.transformation == CONTROL
     assert others.images == 2
     assert study.counts["colours"]["seed image"].tolist() == [2, 1, 2, 0]
-    assert "2 other seed images" in str(study)
+    assert "2 other seed images" in str(study.table())
 
 
 def test_the_control_takes_other_images(colours: Network[Any], frames: list[Frame], sets: Sets) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from statistics import median
 from typing import Any, Literal, get_args
 
@@ -18,7 +20,7 @@ from roadworthy.reliability.human.reading import HumanData
 from roadworthy.reliability.human.thresholds import Threshold, ThresholdRule, estimate_threshold, rule_named
 from roadworthy.reliability.measures import TaskMeasure
 from roadworthy.reliability.method import collected
-from roadworthy.reliability.sampling import SampledFrame, Sampling, changed_frames
+from roadworthy.reliability.sampling import Sampling, changed_frames
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.report.reliability import ReliabilityReport
 from roadworthy.result_tables import ResultTable
@@ -151,16 +153,16 @@ def study_levels(
     for one in transformations:
         known = known_tolerance(one.name, study=study)
         limit = 1.0 if known is None else max(known.correctness, known.prediction)
-        asked = {"data": data, "transformation": one, "versions": versions, "seed": seed}
-        levels = _changes(limit=1.0, sampling="levels", **asked) if one.levels else np.zeros(0)  # type: ignore[arg-type]
+        changes = partial(_changes, data, one, versions, seed)
+        levels = changes(1.0, "levels") if one.levels else np.zeros(0)
         found.append(
             LevelStudy(
                 one.name,
                 None if known is None else known.correctness,
                 None if known is None else known.prediction,
                 levels.reshape(-1, max(1, len(one.levels))).T,
-                _changes(limit=limit, sampling="even", **asked),  # type: ignore[arg-type]
-                _changes(limit=limit, sampling="published", **asked) if one.published else np.zeros(0),  # type: ignore[arg-type]
+                changes(limit, "even"),
+                changes(limit, "published") if one.published else np.zeros(0),
             )
         )
         progress()
@@ -168,16 +170,12 @@ def study_levels(
 
 
 def _changes(
-    data: Dataset, transformation: Transformation, limit: float, versions: int, seed: int, sampling: Sampling
+    data: Dataset, transformation: Transformation, versions: int, seed: int, limit: float, sampling: Sampling
 ) -> Values:
-    made: Iterable[SampledFrame] = (
-        changed
-        for _, _, _, changed in changed_frames(
-            data, transformation, limit, versions=versions, rng=rng_for(seed, "cases"), sampling=sampling
-        )
-    )
+    rng = rng_for(seed, "cases")
+    made = changed_frames(data, transformation, limit, versions=versions, rng=rng, sampling=sampling)
     values = []
-    for changed in made:
+    for _, _, _, changed in made:
         try:
             change = changed().visual_change
         except NotApplicable:
@@ -410,8 +408,7 @@ def study_bins(
         kept = rng.hypergeometric(bins.kept, bins.counts - bins.kept, counts)
         return replace(bins, counts=counts, kept=kept)
 
-    subsets = (drawn(rng_for(seed, "subset", number)) for number in _numbers(share, pairs))
-    return _studied(bins, subsets, rule, originals, share, "answers")
+    return _studied(bins, drawn, rule, originals, share, pairs, seed, "answers")
 
 
 def study_answers(
@@ -434,36 +431,34 @@ def study_answers(
     whole = bins_of(answers, transformation, requirement, width=width)
     if drawn == "answers":
         return study_bins(whole, rule=rule, share=share, pairs=pairs, seed=seed)
-    names = sorted({str(one.image if drawn == "images" else one.rater) for one in answers})
+    source, of = f"{share:.0%} of the {drawn}", attrgetter("image" if drawn == "images" else "rater")
+    names = sorted({str(of(one)) for one in answers})
     if drawn == "raters" and any(one.rater is None for one in answers):
         raise InputError("people cannot be drawn: the answers do not say who gave them; draw images")
 
     def subset(rng: np.random.Generator) -> Bins:
         chosen = set(rng.choice(names, int(len(names) * share), replace=False).tolist())
-        some = [one for one in answers if str(one.image if drawn == "images" else one.rater) in chosen]
-        source = f"{share:.0%} of the {drawn}"
+        some = [one for one in answers if str(of(one)) in chosen]
         return bins_of(some, transformation, requirement, source=source, width=width)
 
-    subsets = (subset(rng_for(seed, "subset", number)) for number in _numbers(share, pairs))
-    return _studied(whole, subsets, rule, None, share, drawn)
-
-
-def _numbers(share: float, pairs: int) -> range:
-    if not 0 < share < 1:
-        raise InputError(f"the share of a subset must be between 0 and 1, got {share}")
-    if pairs < 1:
-        raise InputError(f"expected at least one pair of subsets, got {pairs}")
-    return range(2 * pairs)
+    return _studied(whole, subset, rule, None, share, pairs, seed, drawn)
 
 
 def _studied(
     bins: Bins,
-    subsets: Iterator[Bins],
+    subset: Callable[[np.random.Generator], Bins],
     rule: ThresholdRule | str,
     originals: UnchangedAccuracy | None,
     share: float,
+    pairs: int,
+    seed: int,
     drawn: Drawn,
 ) -> SubsetStudy:
+    if not 0 < share < 1:
+        raise InputError(f"the share of a subset must be between 0 and 1, got {share}")
+    if pairs < 1:
+        raise InputError(f"expected at least one pair of subsets, got {pairs}")
+    subsets = [subset(rng_for(seed, "subset", number)) for number in range(2 * pairs)]
     chosen = rule_named(rule) if isinstance(rule, str) else rule
     whole = estimate_threshold(bins, rule=chosen, originals=originals, samples=0)
     found = [estimate_threshold(one, rule=chosen, originals=originals, samples=0) for one in subsets]

@@ -4,19 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.coverage_search import paired_difference
 from tests.coverage.search.searching import Drive, network
 
 from roadworthy.coverage.criteria import NeuronCoverage
 from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.coverage.search.findings import findings_of, growth_of, most_different
 from roadworthy.errors import InputError
-from roadworthy.papers.deeptest.comparison import (
-    GuidedStudy,
-    Reached,
-    add_every_change,
-    distinct_failures,
-    paired_difference,
-)
+from roadworthy.papers.deeptest.comparison import GuidedStudy, Reached, add_every_change, distinct_failures
 
 
 def row(error: float, *seen: float, status: str = "violated") -> dict[str, Any]:

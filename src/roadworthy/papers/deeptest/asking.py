@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from roadworthy.coverage.oracle import ModelAnswers, Pair
 from roadworthy.coverage.parameter_sets import ParameterSet
@@ -84,10 +84,14 @@ def ask_models(
     if not ids:
         raise InputError("expected at least one seed image, got none")
     pairs: list[Pair] = [(one.name, choice.parameter) for one in sets for choice in one]
-    return [
-        _answers(model.name, labels, np.array(numbers), pairs, ids, native)
-        for model, numbers in zip(models, found, strict=True)
-    ]
+    unit = native.steering if isinstance(native.steering, str) else "units of the recording"
+    answers = []
+    for model, numbers in zip(models, found, strict=True):
+        first, *changed = native.encode_steering(np.array(numbers).reshape(len(ids), -1)).T
+        given = dict(zip(pairs, changed, strict=True))
+        right = native.encode_steering(np.array(labels))
+        answers.append(ModelAnswers(model.name, right, first, given, unit=unit, frames=ids))
+    return answers
 
 
 def add_images(
@@ -129,13 +133,9 @@ def add_images(
         raise InputError(f"{name}: expected at least one image, got none")
     pair: Pair = (name, "")
     return [
-        ModelAnswers(
-            one.model,
-            one.labels,
-            one.originals,
-            {**one.changed, pair: native.encode_steering(np.array(numbers))},
-            unit=one.unit,
-            frames=one.frames,
+        dataclasses.replace(
+            one,
+            changed={**one.changed, pair: native.encode_steering(np.array(numbers))},
             seeds={**one.seeds, pair: np.array(seeds)},
         )
         for one, numbers in zip(answers, found, strict=True)
@@ -150,22 +150,3 @@ def _steered(models: Sequence[SystemUnderTest], frames: Iterable[Frame], batch: 
             given = zip(model.predict(some), some, strict=True)
             numbers += [steering_of(model.name, *one) for one in given]
     return found
-
-
-def _answers(
-    model: str,
-    labels: Sequence[float],
-    numbers: NDArray[np.float64],
-    pairs: Sequence[Pair],
-    ids: Sequence[str],
-    units: SignalUnits,
-) -> ModelAnswers:
-    native = units.encode_steering(numbers.reshape(len(ids), -1))
-    return ModelAnswers(
-        model,
-        units.encode_steering(np.array(labels)),
-        native[:, 0],
-        {pair: native[:, 1 + place] for place, pair in enumerate(pairs)},
-        unit=units.steering if isinstance(units.steering, str) else "units of the recording",
-        frames=ids,
-    )

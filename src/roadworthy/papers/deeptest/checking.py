@@ -206,34 +206,28 @@ class FalseAlarms:
 
     def table(self) -> ResultTable:
         """Return the counts with the rate of false alarms."""
-        return ResultTable(
+        return ResultTable.of(
             "Findings that were checked by hand",
-            (
-                "model",
-                "changes",
-                "true faults",
-                "false alarms",
-                "unsure",
-                "not checked",
-                "false-alarm rate",
-                "95% interval",
-                "at most",
-            ),
-            tuple(_cells(row) for row in self.rows),
+            map(_cells, self.rows),
             "The interval is Clopper and Pearson's and holds for findings drawn at random; those nobody is "
             "sure about are left out of it, and count as false alarms in the last column, the one-sided "
             "bound at 95%.",
             name="false-alarms",
         )
 
-    def __str__(self) -> str:
-        return str(self.table())
 
-
-def _cells(row: FalseAlarmRate) -> tuple[str, ...]:
-    counts = (row.faults, row.false_alarms, row.unsure, row.unchecked)
-    interval = "-" if row.interval is None else " to ".join(map(percent, row.interval))
-    return row.model, row.changes, *map(str, counts), percent(row.rate), interval, percent(row.worst)
+def _cells(row: FalseAlarmRate) -> dict[str, str]:
+    return {
+        "model": row.model,
+        "changes": row.changes,
+        "true faults": str(row.faults),
+        "false alarms": str(row.false_alarms),
+        "unsure": str(row.unsure),
+        "not checked": str(row.unchecked),
+        "false-alarm rate": percent(row.rate),
+        "95% interval": "-" if row.interval is None else " to ".join(map(percent, row.interval)),
+        "at most": percent(row.worst),
+    }
 
 
 def count_false_alarms(checks: Sequence[Check]) -> FalseAlarms:

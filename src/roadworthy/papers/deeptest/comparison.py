@@ -9,8 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from roadworthy._files import file_name
 from roadworthy.cases import Requirement, Scalar
 from roadworthy.coverage.criteria import Criterion, parse_mixture
@@ -20,9 +18,8 @@ from roadworthy.coverage.oracle import cluster
 from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.coverage.search.findings import CoverageGrowth, failures_of, growth_of
 from roadworthy.coverage.search.settings import SearchSettings
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.intervals import bootstrap_mean
 from roadworthy.models import SystemUnderTest
 from roadworthy.papers.deeptest.seeds import Seeds
 from roadworthy.result_tables import ResultTable
@@ -117,26 +114,14 @@ class GuidedStudy:
 
     def table(self) -> ResultTable:
         """Return the table; increases over the seed images and over all transformations."""
-        return ResultTable(
+        return ResultTable.of(
             "Coverage of seed images, of all their transformations, and of guided searches",
-            (
-                "model",
-                "images made by",
-                "tried",
-                "kept",
-                "covered",
-                "share",
-                "over seeds",
-                "over all",
-                "failures",
-                "findings",
-            ),
-            tuple(self._cells(row) for row in self.rows),
+            map(self._cells, self.rows),
             self.note,
             name="guided",
         )
 
-    def _cells(self, row: Reached) -> tuple[str, ...]:
+    def _cells(self, row: Reached) -> dict[str, str]:
         def shown(number: int | None) -> str:
             return "-" if number is None else str(number)
 
@@ -144,18 +129,18 @@ class GuidedStudy:
             found = None if row.way in (BASELINE, than) else self.increase(row, than)
             return "-" if found is None else f"{found:+.1%}"
 
-        return (
-            row.model,
-            row.way,
-            shown(row.images),
-            shown(row.kept),
-            shown(row.covered),
-            f"{row.covered / row.total:.1%}",
-            more(BASELINE),
-            more(CUMULATIVE),
-            shown(row.failures),
-            shown(row.findings),
-        )
+        return {
+            "model": row.model,
+            "images made by": row.way,
+            "tried": shown(row.images),
+            "kept": shown(row.kept),
+            "covered": shown(row.covered),
+            "share": f"{row.covered / row.total:.1%}",
+            "over seeds": more(BASELINE),
+            "over all": more(CUMULATIVE),
+            "failures": shown(row.failures),
+            "findings": shown(row.findings),
+        }
 
 
 _SEARCHES = ("random", "algorithm-1", "curious")
@@ -283,62 +268,3 @@ def distinct_failures(searches: Mapping[str, Iterable[Row]], *, radius: float = 
         for name in {owners[place] for place in group.members}:
             found[name] += 1
     return found
-
-
-@dataclass(frozen=True)
-class SearchDifference:
-    """How much better one search was than another, over runs with the same seeds.
-
-    Attributes:
-        mean: The mean of the differences.
-        low: The lower end of its confidence interval.
-        high: The upper end.
-        runs: How many pairs of runs.
-    """
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-
-    @property
-    def above(self) -> bool:
-        """Whether the whole interval is above 0."""
-        return self.low > 0
-
-
-def paired_difference(
-    first: Sequence[float],
-    second: Sequence[float],
-    *,
-    confidence: float = 0.95,
-    draws: int = 10_000,
-    seed: int = 0,
-) -> SearchDifference:
-    """Return the mean of first minus second over paired runs, with a bootstrap interval (percentiles).
-
-    Args:
-        first: What one search reached, a number for each seed.
-        second: What the other reached, for the same seeds.
-        confidence: Of the interval.
-        draws: How many resamples of the pairs.
-        seed: Of the resampling.
-
-    Raises:
-        InputError: There are less than two pairs, or the numbers are not paired.
-
-    Example:
-        >>> found = paired_difference([3.0, 4.0, 5.0], [1.0, 2.0, 3.0])
-        >>> (found.mean, found.low, found.high)
-        (2.0, 2.0, 2.0)
-    """
-    if len(first) != len(second) or len(first) < 2:
-        raise InputError(
-            f"expected two or more pairs of runs with the same seeds, got {len(first)} and {len(second)}"
-        )
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
-    apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
-    rng = rng_for(seed, "coverage", "bootstrap")
-    low, high = bootstrap_mean(apart, rng, confidence=confidence, resamples=draws)
-    return SearchDifference(float(apart.mean()), low, high, len(apart))

@@ -27,34 +27,7 @@ from roadworthy.errors import InputError
 from roadworthy.papers.deeptest.statistics import Statistic, p_text, signed_rank
 from roadworthy.result_tables import ResultTable
 
-
-@dataclass(frozen=True)
-class Counts:
-    """A table of numbers of erroneous behaviours.
-
-    Args:
-        title: What is counted, with λ, ε, the reference and the unit.
-        corner: What the rows are.
-        columns: The names of the columns.
-        rows: The name and the cells of each row; None where no images were left to count, unlike 0.
-    """
-
-    title: str
-    corner: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[int | None, ...]], ...]
-
-    def __str__(self) -> str:
-        lines = [(self.corner, *self.columns)]
-        lines += [
-            (name, *("-" if cell is None else str(cell) for cell in cells)) for name, cells in self.rows
-        ]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        shown = [
-            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
-            for line in lines
-        ]
-        return "\n".join([self.title, *shown])
+_NOTE = "- means that no images were left to count, unlike 0."
 
 
 def count_by_threshold(
@@ -63,8 +36,7 @@ def count_by_threshold(
     lambdas: Sequence[float] = LAMBDAS,
     epsilons: Sequence[float] = EPSILONS,
     reference: Reference = "mse",
-    unfiltered: Sequence[str] = UNFILTERED,
-) -> Counts:
+) -> ResultTable:
     """Count erroneous behaviours of all models together over λ and ε: the shape of the paper's Table 7.
 
     Every changed image that violates Equation 2 counts; the columns of ε hold the transformations that
@@ -78,35 +50,28 @@ def count_by_threshold(
         >>> answers = ModelAnswers("epoch", [0.0, 1.0], [0.1, 0.9], changed, unit="rad")
         >>> print(count_by_threshold([answers], lambdas=(5, 30), epsilons=(0.1, 0.2)))
         erroneous behaviours of epoch; λ * MSE of the originals; errors and ε in rad^2
-        λ   ε = 0.1  ε = 0.2  rain
-        5         -        1     2
+         λ  ε = 0.1  ε = 0.2  rain
+         5        -        1     2
         30        -        0     1
+        - means that no images were left to count, unlike 0.
     """
     unit = _one_unit(models)
-    apart = [name for name in unfiltered if any(name == pair[0] for one in models for pair in one.changed)]
-    columns: list[list[list[int]]] = []
+    apart = [name for name in UNFILTERED if any(name == pair[0] for one in models for pair in one.changed)]
+    columns: dict[str, list[str]] = {}
     for epsilon in epsilons:
-        kept = [(one, [p for p in one.kept(epsilon, ()) if p[0] not in unfiltered]) for one in models]
-        columns.append(_violations(kept, lambdas, reference))
+        kept = [(one, [p for p in one.kept(epsilon, ()) if p[0] not in UNFILTERED]) for one in models]
+        columns[f"ε = {epsilon:g}"] = _violations(kept, lambdas, reference)
     for name in apart:
         named = [(one, [pair for pair in one.changed if pair[0] == name]) for one in models]
-        columns.append(_violations(named, lambdas, reference))
-    rows = tuple(
-        (f"{lam:g}", tuple(sum(column[number]) if column[number] else None for column in columns))
-        for number, lam in enumerate(lambdas)
-    )
+        columns[name] = _violations(named, lambdas, reference)
+    rows = zip((f"{lam:g}" for lam in lambdas), *columns.values(), strict=True)
     title = f"erroneous behaviours of {', '.join(one.model for one in models)}; {_stated(reference, unit)}"
-    return Counts(title, "λ", (*(f"ε = {epsilon:g}" for epsilon in epsilons), *apart), rows)
+    return ResultTable(title, ("λ", *columns), tuple(rows), _NOTE, "erroneous-by-threshold")
 
 
 def count_by_model(
-    models: Sequence[ModelAnswers],
-    *,
-    lam: float = 5,
-    epsilon: float = 0.03,
-    reference: Reference = "mse",
-    unfiltered: Sequence[str] = UNFILTERED,
-) -> Counts:
+    models: Sequence[ModelAnswers], *, lam: float = 5, epsilon: float = 0.03, reference: Reference = "mse"
+) -> ResultTable:
     """Count erroneous behaviours of each model under each transformation: the shape of the paper's Table 8.
 
     As in the paper, the filtered transformations add up to the cell of `count_by_threshold` at the same λ
@@ -124,30 +89,31 @@ def count_by_model(
         blur                1
         shear               -
         rain                2
+        - means that no images were left to count, unlike 0.
     """
     unit = _one_unit(models)
     present = {pair[0] for one in models for pair in one.changed}
-    names = [*sorted(present.difference(unfiltered)), *(name for name in unfiltered if name in present)]
-    kept = [one.kept(epsilon, unfiltered) for one in models]
+    names = [*sorted(present.difference(UNFILTERED)), *(name for name in UNFILTERED if name in present)]
+    kept = [(one, one.kept(epsilon)) for one in models]
     rows = []
     for name in names:
-        cells: list[int | None] = []
-        for one, pairs in zip(models, kept, strict=True):
-            (counts,) = _violations([(one, [pair for pair in pairs if pair[0] == name])], [lam], reference)
-            cells.append(sum(counts) if counts else None)
-        rows.append((name, tuple(cells)))
+        named = [(one, [pair for pair in pairs if pair[0] == name]) for one, pairs in kept]
+        rows.append((name, *(_violations([own], [lam], reference)[0] for own in named)))
     title = f"erroneous behaviours, λ = {lam:g}, ε = {epsilon:g}; {_stated(reference, unit)}"
-    return Counts(title, "transformation", tuple(one.model for one in models), tuple(rows))
+    columns = ("transformation", *(one.model for one in models))
+    return ResultTable(title, columns, tuple(rows), _NOTE, "erroneous-by-model")
 
 
 def _violations(
     chosen: Sequence[tuple[ModelAnswers, Sequence[Pair]]], lambdas: Sequence[float], reference: Reference
-) -> list[list[int]]:
-    """Return for each λ the violations of each pair."""
+) -> list[str]:
+    """Return for each λ the violations of all pairs together."""
     for lam in lambdas:
         check_lambda(lam)
     squares = [(one.reference(reference), one.errors(pair) ** 2) for one, pairs in chosen for pair in pairs]
-    return [[int(np.sum(square > lam * allowed)) for allowed, square in squares] for lam in lambdas]
+    if not squares:
+        return ["-"] * len(lambdas)
+    return [str(sum(int(np.sum(square > lam * allowed)) for allowed, square in squares)) for lam in lambdas]
 
 
 def _stated(reference: Reference, unit: str) -> str:
@@ -169,20 +135,6 @@ def _one_unit(models: Sequence[ModelAnswers]) -> str:
             f"expected models with answers in one unit, got {', '.join(units)}: ε means one of them"
         )
     return units[0]
-
-
-def from_counts(name: str, counts: Counts) -> ResultTable:
-    """Return a table of erroneous behaviours as a table of a study."""
-    rows = tuple(
-        (label, *("-" if cell is None else str(cell) for cell in cells)) for label, cells in counts.rows
-    )
-    return ResultTable(
-        counts.title,
-        (counts.corner, *counts.columns),
-        rows,
-        "- means that no images were left to count, unlike 0.",
-        name=name,
-    )
 
 
 def percent(share: float | None) -> str:
@@ -279,32 +231,18 @@ class DeviationStudy:
         """The violations with their deviations, and the shapes of the paper's Tables 7 and 8."""
         unit = self.answers[0].unit
         return (
-            ResultTable(
+            ResultTable.of(
                 f"Violations of Equation 2, λ = {self.lam:g} * {self.reference.upper()}, and errors on their "
                 f"originals; MSE in {unit}^2",
-                (
-                    "model",
-                    "changes",
-                    "images",
-                    "violations",
-                    "inherited",
-                    "findings",
-                    "MSE",
-                    "MSE of originals",
-                    "p",
-                ),
-                tuple(_cells(row) for row in self.rows),
+                map(_cells, self.rows),
                 "Inherited: the original is beyond the bound itself, to the same side, so the change is not "
                 "to blame; all of one original are one finding. Violations are chosen for their errors, so "
                 "larger errors than those of the originals are no surprise; how much larger they are is the "
                 "result. p: Wilcoxon's signed rank test of the absolute errors.",
                 name="deviation",
             ),
-            from_counts("erroneous-by-threshold", count_by_threshold(self.answers, reference=self.reference)),
-            from_counts(
-                "erroneous-by-model",
-                count_by_model(self.answers, lam=self.lam, epsilon=self.epsilon, reference=self.reference),
-            ),
+            count_by_threshold(self.answers, reference=self.reference),
+            count_by_model(self.answers, lam=self.lam, epsilon=self.epsilon, reference=self.reference),
         )
 
     def __str__(self) -> str:
@@ -341,21 +279,19 @@ class DeviationStudy:
         }
 
 
-def _cells(row: Deviation) -> tuple[str, ...]:
+def _cells(row: Deviation) -> dict[str, str]:
     def number(value: float | None) -> str:
         return "-" if value is None else f"{value:.3g}"
 
-    return (
-        row.model,
-        row.changes,
-        str(row.images),
-        str(row.violations),
-        str(row.inherited),
-        str(row.findings),
-        number(row.mse),
-        number(row.mse_originals),
-        p_text(row.test.p) if not row.test.reason else f"not computable: {row.test.reason}",
-    )
+    counts = ("images", "violations", "inherited", "findings")
+    return {
+        "model": row.model,
+        "changes": row.changes,
+        **{name: str(getattr(row, name)) for name in counts},
+        "MSE": number(row.mse),
+        "MSE of originals": number(row.mse_originals),
+        "p": p_text(row.test.p) if not row.test.reason else f"not computable: {row.test.reason}",
+    }
 
 
 def study_deviation(

@@ -98,39 +98,28 @@ class DirectionStudy:
 
     def table(self) -> ResultTable:
         """Return the shape of the paper's Table 5."""
-        columns = ("model", "part", "neurons", "images", "coverage of an image")
-        return ResultTable(
+        return ResultTable.of(
             f"Coverage of single images and the {self.angle} angle, positive to the right; {self.how}",
-            (
-                *columns,
-                "Spearman with the angle",
-                "with its size",
-                "left against right (Wilcoxon rank sum)",
-                "Cohen's d",
-            ),
-            tuple(_cells(row) for row in self.rows),
+            map(_cells, self.rows),
             "Frames of a drive follow each other, so they are not independent and p values are smaller than "
             "they should be: read the correlations and the effects.",
             name="directions",
         )
 
-    def __str__(self) -> str:
-        return str(self.table())
 
-
-def _cells(row: DirectionRow) -> tuple[str, ...]:
+def _cells(row: DirectionRow) -> dict[str, str]:
     effect = magnitude(row.effect) if row.effect is None else f"{row.effect:+.2f} {magnitude(row.effect)}"
-    return (
-        row.model,
-        row.part,
-        str(row.neurons),
-        f"{row.images} ({row.left} left, {row.right} right)",
-        percent(row.mean),
-        _shown(row.correlation),
-        _shown(row.bend),
-        row.direction_text(),
-        effect,
-    )
+    return {
+        "model": row.model,
+        "part": row.part,
+        "neurons": str(row.neurons),
+        "images": f"{row.images} ({row.left} left, {row.right} right)",
+        "coverage of an image": percent(row.mean),
+        "Spearman with the angle": _shown(row.correlation),
+        "with its size": _shown(row.bend),
+        "left against right (Wilcoxon rank sum)": row.direction_text(),
+        "Cohen's d": effect,
+    }
 
 
 def _shown(correlation: Statistic) -> str:

@@ -70,22 +70,9 @@ class ChangeStudy:
 
     def table(self) -> ResultTable:
         """Return the shape of the paper's Figure 5."""
-        return ResultTable(
+        return ResultTable.of(
             f"Median increase in activated neurons over {self.seeds} seed images; {self.how}",
-            (
-                "model",
-                "transformation",
-                "seed image",
-                "together",
-                "together %",
-                "p together",
-                "d together",
-                "one image",
-                "one image %",
-                "p one image",
-                "d one image",
-            ),
-            tuple(_cells(row) for row in self.rows),
+            map(_cells, self.rows),
             "Together: the neurons that all images of a transformation activate, against those of the seed "
             "image. One image: a single changed image against the seed image. The row of other seed images, "
             "unchanged, tells what as many images cover without any change. p: Wilcoxon's signed rank test "
@@ -93,24 +80,22 @@ class ChangeStudy:
             name="change",
         )
 
-    def __str__(self) -> str:
-        return str(self.table())
 
-
-def _cells(row: Change) -> tuple[str, ...]:
-    return (
-        row.model,
-        f"{row.images} {row.transformation}" if row.transformation == CONTROL else row.transformation,
-        f"{row.baseline:g}",
-        f"{row.together:+g}",
-        percent(row.together_share),
-        p_text(row.test.p),
-        _effect(row.effect),
-        f"{row.single:+g}",
-        percent(row.single_share),
-        p_text(row.single_test.p),
-        _effect(row.single_effect),
-    )
+def _cells(row: Change) -> dict[str, str]:
+    count = f"{row.images} " if row.transformation == CONTROL else ""
+    return {
+        "model": row.model,
+        "transformation": f"{count}{row.transformation}",
+        "seed image": f"{row.baseline:g}",
+        "together": f"{row.together:+g}",
+        "together %": percent(row.together_share),
+        "p together": p_text(row.test.p),
+        "d together": _effect(row.effect),
+        "one image": f"{row.single:+g}",
+        "one image %": percent(row.single_share),
+        "p one image": p_text(row.single_test.p),
+        "d one image": _effect(row.single_effect),
+    }
 
 
 def _effect(d: float | None) -> str:
@@ -265,9 +250,6 @@ class TransformationStudy:
                 name="transformations-cumulative",
             ),
         )
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.tables()))
 
 
 def study_transformations(activities: Sequence[Activity]) -> TransformationStudy:
