@@ -11,7 +11,8 @@ from roadworthy.coverage.parameter_sets import ParameterSet, parameter_sets
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models import Network, load_model
-from roadworthy.papers.deeptest import add_images, ask_models, study_deviation
+from roadworthy.papers.deeptest import ask_models, study_deviation
+from roadworthy.papers.deeptest.asking import add_images
 
 Sets = tuple[ParameterSet, ParameterSet]
 

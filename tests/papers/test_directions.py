@@ -9,7 +9,8 @@ import pytest
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, Truth, load_model
-from roadworthy.papers.deeptest import HowCounted, study_directions
+from roadworthy.papers.deeptest import study_directions
+from roadworthy.papers.deeptest.activity import HowCounted
 
 # Colours, the neurons they activate (above a fifth of the brightest), and what is steered.
 LEFT = ((0, 0, 250), (10, 10, 240), (0, 100, 200), (0, 30, 220))  # 1, 1, 2, 1 of 5 neurons

@@ -10,8 +10,8 @@ from roadworthy.coverage.parameter_sets import ParameterSet, parameter_sets
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, load_model
-from roadworthy.papers.deeptest import HowCounted, observe_changes, study_change, study_transformations
-from roadworthy.papers.deeptest.activity import changed_image
+from roadworthy.papers.deeptest import observe_changes, study_change, study_transformations
+from roadworthy.papers.deeptest.activity import HowCounted, changed_image
 from roadworthy.papers.deeptest.transformations import CONTROL
 
 Sets = tuple[ParameterSet, ParameterSet]

@@ -13,7 +13,8 @@ from roadworthy.datasets import UdacityCh2Dataset
 from roadworthy.models import Network, load_model
 from roadworthy.models.zoo import located_weights, read_variant
 from roadworthy.training import evaluate
-from roadworthy.training.retraining import RetrainingPlan, read_material, retrain, tuning_settings
+from roadworthy.training.retraining.material import read_material
+from roadworthy.training.retraining.retrain import RetrainingPlan, retrain, tuning_settings
 from roadworthy.transforms import make_transform
 
 

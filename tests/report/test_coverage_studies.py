@@ -9,8 +9,8 @@ from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image
-from roadworthy.papers.deeptest import HowCounted, study_change, study_deviation, study_transformations
-from roadworthy.papers.deeptest.activity import Activity
+from roadworthy.papers.deeptest import study_change, study_deviation, study_transformations
+from roadworthy.papers.deeptest.activity import Activity, HowCounted
 from roadworthy.papers.deeptest.deviation import DeviationFinding
 from roadworthy.papers.deeptest.directions import DirectionRow, DirectionStudy
 from roadworthy.papers.deeptest.figures import (

@@ -6,18 +6,16 @@ from pathlib import Path
 import pytest
 
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.selftest import (
+from roadworthy.selftest import METHODS, FaultStanding, Report
+from roadworthy.selftest.faults import (
     MALFUNCTIONS,
-    METHODS,
     FaultBench,
     FaultResult,
-    FaultStanding,
-    Report,
     SeededFault,
     Sighting,
-    faults_of,
+    false_alarm_of,
 )
-from roadworthy.selftest.faults import false_alarm_of
+from roadworthy.selftest.running import faults_of
 
 
 def _fault(**changes: object) -> SeededFault:

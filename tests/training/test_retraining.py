@@ -18,16 +18,11 @@ from roadworthy.images import write_image
 from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import Samples, Settings, train
-from roadworthy.training.retraining import (
-    ErrorComparison,
-    ErrorUnit,
-    GuidedImage,
-    Material,
+from roadworthy.training.retraining.comparing import ErrorComparison, compared, judged
+from roadworthy.training.retraining.material import ErrorUnit, GuidedImage, Material, read_material
+from roadworthy.training.retraining.retrain import (
     RetrainingPlan,
-    compared,
     divide,
-    judged,
-    read_material,
     retrain,
     tuning_settings,
     usual_settings,

@@ -11,42 +11,16 @@ wrong with them, in several sizes, each next to a sound counterpart that must be
 
 from __future__ import annotations
 
-from roadworthy.selftest.faults import (
-    MALFUNCTIONS,
-    METHODS,
-    FaultBench,
-    FaultResult,
-    FaultStanding,
-    Malfunction,
-    SeededFault,
-    Sighting,
-)
-from roadworthy.selftest.running import (
-    Report,
-    as_document,
-    as_markdown,
-    fault_table,
-    faults_of,
-    malfunction_table,
-    selftest,
-    sentence,
-)
+from roadworthy.selftest.faults import METHODS, FaultStanding
+from roadworthy.selftest.running import Report, as_document, as_markdown, fault_table, selftest, sentence
 
 __all__ = [
-    "MALFUNCTIONS",
-    "METHODS",
-    "FaultBench",
-    "SeededFault",
-    "Malfunction",
-    "Report",
-    "FaultResult",
-    "Sighting",
     "FaultStanding",
+    "METHODS",
+    "Report",
     "as_document",
     "as_markdown",
     "fault_table",
-    "faults_of",
-    "malfunction_table",
     "selftest",
     "sentence",
 ]

@@ -82,7 +82,7 @@ def _other_answers(size: float, bench: FaultBench) -> Sighting:
     """Compare a network with one whose answers are off by a known number."""
     import torch
 
-    from roadworthy.training.mutants import same
+    from roadworthy.training.mutants.saving import same
 
     torch.manual_seed(bench.seed)
     original = torch.nn.Linear(8, 1)

@@ -18,8 +18,7 @@ from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.catalogue import size_text
 from roadworthy.training.evaluation import Lap, value_text
-from roadworthy.training.samples import Samples
-from roadworthy.training.settings import EpochResult, Fitted, Settings
+from roadworthy.training.settings import EpochResult, Settings
 
 _PACKAGES = ("numpy", "opencv-python-headless", "torch", "onnx")
 
@@ -165,37 +164,6 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
 
 def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def card_of(
-    variant: Variant,
-    parameters: int,
-    training: Samples,
-    validation: Samples,
-    settings: Settings,
-    fitted: Fitted,
-    *,
-    start: str = "",
-) -> Card:
-    """Return the card of a network that has just been trained, with its measures on the validation data."""
-    best = fitted.curve[fitted.best_epoch - 1]
-    return Card(
-        variant,
-        parameters,
-        (
-            DataNote("training", training.name, len(training), training.sha256),
-            DataNote("validation", validation.name, len(validation), validation.sha256),
-        ),
-        settings,
-        fitted.curve,
-        fitted.best_epoch,
-        fitted.stopped,
-        best.measures,
-        start=start,
-        device=fitted.device,
-        seconds=fitted.seconds,
-        versions=versions_in_use(),
-    )
 
 
 def versions_in_use() -> dict[str, str]:

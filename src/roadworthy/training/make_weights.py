@@ -25,14 +25,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from roadworthy._files import read_json
 from roadworthy.cases import Dataset
 from roadworthy.datasets import UdacityCh2Dataset, WorldCropsDataset, WorldDataset
-from roadworthy.errors import InputError, RoadworthyError, suggest
+from roadworthy.errors import InputError, suggest
 from roadworthy.models.network import Network
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.training import DataNote, Lap, Settings, drive_lap, evaluate, export, train, with_history
 from roadworthy.training.card import json_text
 from roadworthy.training.samples import in_processes
-from roadworthy.training.settings import TrainingLog
+from roadworthy.training.settings import TrainingLog, exit_code
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES
 
 Use: TypeAlias = Literal["training", "validation", "evaluation"]
@@ -251,7 +251,10 @@ def _evaluate(
     card = file.with_suffix(".json")
     document = read_json(card)
     model = onnx_model(file, spec=recipe.variant.spec, name=file.stem, threads=1)
-    laps = _laps(model, workers, quick=quick) if recipe.data == "drives" else ()
+    tracks, minutes = (TRACK_NAMES[:1], 0.01) if quick else ((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES), 10.0)
+    drives = [(track, traffic) for traffic in (0.0, 1.0) for track in tracks]
+    driven = drives if recipe.data == "drives" else []
+    laps = list(in_processes(partial(_lap, model, minutes), driven, workers))
     measures = evaluate(model, *data.evaluation.values())
     note = DataNote("evaluation", " + ".join(data.evaluation), measures[0].frames)
     document["data"] = [*(one for one in document["data"] if one["role"] != note.role), asdict(note)]
@@ -259,13 +262,6 @@ def _evaluate(
     card.write_text(json_text(document), "utf-8")
     for one in (*measures, *laps):
         watcher.line(str(one))
-
-
-def _laps(model: Network[Any], workers: int, *, quick: bool) -> tuple[Lap, ...]:
-    """Return how a network drives each track, with and without traffic."""
-    tracks, minutes = (TRACK_NAMES[:1], 0.01) if quick else ((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES), 10.0)
-    drives = [(track, traffic) for traffic in (0.0, 1.0) for track in tracks]
-    return tuple(in_processes(partial(_lap, model, minutes), drives, workers))
 
 
 def _lap(model: Network[Any], minutes: float, drive: tuple[str, float]) -> Lap:
@@ -353,21 +349,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [one for one in given.only.split(",") if one] or [
         name for name, recipe in RECIPES.items() if recipe.data != "udacity" or given.udacity is not None
     ]
-    try:
-        for name in names:
-            make(
-                name,
-                given.out,
-                udacity=given.udacity,
-                workers=given.workers,
-                minutes=given.minutes,
-                quick=given.quick,
-                step=given.step,
-            )
-    except RoadworthyError as error:
-        sys.stderr.write(f"Error: {error}\n")
-        return 2
-    return 0
+    chosen = {key: value for key, value in vars(given).items() if key != "only"}
+    return exit_code(lambda: [make(name, **chosen) for name in names])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence, Sized
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -64,10 +64,6 @@ class Samples:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
-    def part(self, start: int, stop: int, name: str) -> Samples:
-        """Return some of the samples that follow each other, with those images that they show."""
-        return self.take(np.arange(start, stop), name)
-
     def take(self, numbers: NDArray[np.integer], name: str) -> Samples:
         """Return the samples with these numbers, in this order, with those images that they show.
 
@@ -119,10 +115,8 @@ class Samples:
                 f"{self.name} has {len(self)} {noun}, too few to keep {share:.0%} for validation: use more "
                 "data, or give validation data"
             )
-        return (
-            self.part(0, cut, f"{self.name}[:{cut}]"),
-            self.part(start, len(self), f"{self.name}[{start}:]"),
-        )
+        first, last = np.arange(cut), np.arange(start, len(self))
+        return self.take(first, f"{self.name}[:{cut}]"), self.take(last, f"{self.name}[{start}:]")
 
     def _first_apart(self, cut: int) -> int:
         """Return the first sample from the cut on that shows no image of those before it.
@@ -273,7 +267,7 @@ def read_samples(
     parts: list[Samples] = []
     counts = [0] * len(sets)
     done = 0
-    for job, part in zip(jobs, in_processes(_Readers(readers), jobs, workers), strict=True):
+    for job, part in zip(jobs, in_processes(partial(_read, readers), jobs, workers), strict=True):
         parts.append(part)
         counts[job.data] += len(part)
         done += job.stop - job.start
@@ -284,14 +278,8 @@ def read_samples(
     return Samples.joined([part for part in parts if len(part)], name)
 
 
-@dataclass(frozen=True)
-class _Readers:
-    """Reads stretches of several data sets."""
-
-    readers: tuple[_Reader, ...]
-
-    def __call__(self, job: Stretch) -> Samples:
-        return self.readers[job.data].read(job.start, job.stop)
+def _read(readers: Sequence[_Reader], job: Stretch) -> Samples:
+    return readers[job.data].read(job.start, job.stop)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TextIO, get_args
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.scorers import Measure
 
 Decay = Literal["none", "cosine"]
@@ -197,7 +198,7 @@ class TrainingLog(Watcher):
     """Writes how a training goes on, with the seconds since it was made, into several files at once.
 
     Args:
-        name: What is trained.
+        name: What is trained; may be empty.
         files: Where the lines go.
         unit: What is read.
 
@@ -210,7 +211,7 @@ class TrainingLog(Watcher):
     """
 
     def __init__(self, name: str, files: Sequence[TextIO], unit: str = "frames") -> None:
-        self._name, self._files, self._unit = name, files, unit
+        self._name, self._files, self._unit = f"{name}: " if name else "", files, unit
         self._start = self._last = time.perf_counter()
 
     def reading(self, done: int, total: int) -> None:
@@ -239,4 +240,14 @@ class TrainingLog(Watcher):
     def line(self, text: str) -> None:
         """Write a line."""
         for file in self._files:
-            print(f"{time.perf_counter() - self._start:7.1f} s  {self._name}: {text}", file=file, flush=True)
+            print(f"{time.perf_counter() - self._start:7.1f} s  {self._name}{text}", file=file, flush=True)
+
+
+def exit_code(work: Callable[[], object]) -> int:
+    """Do the work of a script, and return its exit code: 2 where the input was wrong, which is told."""
+    try:
+        work()
+    except RoadworthyError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        return 2
+    return 0

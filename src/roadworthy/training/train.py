@@ -28,7 +28,7 @@ from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.models.zoo.catalogue import size_text
 from roadworthy.models.zoo.saved import export
 from roadworthy.seeding import rng_for
-from roadworthy.training.card import Card, card_of, write_description
+from roadworthy.training.card import Card, DataNote, versions_in_use, write_description
 from roadworthy.training.loop import (
     CHECKPOINT,
     Learner,
@@ -138,18 +138,19 @@ def train(
     _check(settings, folder, resume=resume)
     if start is not None:
         load_module(start, variant=variant)
-    training, checked = _samples(
-        data, validation, task_for(variant), variant.spec.input, settings, names, watcher
-    )
+    task, taken, progress = task_for(variant), variant.spec.input, watcher.reading
+
+    def read(given: Dataset | Sequence[Dataset], place: int) -> Samples:
+        workers, memory = settings.workers, settings.memory
+        samples = read_samples(given, task, taken, workers=workers, memory=memory, progress=progress)
+        return samples if names is None else dataclasses.replace(samples, name=names[place])
+
+    if validation is None:
+        parts = read(data, 0).split(settings.validation_share)
+    else:
+        parts = read(data, 0), read(validation, 1)
     trained = train_on(
-        variant,
-        training,
-        checked,
-        settings=settings,
-        start=start,
-        folder=folder,
-        resume=resume,
-        watcher=watcher,
+        variant, *parts, settings=settings, start=start, folder=folder, resume=resume, watcher=watcher
     )
     if folder is not None:
         first = data if isinstance(data, Dataset) else data[0]
@@ -191,6 +192,7 @@ def train_on(
     module = variant.build(settings.seed) if start is None else load_module(start, variant=variant)
     if start is None:
         task.prepare(module, training.targets)
+    digest = "" if start is None else sha256_of(located_weights(start))
     fitted = fit(
         module,
         task,
@@ -200,12 +202,20 @@ def train_on(
         settings,
         checkpoint=None if folder is None else folder / CHECKPOINT,
         resume=resume,
-        identity=_identity(variant, training, validation, settings, start),
+        identity=_identity(variant, training, validation, settings, digest),
         watcher=watcher,
     )
-    parameters = sum(weight.numel() for weight in module.parameters())
-    began = "" if start is None else f"{start} (SHA-256 {_hash(start)})"
-    card = card_of(variant, parameters, training, validation, settings, fitted, start=began)
+    parts = {"training": training, "validation": validation}
+    card = Card(
+        variant,
+        sum(weight.numel() for weight in module.parameters()),
+        tuple(DataNote(role, part.name, len(part), part.sha256) for role, part in parts.items()),
+        settings,
+        measures=fitted.curve[fitted.best_epoch - 1].measures,
+        start="" if start is None else f"{start} (SHA-256 {digest})",
+        versions=versions_in_use(),
+        **vars(fitted),
+    )
     return Trained(variant, module, card)
 
 
@@ -220,34 +230,8 @@ def _check(settings: Settings, folder: Path | None, *, resume: bool) -> None:
         make_writable(folder)
 
 
-def _samples(
-    data: Dataset | Sequence[Dataset],
-    validation: Dataset | Sequence[Dataset] | None,
-    task: TrainingTask,
-    taken: ImageInput,
-    settings: Settings,
-    names: tuple[str, str] | None,
-    watcher: Watcher,
-) -> tuple[Samples, Samples]:
-    """Return what the network learns from, and what says when to stop."""
-
-    def read(given: Dataset | Sequence[Dataset], place: int) -> Samples:
-        samples = read_samples(
-            given, task, taken, workers=settings.workers, memory=settings.memory, progress=watcher.reading
-        )
-        return samples if names is None else dataclasses.replace(samples, name=names[place])
-
-    if validation is None:
-        return read(data, 0).split(settings.validation_share)
-    return read(data, 0), read(validation, 1)
-
-
-def _hash(start: str | Path | None) -> str:
-    return "" if start is None else sha256_of(located_weights(start))
-
-
 def _identity(
-    variant: Variant, training: Samples, validation: Samples, settings: Settings, start: str | Path | None
+    variant: Variant, training: Samples, validation: Samples, settings: Settings, start: str
 ) -> dict[str, object]:
     """Return what decides what a training comes to, in plain data."""
     # A learning rate that falls to 0 in the last epoch depends on which one that is.
@@ -256,7 +240,7 @@ def _identity(
         "network": variant.name,
         "outputs": ",".join(variant.outputs),
         **{f"option {key}": size_text(value) for key, value in variant.options.items()},
-        "first weights": _hash(start) or "fresh",
+        "first weights": start or "fresh",
         "training data": training.sha256,
         "validation data": validation.sha256,
         **{key: value for key, value in dataclasses.asdict(settings).items() if key not in free},
@@ -299,8 +283,6 @@ def fit(
         InputError: A setting cannot be used, the checkpoint is of another training or cannot be written, the
             device has too little memory, or the loss is no number.
     """
-    if resume and checkpoint is None:
-        raise InputError("resume needs the checkpoint of the training to go on with")
     watcher = watcher or Watcher()
     device = chosen_device(settings.device)
     start = time.perf_counter()

@@ -24,7 +24,7 @@ from roadworthy.training.engine_networks.settings import (
     settings_for,
     settings_of,
 )
-from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
+from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, clip_rho
 from roadworthy.training.engine_networks.unit import MsImageDis, VAEGen, translator
 
 torch.set_num_threads(1)
@@ -241,7 +241,7 @@ def test_ugatit_tells_where_it_looks_and_its_shares_are_kept_within_bounds() -> 
     assert len(shares) == 2 * 2 + 2
     for number, one in enumerate(shares):
         nn.init.constant_(one, -0.5 if number % 2 else 1.5)
-    network.apply(RhoClipper())
+    network.apply(clip_rho)
     assert all(bool((one == 1 - number % 2).all()) for number, one in enumerate(shares))
 
 

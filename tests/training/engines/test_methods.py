@@ -141,7 +141,7 @@ def domains() -> DomainFeed:
 
 def test_unit(features: FeatureNetwork) -> None:
     with seeded(1):
-        method = Unit.fresh(SETTINGS, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
+        method = Unit(SETTINGS, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
     feed = domains()
     first, last = learn(method, feed, 12)
     assert set(first) == {"adversarial", "cycle", "cycle kl", "discriminator", "kl", "reconstruction"}
@@ -170,7 +170,9 @@ def check_translation(method: Unit | Ugatit, batch: Batch) -> None:
         method.networks[name].eval()
     with torch.inference_mode():
         # What is exported is what was trained.
-        assert torch.allclose(method.engine().eval()(batch["a"]), method.forth(batch["a"]), atol=1e-5)
+        assert torch.allclose(
+            method.engine().eval()(batch["a"]), method.translated(batch["a"], "b"), atol=1e-5
+        )
         measures = method.measures([batch])
         columns = [name for name, _ in method.sheet(batch)]
     assert columns == ["frame", "learned", "back", "other"]
@@ -211,7 +213,7 @@ def test_all_ways_learn_in_mixed_precision(way: str, features: FeatureNetwork) -
         network = network_for("small-synthesis", sizes)
         method = Synthesis(settings, network, inputs=inputs, features=features, ndf=4)
     elif way == "unit":
-        method = Unit.fresh(settings, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
+        method = Unit(settings, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
     else:
         network_settings = UgatitSettings(ngf=4, n_blocks=1, light=True, img_size=(32, 64))
         method = Ugatit(settings, network_settings, features=features, ndf=4, layers=(4, 4))
@@ -269,7 +271,7 @@ def test_the_ways_of_unit_lead_back(features: FeatureNetwork, monkeypatch: pytes
         def decode(self, codes: torch.Tensor) -> torch.Tensor:
             return codes + self.by
 
-    method = Unit.fresh(SETTINGS, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
+    method = Unit(SETTINGS, UnitSettings(dim=4, n_res=1), features=features, dim=4, scales=1)
     monkeypatch.setattr(method, "_network", lambda name: Shift({"a": 0.1, "b": 0.3}[name]))
     monkeypatch.setattr(method, "learn", lambda *_: None)
     monkeypatch.setattr(torch, "randn_like", torch.zeros_like)

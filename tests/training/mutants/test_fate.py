@@ -10,7 +10,7 @@ from torch import nn
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import Truth
 from roadworthy.models.zoo import architecture
-from roadworthy.training.mutants import judge_drive, largest_difference, probe_images, same
+from roadworthy.training.mutants.saving import judge_drive, probe_images, same
 
 
 class Steering:
@@ -56,7 +56,7 @@ def test_what_is_no_number_is_never_the_same() -> None:
     alike, difference = same(nn.Identity(), Shifted(math.nan), torch.zeros(1, 2))
     assert not alike
     assert math.isnan(difference)
-    assert math.isnan(largest_difference(nn.Identity(), Shifted(math.inf), torch.zeros(1, 2)))
+    assert math.isnan(same(nn.Identity(), Shifted(math.inf), torch.zeros(1, 2))[1])
 
 
 def test_probe_images_have_the_history_that_the_network_sees() -> None:

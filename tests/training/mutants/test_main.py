@@ -12,8 +12,8 @@ import pytest
 import roadworthy
 from roadworthy.errors import InputError
 from roadworthy.models import load_model
-from roadworthy.training.mutants import train_mutant
 from roadworthy.training.mutants.__main__ import main
+from roadworthy.training.mutants.training import train_mutant
 
 # What a machine that only trains need not have.
 _WITHOUT = ("scipy", "pyarrow", "matplotlib", "duckdb", "rich", "typer", "lark", "spacy", "pandas", "z3")

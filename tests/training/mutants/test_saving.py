@@ -12,11 +12,9 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
-from roadworthy.training.mutants import (
+from roadworthy.training.mutants import Mutation, example_of, mutate
+from roadworthy.training.mutants.saving import (
     JudgedMutant,
-    Mutation,
-    example_of,
-    mutate,
     read_mutants,
     save_mutant,
     write_fate,

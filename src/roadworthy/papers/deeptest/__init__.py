@@ -12,32 +12,15 @@ Every study prints as its table.
 
 from __future__ import annotations
 
-from roadworthy.papers.deeptest.activity import Activity, HowCounted, observe_changes
-from roadworthy.papers.deeptest.asking import add_images, ask_models
-from roadworthy.papers.deeptest.checking import FalseAlarms, count_false_alarms, read_checks
-from roadworthy.papers.deeptest.deviation import DeviationFinding, DeviationStudy, study_deviation
-from roadworthy.papers.deeptest.directions import DirectionStudy, study_directions
-from roadworthy.papers.deeptest.transformations import (
-    ChangeStudy,
-    TransformationStudy,
-    study_change,
-    study_transformations,
-)
+from roadworthy.papers.deeptest.activity import observe_changes
+from roadworthy.papers.deeptest.asking import ask_models
+from roadworthy.papers.deeptest.deviation import study_deviation
+from roadworthy.papers.deeptest.directions import study_directions
+from roadworthy.papers.deeptest.transformations import study_change, study_transformations
 
 __all__ = [
-    "Activity",
-    "ChangeStudy",
-    "DeviationStudy",
-    "DirectionStudy",
-    "FalseAlarms",
-    "DeviationFinding",
-    "HowCounted",
-    "TransformationStudy",
-    "add_images",
     "ask_models",
-    "count_false_alarms",
     "observe_changes",
-    "read_checks",
     "study_change",
     "study_deviation",
     "study_directions",

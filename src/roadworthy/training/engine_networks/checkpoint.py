@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -36,17 +36,8 @@ _MOST_NAMED = 4
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
-class Shaped(Protocol):
-    """A tensor, or anything else with a shape."""
-
-    @property
-    def shape(self) -> Sequence[int]:
-        """The length of each axis."""
-        ...
-
-
 def architecture_of(
-    state: Mapping[str, Shaped], overrides: Mapping[str, object] | None = None
+    state: Mapping[str, Any], overrides: Mapping[str, object] | None = None
 ) -> NetworkSettings:
     """Return the layout and the settings of a generator, from the names and shapes of its weights.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import sha256
@@ -81,12 +80,7 @@ class Exported:
 
 
 def export_onnx(
-    module: torch.nn.Module,
-    path: Path | str,
-    *,
-    inputs: NetworkInputs | None = None,
-    half: bool = False,
-    notes: Mapping[str, str] | None = None,
+    module: torch.nn.Module, path: Path | str, *, inputs: NetworkInputs | None = None, half: bool = False
 ) -> Exported:
     """Write a generator as ONNX, for any number of images of any size that it takes.
 
@@ -98,7 +92,6 @@ def export_onnx(
         path: The file.
         inputs: What the network sees; the image alone when left out.
         half: Whether weights are stored with 16 bits, which halves the file. It still computes with 32.
-        notes: What the file says of itself.
 
     Raises:
         InputError: The inputs are not those of the network; its answers are no numbers, or differ by more
@@ -132,9 +125,9 @@ def export_onnx(
     model = _traced(module, settings, samples[0])
     if half:
         _halve(model)
-    for key, value in {**_notes(settings, seen), **(notes or {})}.items():
-        entry = model.metadata_props.add()
-        entry.key, entry.value = key, value
+    described = {"architecture": settings.architecture, "settings": settings.as_dict(), "inputs": vars(seen)}
+    note = model.metadata_props.add()
+    note.key, note.value = NOTE, json.dumps(described)
     document: bytes = model.SerializeToString()
     answers = _run(document, samples)
     rounding = 0.0
@@ -170,12 +163,6 @@ def _check_inputs(seen: NetworkInputs, settings: NetworkSettings) -> None:
         own, given = getattr(settings, name, None), getattr(seen, name)
         if own is not None and own != given:
             raise InputError(f"inputs say {name} {given!r}, but this {settings.architecture!r} has {own!r}")
-
-
-def _notes(settings: NetworkSettings, seen: NetworkInputs) -> dict[str, str]:
-    """Return what a file says of itself: enough to build its network again."""
-    found = {"architecture": settings.architecture, "settings": settings.as_dict(), "inputs": vars(seen)}
-    return {NOTE: json.dumps(found)}
 
 
 def _sample(seen: NetworkInputs, settings: NetworkSettings, number: int) -> Arrays:

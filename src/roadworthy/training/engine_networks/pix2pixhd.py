@@ -34,7 +34,7 @@ class GlobalGenerator(nn.Module):
         self.model = nn.Sequential(
             *_first(settings.input_nc, settings.ngf, settings.norm),
             *_down(channels, settings.norm),
-            *(_ResnetBlock(channels[-1], settings.norm) for _ in range(settings.n_blocks)),
+            *(_block(channels[-1], settings.norm) for _ in range(settings.n_blocks)),
             *_up(channels, settings.norm),
             *_last(settings.ngf, settings.output_nc),
         )
@@ -67,13 +67,13 @@ class LocalEnhancer(nn.Module):
         self.model = nn.Sequential(
             *_first(settings.input_nc, inside, norm),
             *_down(channels, norm),
-            *(_ResnetBlock(channels[-1], norm) for _ in range(settings.n_blocks_global)),
+            *(_block(channels[-1], norm) for _ in range(settings.n_blocks_global)),
             *_up(channels, norm),
         )
         for number in range(1, count + 1):
             width = settings.ngf * 2 ** (count - number)
             before = [*_first(settings.input_nc, width, norm), *_down([width, 2 * width], norm)]
-            after: list[nn.Module] = [_ResnetBlock(2 * width, norm) for _ in range(settings.n_blocks_local)]
+            after: list[nn.Module] = [_block(2 * width, norm) for _ in range(settings.n_blocks_local)]
             after += _up([width, 2 * width], norm)
             if number == count:
                 after += _last(width, settings.output_nc)
@@ -103,7 +103,6 @@ class MultiscaleDiscriminator(nn.Module):
         ndf: Channels of the first layer.
         n_layers: Layers that look at larger and larger patches.
         num_D: At how many sizes.
-        norm: "instance" or "batch".
 
     Example:
         >>> judge = MultiscaleDiscriminator(4, ndf=4, num_D=2)
@@ -111,13 +110,11 @@ class MultiscaleDiscriminator(nn.Module):
         [5, 5]
     """
 
-    def __init__(
-        self, input_nc: int, ndf: int = 64, n_layers: int = 3, num_D: int = 2, norm: str = "instance"
-    ) -> None:
+    def __init__(self, input_nc: int, ndf: int = 64, n_layers: int = 3, num_D: int = 2) -> None:
         super().__init__()
         self.n_layers, self.num_D = n_layers, num_D
         for number in range(num_D):
-            for place, layer in enumerate(_judging(input_nc, ndf, n_layers, norm)):
+            for place, layer in enumerate(_judging(input_nc, ndf, n_layers)):
                 self.add_module(f"scale{number}_layer{place}", nn.Sequential(*layer))
         self.downsample = _halving()
         self.apply(_initial)
@@ -137,24 +134,23 @@ class MultiscaleDiscriminator(nn.Module):
         return found
 
 
-class _ResnetBlock(nn.Module):
-    """Adds what two convolutions find."""
+class ResnetBlock(nn.Module):
+    """Adds what its layers find."""
 
-    def __init__(self, channels: int, norm: str) -> None:
+    def __init__(self, *layers: nn.Module) -> None:
         super().__init__()
-        self.conv_block = nn.Sequential(
-            nn.ReflectionPad2d(1),
-            nn.Conv2d(channels, channels, 3),
-            _normalised(channels, norm),
-            nn.ReLU(),
-            nn.ReflectionPad2d(1),
-            nn.Conv2d(channels, channels, 3),
-            _normalised(channels, norm),
-        )
+        self.conv_block = nn.Sequential(*layers)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = inputs + self.conv_block(inputs)
         return found
+
+
+def _block(channels: int, norm: str) -> ResnetBlock:
+    def convolved() -> list[nn.Module]:
+        return [nn.ReflectionPad2d(1), nn.Conv2d(channels, channels, 3), _normalised(channels, norm)]
+
+    return ResnetBlock(*convolved(), nn.ReLU(), *convolved())
 
 
 def _doubled(channels: int, times: int) -> list[int]:
@@ -192,13 +188,13 @@ def _last(before: int, after: int) -> list[nn.Module]:
     return [nn.ReflectionPad2d(3), nn.Conv2d(before, after, 7), nn.Tanh()]
 
 
-def _judging(input_nc: int, ndf: int, n_layers: int, norm: str) -> list[list[nn.Module]]:
+def _judging(input_nc: int, ndf: int, n_layers: int) -> list[list[nn.Module]]:
     channels = [ndf, *(min(ndf * 2**number, _MOST_CHANNELS) for number in range(1, n_layers + 1))]
     layers: list[list[nn.Module]] = [[nn.Conv2d(input_nc, ndf, 4, stride=2, padding=2), nn.LeakyReLU(0.2)]]
     for number, (before, after) in enumerate(pairwise(channels), 1):
         stride = 2 if number < n_layers else 1
         convolution = nn.Conv2d(before, after, 4, stride=stride, padding=2)
-        layers.append([convolution, _normalised(after, norm), nn.LeakyReLU(0.2)])
+        layers.append([convolution, nn.InstanceNorm2d(after), nn.LeakyReLU(0.2)])
     layers.append([nn.Conv2d(channels[-1], 1, 4, stride=1, padding=2)])
     return layers
 

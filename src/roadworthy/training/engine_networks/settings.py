@@ -76,7 +76,7 @@ class NetworkInputs:
 
     Example:
         >>> inputs = NetworkInputs(labels=9, context=True)
-        >>> inputs.kind, inputs.channels, inputs.names
+        >>> inputs.kind, inputs.channels, tuple(inputs.counts)
         ('synthesis', 13, ('labels', 'context'))
         >>> NetworkInputs(noise=2).counts
         {'image': 3, 'noise': 2}
@@ -105,11 +105,6 @@ class NetworkInputs:
         first = {"labels": self.labels} if self.labels else {"image": 3}
         found = {**first, "edges": int(self.edges), "context": 4 * self.context, "noise": self.noise}
         return {name: count for name, count in found.items() if count}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The inputs that there are."""
-        return tuple(self.counts)
 
     @property
     def channels(self) -> int:

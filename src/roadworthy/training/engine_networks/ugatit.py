@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.utils import spectral_norm
 
+from roadworthy.training.engine_networks.pix2pixhd import ResnetBlock
 from roadworthy.training.engine_networks.settings import UgatitSettings
 
 _HALVINGS = 2
@@ -36,7 +37,7 @@ class ResnetGenerator(nn.Module):
         for number in range(_HALVINGS):
             before, after = ngf * 2**number, ngf * 2 ** (number + 1)
             down += [*_padded(before, after, 3, stride=2), nn.InstanceNorm2d(after), nn.ReLU()]
-        down += [_ResnetBlock(dim) for _ in range(settings.n_blocks)]
+        down += [ResnetBlock(*_convolved(dim), nn.ReLU(), *_convolved(dim)) for _ in range(settings.n_blocks)]
         self.gap_fc = nn.Linear(dim, 1, bias=False)
         self.gmp_fc = nn.Linear(dim, 1, bias=False)
         self.conv1x1 = nn.Conv2d(2 * dim, dim, 1)
@@ -112,47 +113,19 @@ class Discriminator(nn.Module):
         return self.conv(self.pad(found)), logits, found.sum(dim=1, keepdim=True)
 
 
-class RhoClipper:
-    """Keeps the shares of instance norm from 0 to 1 after a step of training: ``generator.apply(clipper)``.
-
-    Args:
-        least: The smallest share.
-        most: The largest share.
+def clip_rho(module: nn.Module) -> None:
+    """Keep the shares of instance norm from 0 to 1 after a step of training: ``generator.apply(clip_rho)``.
 
     Example:
         >>> network = ResnetGenerator(UgatitSettings(ngf=4, n_blocks=1, light=True))
         >>> _ = network.UpBlock1_1.norm1.rho.data.fill_(1.3)
-        >>> _ = network.apply(RhoClipper())
+        >>> _ = network.apply(clip_rho)
         >>> network.UpBlock1_1.norm1.rho.max().item()
         1.0
     """
-
-    def __init__(self, least: float = 0.0, most: float = 1.0) -> None:
-        self.least, self.most = least, most
-
-    def __call__(self, module: nn.Module) -> None:
-        """Clip what a module has of them."""
-        if isinstance(module, _AdaptiveNorm | _Norm):
-            with torch.no_grad():
-                module.rho.clamp_(self.least, self.most)
-
-
-class _ResnetBlock(nn.Module):
-    """Adds what two convolutions find."""
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.conv_block = nn.Sequential(
-            *_padded(dim, dim, 3),
-            nn.InstanceNorm2d(dim),
-            nn.ReLU(),
-            *_padded(dim, dim, 3),
-            nn.InstanceNorm2d(dim),
-        )
-
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = inputs + self.conv_block(inputs)
-        return found
+    if isinstance(module, _AdaptiveNorm | _Norm):
+        with torch.no_grad():
+            module.rho.clamp_(0.0, 1.0)
 
 
 class _AdaptiveBlock(nn.Module):
@@ -217,6 +190,10 @@ def _attended(found: torch.Tensor, gap_fc: nn.Module, gmp_fc: nn.Module) -> tupl
         weight = next(classifier.parameters())
         weighted.append(found * weight[:, :, None, None].to(found.dtype))
     return torch.cat(weighted, dim=1), torch.cat(logits, dim=1)
+
+
+def _convolved(dim: int) -> list[nn.Module]:
+    return [*_padded(dim, dim, 3), nn.InstanceNorm2d(dim)]
 
 
 def _padded(before: int, after: int, kernel: int, stride: int = 1) -> tuple[nn.Module, nn.Module]:

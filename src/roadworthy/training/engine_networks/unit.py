@@ -15,6 +15,8 @@ from torch import nn
 
 from roadworthy.training.engine_networks.settings import UnitSettings
 
+_JUDGING = 4  # layers of a discriminator
+
 
 class VAEGen(nn.Module):
     """The encoder and the decoder of one kind of images.
@@ -34,8 +36,8 @@ class VAEGen(nn.Module):
     def __init__(self, settings: UnitSettings) -> None:
         super().__init__()
         self.settings = settings
-        self.enc = _Encoder(settings)
-        self.dec = _Decoder(settings)
+        self.enc = _encoder(settings)
+        self.dec = _decoder(settings)
         self.apply(_initial)
 
     def encode(self, images: torch.Tensor) -> torch.Tensor:
@@ -71,37 +73,21 @@ class MsImageDis(nn.Module):
     """Judges patches of an image at several sizes.
 
     Args:
-        input_dim: Channels of the image.
         dim: Channels of the first layer.
-        n_layer: Layers of each.
         num_scales: At how many sizes.
-        activ: Activation.
-        norm: "none", "in", "ln" or "bn".
-        pad_type: What is put around an image.
 
     Example:
         >>> [score.shape[2:] for score in MsImageDis(dim=4)(torch.zeros(1, 3, 64, 128))]
         [torch.Size([4, 8]), torch.Size([2, 4]), torch.Size([1, 2])]
     """
 
-    def __init__(
-        self,
-        input_dim: int = 3,
-        dim: int = 64,
-        n_layer: int = 4,
-        num_scales: int = 3,
-        activ: str = "lrelu",
-        norm: str = "none",
-        pad_type: str = "reflect",
-    ) -> None:
+    def __init__(self, dim: int = 64, num_scales: int = 3) -> None:
         super().__init__()
-        widths = [dim * 2**level for level in range(n_layer)]
-        layer = partial(_Layer, kernel=4, stride=2, activ=activ, pad=pad_type)
+        widths = [3, *(dim * 2**level for level in range(_JUDGING))]
+        layer = partial(_Layer, kernel=4, stride=2, norm="none", activ="lrelu", pad="reflect")
         self.cnns = nn.ModuleList(
             nn.Sequential(
-                layer(input_dim, dim, norm="none"),
-                *(layer(before, after, norm=norm) for before, after in pairwise(widths)),
-                nn.Conv2d(widths[-1], 1, 1),
+                *(layer(before, after) for before, after in pairwise(widths)), nn.Conv2d(widths[-1], 1, 1)
             )
             for _ in range(num_scales)
         )
@@ -122,66 +108,47 @@ class MsImageDis(nn.Module):
         return found
 
 
-class _Encoder(nn.Module):
-    """Halves width and height some times, and looks again at the smallest size."""
+class _Stage(nn.Module):
+    """Layers, under the name that the public code gives them."""
 
-    def __init__(self, settings: UnitSettings) -> None:
+    def __init__(self, *layers: nn.Module) -> None:
         super().__init__()
-        widths, layer = _widths(settings), _layers_of(settings)
-        self.model = nn.Sequential(
-            layer(settings.input_dim, widths[0], kernel=7, norm="in"),
-            *(layer(before, after, kernel=4, stride=2, norm="in") for before, after in pairwise(widths)),
-            _Blocks(settings, widths[-1]),
-        )
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.model(images)
-        return found
-
-
-class _Decoder(nn.Module):
-    """Looks again at the smallest size, and doubles width and height as often as they were halved."""
-
-    def __init__(self, settings: UnitSettings) -> None:
-        super().__init__()
-        widths, layer = _widths(settings)[::-1], _layers_of(settings)
-        grown = (
-            (nn.Upsample(scale_factor=2), layer(*both, kernel=5, norm="ln")) for both in pairwise(widths)
-        )
-        self.model = nn.Sequential(
-            _Blocks(settings, widths[0]),
-            *chain.from_iterable(grown),
-            layer(widths[-1], settings.input_dim, kernel=7, norm="none", activ="tanh"),
-        )
-
-    def forward(self, latent: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.model(latent)
-        return found
-
-
-class _Blocks(nn.Module):
-    """Residual blocks, one after the other."""
-
-    def __init__(self, settings: UnitSettings, width: int) -> None:
-        super().__init__()
-        self.model = nn.Sequential(*(_Block(settings, width) for _ in range(settings.n_res)))
+        self.model = nn.Sequential(*layers)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.model(inputs)
         return found
 
 
-class _Block(nn.Module):
-    """Adds what two convolutions find."""
+def _encoder(settings: UnitSettings) -> _Stage:
+    widths, layer = _widths(settings), _layers_of(settings)
+    return _Stage(
+        layer(settings.input_dim, widths[0], kernel=7, norm="in"),
+        *(layer(before, after, kernel=4, stride=2, norm="in") for before, after in pairwise(widths)),
+        _blocks(settings, widths[-1]),
+    )
 
-    def __init__(self, settings: UnitSettings, width: int) -> None:
-        super().__init__()
-        layer = partial(_layers_of(settings), width, width, kernel=3, norm="in")
-        self.model = nn.Sequential(layer(), layer(activ="none"))
+
+def _decoder(settings: UnitSettings) -> _Stage:
+    widths, layer = _widths(settings)[::-1], _layers_of(settings)
+    grown = ((nn.Upsample(scale_factor=2), layer(*both, kernel=5, norm="ln")) for both in pairwise(widths))
+    return _Stage(
+        _blocks(settings, widths[0]),
+        *chain.from_iterable(grown),
+        layer(widths[-1], settings.input_dim, kernel=7, norm="none", activ="tanh"),
+    )
+
+
+def _blocks(settings: UnitSettings, width: int) -> _Stage:
+    layer = partial(_layers_of(settings), width, width, kernel=3, norm="in")
+    return _Stage(*(_Block(layer(), layer(activ="none")) for _ in range(settings.n_res)))
+
+
+class _Block(_Stage):
+    """Layers whose result is added to what goes in."""
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = inputs + self.model(inputs)
-        return found
+        return inputs + super().forward(inputs)
 
 
 class _Layer(nn.Module):
@@ -238,7 +205,6 @@ _NORMS: dict[str, Callable[[int], nn.Module]] = {
     "none": nn.Identity,
     "in": nn.InstanceNorm2d,
     "ln": _LayerNorm,
-    "bn": nn.BatchNorm2d,
 }
 _ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,

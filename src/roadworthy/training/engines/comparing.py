@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.datasets import WorldDataset
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError
 from roadworthy.intervals import ConfidenceInterval, bootstrap_mean
 from roadworthy.seeding import rng_for
 from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pair_of
-from roadworthy.training.engines.pictures import Arrays, prepared
+from roadworthy.training.engines.pictures import Arrays, PictureMaker, prepared
 from roadworthy.training.samples import Stretch, stretches
+from roadworthy.transforms import Transform
 from roadworthy.transforms.learned.card import APART, EngineMetric
 from roadworthy.transforms.learned.engine import LearnedEngine
 from roadworthy.visual_change import look_distance, ssim
-from roadworthy.world import Camera
 
 Floats = NDArray[np.float64]
 
@@ -145,11 +146,9 @@ def compared(
     Raises:
         InputError: The engine cannot be used, or no frame shows anything of the change.
     """
-    sets = tuple(data for _, data in source.data(change))
-    jobs = stretches(sets, _CHUNK)
-    found = prepared(
-        source.name, jobs, _Comparing(change, folder, sets, source.size), workers=workers, progress=progress
-    )
+    comparing = _Comparing(change, folder, source.data(change), source.size)
+    jobs = stretches(comparing.sets, _CHUNK)
+    found = prepared(source.name, jobs, comparing, workers=workers, progress=progress)
     makers = ("learned", "classical", "unchanged")
     values = {key: array.astype(np.float64) for key, array in found.arrays.items()}
     return EngineComparison(
@@ -160,36 +159,29 @@ def compared(
 
 
 @dataclass(frozen=True)
-class _Comparing:
-    """Measures distances, in any process."""
+class _Comparing(PictureMaker):
+    """Measures distances."""
 
     change: WorldChange
     folder: Path
     sets: tuple[WorldDataset, ...]
     size: tuple[int, int]
 
-    def __call__(self, job: Stretch) -> Arrays:
-        camera = Camera(self.size[1], self.size[0])
-        engine = LearnedEngine.open(self.folder).transform(self.change.operation)
-        classical = self.change.transform()
-        lists: dict[str, list[float]] = {}
-        for number in range(job.start, job.stop):
-            pair = pair_of(self.change, self.sets[job.data], number, camera)
-            if pair is None:
-                continue
-            try:
-                images = {
-                    "learned": engine(pair.before, number, measure=False).image,
-                    "classical": classical(pair.before, number, measure=False).image,
-                    "unchanged": pair.before.image,
-                }
-            except NotApplicable:
-                continue
-            part = pair.differs if self.change.is_edit else None
-            for key, image in images.items():
-                distance = look_distance(image, pair.truth.image, part)
-                lists.setdefault(f"{key} distance", []).append(distance)
-                lists.setdefault(f"{key} likeness", []).append(ssim(image, pair.truth.image, part))
-        found: Arrays = {key: np.array(values) for key, values in lists.items()}
-        # What all pictures have, and nobody needs here.
-        return {**found, "image": np.zeros(len(found["learned distance"]), np.uint8)} if found else {}
+    @cached_property
+    def _engine(self) -> Transform:
+        return LearnedEngine.open(self.folder).transform(self.change.operation)
+
+    def arrays(self, job: Stretch, number: int) -> Arrays:
+        pair = pair_of(self.change, self.sets[job.data], number, self.size)
+        images = {
+            "learned": self._engine(pair.before, number, measure=False).image,
+            "classical": self.change.transform()(pair.before, number, measure=False).image,
+            "unchanged": pair.before.image,
+        }
+        part = pair.differs if self.change.is_edit else None
+        # All pictures have an image, and nobody needs it here.
+        found: Arrays = {"image": np.zeros((), np.uint8)}
+        for key, image in images.items():
+            found[f"{key} distance"] = np.array(look_distance(image, pair.truth.image, part))
+            found[f"{key} likeness"] = np.array(ssim(image, pair.truth.image, part))
+        return found

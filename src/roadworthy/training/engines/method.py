@@ -40,6 +40,12 @@ Column = tuple[str, torch.Tensor]
 """A title, and images from -1 to 1."""
 
 
+def weighted(losses: Mapping[str, torch.Tensor], weights: object, *names: str) -> torch.Tensor:
+    """Return the sum of some losses, each times the weight of its name, added up in this order."""
+    first, *rest = (getattr(weights, name.replace(" ", "_")) * losses[name] for name in names)
+    return sum(rest, first)
+
+
 class EngineMethod(ABC):
     """A way to train an engine.
 
@@ -181,8 +187,6 @@ def fit_engine(
         InputError: The checkpoint is of another training or cannot be written, the device has too little
             memory, or a loss is no number.
     """
-    if resume and folder is None:
-        raise InputError("resume needs the folder of the training to go on with")
     watcher = watcher or Watcher()
     learner = _EngineLearner(method, feed, validation, folder, watcher)
     checkpoint = None if folder is None else folder / CHECKPOINT

@@ -25,7 +25,7 @@ from roadworthy.training.engines.losses import (
     perceptual_loss,
     pooled,
 )
-from roadworthy.training.engines.method import Column, EngineMethod
+from roadworthy.training.engines.method import Column, EngineMethod, weighted
 from roadworthy.training.engines.settings import EngineSettings, PairedWeights
 
 Pooled = NDArray[np.float64]
@@ -126,19 +126,15 @@ class Synthesis(EngineMethod):
 
     def step(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Learn from a batch."""
-        weights, real, described = self.weights, batch["image"], self._described(batch)
+        real, described = batch["image"], self._described(batch)
         hole = self._hole(batch)
         made = self.made(batch, hole)
         network = self.networks["discriminator"]
         with self.autocast():
             truth = network(torch.cat([described, real], 1))
             false = network(torch.cat([described, made.detach()], 1))
-        losses = {
-            "discriminator": 0.5
-            * discriminator_loss(
-                self.settings.loss, [one[-1] for one in truth], [one[-1] for one in false], hole
-            )
-        }
+        scores = ([one[-1] for one in judged] for judged in (truth, false))
+        losses = {"discriminator": 0.5 * discriminator_loss(self.settings.loss, *scores, hole)}
         self.learn("discriminator", losses["discriminator"])
         self.freeze("discriminator")
         with self.autocast():
@@ -148,15 +144,11 @@ class Synthesis(EngineMethod):
             losses["perceptual"] = perceptual_loss(self.features, made, real)
         losses["adversarial"] = generator_loss(self.settings.loss, [one[-1] for one in fake], hole)
         losses["matching"] = feature_matching(truth, fake, hole)
-        total = (
-            weights.adversarial * losses["adversarial"]
-            + weights.matching * losses["matching"]
-            + weights.perceptual * losses["perceptual"]
-        )
+        counted = ["adversarial", "matching", "perceptual"]
         if self.inputs.context:
             losses["plain"] = masked_mean((made - real).abs(), hole)
-            total = total + weights.plain * losses["plain"]
-        self.learn("generator", total)
+            counted.append("plain")
+        self.learn("generator", weighted(losses, self.weights, *counted))
         self.freeze("discriminator", frozen=False)
         return {name: loss.detach() for name, loss in losses.items()}
 
@@ -279,20 +271,18 @@ class PairedMethod(EngineMethod):
             "look": look_distances(made, truth, part).mean(),
             "plain": masked_mean((made - truth).abs(), painted),
         }
-        total = weights.look * losses["look"] + weights.plain * losses["plain"]
+        counted = ["look", "plain"]
         if self.teacher is not None and weights.teacher:
             with torch.no_grad():
                 taught = self.made(batch, self.teacher)
             losses["teacher"] = look_distances(made, taught, part).mean() + masked_mean(
                 (made - taught).abs(), painted
             )
-            total = total + weights.teacher * losses["teacher"]
+            counted.append("teacher")
         if weights.adversarial:
             losses |= self._judged(batch, made, painted)
-            total = (
-                total + weights.adversarial * losses["adversarial"] + weights.matching * losses["matching"]
-            )
-        self.learn("generator", total)
+            counted += ["adversarial", "matching"]
+        self.learn("generator", weighted(losses, weights, *counted))
         if weights.adversarial:
             losses["discriminator"] = self._discriminate(batch, made.detach(), painted)
         return {name: loss.detach() for name, loss in losses.items()}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.training.engines.pictures import Arrays, Pictures, channels_of, prepared
+from roadworthy.training.engines.pictures import Arrays, PictureMaker, Pictures, channels_of, prepared
 from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms import Transform, make_transform
 from roadworthy.transforms.engines import EngineTransform, UserEngine
@@ -174,15 +174,21 @@ class WorldPair(NamedTuple):
     differs: NDArray[np.bool_]
 
 
-def pair_of(change: WorldChange, data: WorldDataset, number: int, camera: Camera) -> WorldPair | None:
-    """Return a pair; None where the change leaves the picture as it is."""
-    scene = data.scene(number)
+def pair_of(change: WorldChange, data: WorldDataset, number: int, size: tuple[int, int]) -> WorldPair:
+    """Return a pair of a height and a width.
+
+    Raises:
+        NotApplicable: The change leaves the picture as it is.
+    """
+    scene, camera = data.scene(number), Camera(size[1], size[0])
     before, truth = frame_of(scene, camera), frame_of(change.after(scene), camera)
     differs = np.any(before.image != truth.image, axis=2)
     assert before.labels is not None
     assert truth.labels is not None
     differs |= before.labels.ids != truth.labels.ids
-    return WorldPair(before, truth, differs) if np.count_nonzero(differs) >= _LEAST else None
+    if np.count_nonzero(differs) < _LEAST:
+        raise NotApplicable("the frame shows next to nothing of the change")
+    return WorldPair(before, truth, differs)
 
 
 @dataclass(frozen=True)
@@ -204,8 +210,8 @@ class PairSource:
     size: tuple[int, int] = (160, 320)
     jitter: float = 1.0
 
-    def data(self, change: WorldChange) -> list[tuple[int, WorldDataset]]:
-        """Return data sets with how many of their scenes to use: for each seed one for each sky."""
+    def data(self, change: WorldChange) -> tuple[WorldDataset, ...]:
+        """Return data sets whose scenes to use: for each seed one for each sky."""
         wanted = [(seed, sky, share / len(self.seeds)) for seed in self.seeds for share, sky in change.skies]
         # What is rounded off here comes in there: together they are as many as were asked for.
         ends = [round(self.count * done) for done in accumulate(share for _, _, share in wanted)]
@@ -213,8 +219,8 @@ class PairSource:
         for (seed, sky, _), (start, end) in zip(wanted, pairwise([0, *ends]), strict=True):
             if count := end - start:
                 options: dict[str, Any] = {**sky, "count": count, "seed": seed, "jitter": self.jitter}
-                found.append((count, WorldDataset(self.tracks, size=self.size[::-1], **options)))
-        return found
+                found.append(WorldDataset(self.tracks, size=self.size[::-1], **options))
+        return tuple(found)
 
     @property
     def name(self) -> str:
@@ -252,46 +258,33 @@ def pairs(
         >>> bool(night.arrays["truth"].mean() < 0.7 * night.arrays["image"].mean())
         True
     """
-    sets = [data for _, data in source.data(change)]
+    sets = source.data(change)
     jobs = stretches(sets, _CHUNK)
     identity = {"change": change.name, "data": source.name, "jitter": source.jitter, "classes": list(classes)}
-    maker = _Maker(change, tuple(sets), source.size, tuple(classes))
+    maker = _Maker(change, sets, source.size, tuple(classes))
     return prepared(
         source.name, jobs, maker, workers=workers, folder=folder, identity=identity, progress=progress
     )
 
 
 @dataclass(frozen=True)
-class _Maker:
-    """Renders scenes before and after a change, in any process."""
+class _Maker(PictureMaker):
+    """Renders scenes before and after a change."""
 
     change: WorldChange
     sets: tuple[WorldDataset, ...]
     size: tuple[int, int]
     classes: tuple[str, ...]
 
-    def __call__(self, job: Stretch) -> Arrays:
-        camera = Camera(self.size[1], self.size[0])
-        lists: dict[str, list[NDArray[Any]]] = {}
-        for number in range(job.start, job.stop):
-            pair = pair_of(self.change, self.sets[job.data], number, camera)
-            if pair is None:
-                continue
-            found: dict[str, NDArray[Any]] = {"image": pair.before.image, "truth": pair.truth.image}
-            if self.change.is_edit:
-                try:
-                    found |= self._edit(pair, number)
-                except NotApplicable:
-                    continue
-            for key, one in found.items():
-                lists.setdefault(key, []).append(one)
-        return {key: np.stack(found) for key, found in lists.items()}
-
-    def _edit(self, pair: WorldPair, number: int) -> Mapping[str, NDArray[Any]]:
+    def arrays(self, job: Stretch, number: int) -> Arrays:
+        pair = pair_of(self.change, self.sets[job.data], number, self.size)
+        found: Arrays = {"image": pair.before.image, "truth": pair.truth.image}
+        if not self.change.is_edit:
+            return found
         task = self.change.task(pair.before)
         opacity = task.opacity
         assert opacity is not None
-        return {
+        return found | {
             "labels": channels_of(task.edited, self.classes),
             "opacity": np.asarray(np.rint(255 * opacity), np.uint8),
             "differs": pair.differs,

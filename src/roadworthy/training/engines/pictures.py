@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any
 
 import cv2
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import make_writable, read_json, replacing, write_text
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.training.samples import Job, Stretch, in_processes, readable, stretches
 from roadworthy.transforms.learned.network import channel_table, edges_of
@@ -115,7 +117,7 @@ def prepared(
     if folder is not None:
         _claim(folder, dict(identity or {}))
     parts: list[Arrays] = []
-    for part in in_processes(_Worker(work, folder), list(enumerate(jobs)), workers):
+    for part in in_processes(partial(_done, work, folder), list(enumerate(jobs)), workers):
         parts.append(part)
         progress(len(parts), len(jobs))
     parts = [part for part in parts if part and len(part["image"])]
@@ -127,36 +129,50 @@ def prepared(
 def _claim(folder: Path, identity: dict[str, object]) -> None:
     """Note what a folder is for."""
     note = folder / _NOTE
-    identity = json.loads(json.dumps(identity))
-    if note.is_file():
-        if read_json(note) != identity:
-            raise InputError(
-                f"{folder} holds pictures made from other data or at another size: choose another folder, or "
-                "delete it"
-            )
-        return
-    make_writable(folder)
-    write_text(note, json.dumps(identity, indent=1) + "\n")
+    if not note.is_file():
+        make_writable(folder)
+        write_text(note, json.dumps(identity, indent=1) + "\n")
+    elif read_json(note) != json.loads(json.dumps(identity)):
+        raise InputError(
+            f"{folder} holds pictures made from other data or at another size: choose another folder, or "
+            "delete it"
+        )
 
 
-class _Worker(Generic[Job]):
-    """Does jobs, in any process."""
+def _done(work: Callable[[Job], Arrays], folder: Path | None, numbered: tuple[int, Job]) -> Arrays:
+    """Do a job, or take what is kept of it."""
+    number, job = numbered
+    if folder is None:
+        return work(job)
+    path = folder / f"part-{number:05d}.npz"
+    if path.is_file():
+        with np.load(path) as stored:
+            return {key: stored[key] for key in stored.files}
+    arrays = work(job)
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    return arrays
 
-    def __init__(self, work: Callable[[Job], Arrays], folder: Path | None) -> None:
-        self.work, self.folder = work, folder
 
-    def __call__(self, numbered: tuple[int, Job]) -> Arrays:
-        number, job = numbered
-        if self.folder is None:
-            return self.work(job)
-        path = self.folder / f"part-{number:05d}.npz"
-        if path.is_file():
-            with np.load(path) as stored:
-                return {key: stored[key] for key in stored.files}
-        arrays = self.work(job)
-        with replacing(path) as unfinished, unfinished.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        return arrays
+class PictureMaker(ABC):
+    """Makes arrays of a stretch of frames, in any process."""
+
+    @abstractmethod
+    def arrays(self, job: Stretch, number: int) -> Arrays:
+        """Return the arrays of a frame; none where it is of no use.
+
+        Raises:
+            NotApplicable: It is of no use.
+        """
+
+    def __call__(self, job: Stretch) -> Arrays:
+        """Return the arrays of all frames, stacked."""
+        lists: dict[str, list[NDArray[Any]]] = {}
+        for number in range(job.start, job.stop):
+            with suppress(NotApplicable):
+                for key, array in self.arrays(job, number).items():
+                    lists.setdefault(key, []).append(array)
+        return {key: np.stack(arrays) for key, arrays in lists.items()}
 
 
 _CHUNK = 32  # frames per job
@@ -168,7 +184,6 @@ def read_pictures(
     *,
     classes: Sequence[str] = (),
     edges: bool = False,
-    name: str | None = None,
     workers: int = 1,
     folder: Path | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
@@ -180,7 +195,6 @@ def read_pictures(
         size: Height and width.
         classes: Of the label maps, in the order of the channels; without them no labels are kept.
         edges: Whether the edges between instances are kept, or between classes where instances are not known.
-        name: What to call the data.
         workers: How many processes read.
         folder: Where to keep the arrays; nothing is kept when left out.
         progress: Is called with the parts that are read and the number of all.
@@ -195,49 +209,37 @@ def read_pictures(
         {'image': (2, 32, 64, 3), 'labels': (2, 32, 64)}
     """
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
-    called = name or " + ".join(data_set.name for data_set in sets)
+    name = " + ".join(data_set.name for data_set in sets)
     jobs = stretches(sets, _CHUNK)
     identity = {
-        "data": called,
+        "data": name,
         "frames": [len(data_set) for data_set in sets],
         "size": size,
         "classes": list(classes),
         "edges": edges,
     }
     reader = _Reader(sets, size, tuple(classes), edges)
-    return prepared(
-        called, jobs, reader, workers=workers, folder=folder, identity=identity, progress=progress
-    )
+    return prepared(name, jobs, reader, workers=workers, folder=folder, identity=identity, progress=progress)
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """Turns a stretch of frames into arrays, in any process."""
+class _Reader(PictureMaker):
+    """Keeps frames as they are."""
 
     sets: tuple[Dataset, ...]
     size: tuple[int, int]
     classes: tuple[str, ...]
     edges: bool
 
-    def __call__(self, job: Stretch) -> Arrays:
-        data = self.sets[job.data]
-        lists: dict[str, list[NDArray[np.uint8]]] = {}
-        for number in range(job.start, job.stop):
-            frame = readable(data, number)
-            if frame is not None:
-                for key, array in self._arrays(frame).items():
-                    lists.setdefault(key, []).append(array)
-        return {key: np.stack(arrays) for key, arrays in lists.items()}
-
-    def _arrays(self, frame: Frame) -> dict[str, NDArray[np.uint8]]:
+    def arrays(self, job: Stretch, number: int) -> Arrays:
+        frame = readable(self.sets[job.data], number)
+        if frame is None:
+            return {}
         arrays = {"image": resized(frame.image, self.size)}
         if not self.classes:
             return arrays
-        if frame.labels is None:
-            raise InputError(
-                f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
-            )
-        labels = LabelMap(resized(frame.labels.ids, self.size, cv2.INTER_NEAREST), frame.labels.classes)
+        known = labels_of(frame)
+        labels = LabelMap(resized(known.ids, self.size, cv2.INTER_NEAREST), known.classes)
         arrays["labels"] = channels_of(labels, self.classes)
         if self.edges:
             things = frame.instances
@@ -245,6 +247,19 @@ class _Reader:
                 things = resized(things.astype(np.int32), self.size, cv2.INTER_NEAREST)
             arrays["edges"] = edges_of(labels, things)[0].astype(np.uint8)
         return arrays
+
+
+def labels_of(frame: Frame) -> LabelMap:
+    """Return the label map of a frame.
+
+    Raises:
+        InputError: It has none.
+    """
+    if frame.labels is None:
+        raise InputError(
+            f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
+        )
+    return frame.labels
 
 
 def resized(image: NDArray[Any], size: tuple[int, int], how: int = cv2.INTER_AREA) -> NDArray[Any]:
@@ -278,13 +293,7 @@ def classes_in(frames: Iterable[Frame], names: Sequence[str]) -> tuple[str, ...]
     Raises:
         InputError: A frame has no label map, or none shows any of them.
     """
-    seen: Mapping[str, None] = {}
-    for frame in frames:
-        if frame.labels is None:
-            raise InputError(
-                f"frame {frame.id} has no label map: an engine that paints from labels needs data with them"
-            )
-        seen = {**seen, **dict.fromkeys(frame.labels.present())}
+    seen = {name for frame in frames for name in labels_of(frame).present()}
     shown = tuple(name for name in names if name in seen)
     if not shown:
         raise InputError("the label maps of the data show nothing but void")

@@ -24,7 +24,7 @@ from roadworthy.training.engine_networks.settings import (
 )
 from roadworthy.training.engines.feed import DomainFeed, PictureFeed
 from roadworthy.training.engines.losses import feature_network
-from roadworthy.training.engines.method import EngineMethod, FittedEngine, fit_engine
+from roadworthy.training.engines.method import FittedEngine, fit_engine
 from roadworthy.training.engines.paired import Synthesis
 from roadworthy.training.engines.pictures import Pictures, classes_in, read_pictures
 from roadworthy.training.engines.settings import EngineSettings
@@ -46,6 +46,7 @@ TranslationMethod = Literal["unit", "ugatit"]
 _PAINTERS = ("pix2pixhd-global", "pix2pixhd-local", "small-synthesis")
 _LOOKED_AT = 32  # frames that are looked at for the classes of a data set
 _OTHER_SEED = 1_000_003
+_MARGIN = 0.1  # of the size, by which pictures are larger than what is cut out of them
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,8 @@ def train_synthesis(
     size: tuple[int, int],
     architecture: str = "pix2pixhd-global",
     network: Mapping[str, object] | None = None,
-    classes: Sequence[str] = (),
     context: bool = True,
     edges: bool = False,
-    validation: Dataset | Sequence[Dataset] | None = None,
     validation_share: float = 0.1,
     settings: EngineSettings | None = None,
     perceptual: str | Path = "detector",
@@ -97,11 +96,9 @@ def train_synthesis(
         size: Height and width to train at.
         architecture: "pix2pixhd-global", "pix2pixhd-local" or "small-synthesis".
         network: Settings of the network; those of the papers when left out.
-        classes: Of the label maps; those that the data show when left out.
         context: Whether it sees the image around a hole and paints only the hole.
         edges: Whether it sees the edges between things.
-        validation: What it is measured on; the end of the data when left out.
-        validation_share: How much of the data that is.
+        validation_share: How much of the data, at its end, it is measured on.
         settings: How it is trained.
         perceptual: What the perceptual loss sees with: "detector", or a file with the weights of VGG19.
         ndf: Channels of the first layer of the discriminators.
@@ -116,7 +113,7 @@ def train_synthesis(
         raise InputError(f"{architecture!r} is no network for synthesis: {suggest(architecture, _PAINTERS)}")
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
     names = [one for one in ontology().label_classes if one != VOID]
-    known = tuple(classes) or classes_in(_some(sets), names)
+    known = classes_in(_some(sets), names)
     inputs = NetworkInputs(labels=len(known) + 1, edges=edges, context=context)
     sizes: dict[str, object] = {**(network or {}), "input_nc": inputs.channels}
     if architecture == "small-synthesis":
@@ -125,21 +122,16 @@ def train_synthesis(
     _check(wanted, size, settings, folder)
     checked_purpose(purpose, wanted, known)
 
-    def read(given: Dataset | Sequence[Dataset], place: str) -> Pictures:
-        return read_pictures(
-            given,
-            size,
-            classes=known,
-            edges=edges,
-            workers=folder.workers,
-            folder=folder.pictures(place),
-            progress=watcher.reading,
-        )
-
-    if validation is None:
-        training, checked = read(data, "data").split(validation_share)
-    else:
-        training, checked = read(data, "data"), read(validation, "validation")
+    pictures = read_pictures(
+        data,
+        size,
+        classes=known,
+        edges=edges,
+        workers=folder.workers,
+        folder=folder.pictures("data"),
+        progress=watcher.reading,
+    )
+    training, checked = pictures.split(validation_share)
     features = feature_network(perceptual)
     with seeded(settings.seed):
         generator = network_for(architecture, wanted, seed=settings.seed)
@@ -150,7 +142,9 @@ def train_synthesis(
         "perceptual": features.name,
         "discriminator": ndf,
     }
-    fitted = _fitted(method, feeds, folder, identity, watcher)
+    fitted = fit_engine(
+        method, *feeds, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher
+    )
     return write_engine(
         folder.path,
         method.networks["generator"],
@@ -177,7 +171,6 @@ def train_translation(
     method: TranslationMethod = "unit",
     network: Mapping[str, object] | None = None,
     validation_share: float = 0.1,
-    margin: float = 0.1,
     settings: EngineSettings | None = None,
     ndf: int = 64,
     half: bool = False,
@@ -194,7 +187,6 @@ def train_translation(
         method: "unit" or "ugatit".
         network: Settings of the network; those of the public code when left out.
         validation_share: How much of the data is measured on, from its end.
-        margin: By how much larger images are read than the parts that are cut out of them at random.
         settings: How it is trained; the usual ones have the learning rate and weight decay of both papers.
         ndf: Channels of the first layer of the discriminators.
         half: Whether the engine's weights are stored with 16 bits, which halves its file.
@@ -211,7 +203,7 @@ def train_translation(
     wanted = settings_for(method, sizes)
     _check(wanted, size, settings, folder)
     checked_purpose(purpose, wanted, ())
-    larger = (round(size[0] * (1 + margin)), round(size[1] * (1 + margin)))
+    larger = (round(size[0] * (1 + _MARGIN)), round(size[1] * (1 + _MARGIN)))
 
     def read(given: Dataset | Sequence[Dataset], place: str) -> Pictures:
         return read_pictures(
@@ -223,7 +215,7 @@ def train_translation(
     with seeded(settings.seed):
         learner: Unit | Ugatit
         if isinstance(wanted, UnitSettings):
-            learner = Unit.fresh(settings, wanted, features=features, dim=ndf, scales=_scales(size))
+            learner = Unit(settings, wanted, features=features, dim=ndf, scales=_scales(size))
         else:
             assert isinstance(wanted, UgatitSettings)
             learner = Ugatit(settings, wanted, features=features, ndf=ndf, layers=_layers(size))
@@ -233,7 +225,9 @@ def train_translation(
     flat = [one for part in parts for one in part]
     identity = _identity(wanted, NetworkInputs(), flat, settings) | {"discriminator": ndf, "crop": list(size)}
     both = DomainFeed(feeds[0][0], feeds[1][0]), DomainFeed(feeds[0][1], feeds[1][1])
-    fitted = _fitted(learner, both, folder, identity, watcher)
+    fitted = fit_engine(
+        learner, *both, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher
+    )
     roles = ("training", "validation", "training", "validation")
     return write_engine(
         folder.path,
@@ -311,14 +305,6 @@ def _identity(
         **{f"data {number}": one.sha256 for number, one in enumerate(data)},
         **plain_settings(settings),
     }
-
-
-def _fitted(
-    method: EngineMethod, feeds: Any, folder: Folder, identity: dict[str, Any], watcher: Watcher
-) -> FittedEngine:
-    return fit_engine(
-        method, *feeds, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher
-    )
 
 
 def _metrics(fitted: FittedEngine, frames: int) -> list[EngineMetric]:

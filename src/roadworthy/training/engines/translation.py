@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from roadworthy.training.engine_networks.settings import UgatitSettings, UnitSettings
-from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, RhoClipper
+from roadworthy.training.engine_networks.ugatit import Discriminator, ResnetGenerator, clip_rho
 from roadworthy.training.engine_networks.unit import MsImageDis, VAEGen, translator
 from roadworthy.training.engines.feed import Batch
 from roadworthy.training.engines.losses import (
@@ -26,7 +26,7 @@ from roadworthy.training.engines.losses import (
     perceptual_loss,
     pooled,
 )
-from roadworthy.training.engines.method import Column, EngineMethod
+from roadworthy.training.engines.method import Column, EngineMethod, weighted
 from roadworthy.training.engines.paired import Pooled, frechet
 from roadworthy.training.engines.settings import EngineSettings
 
@@ -69,18 +69,17 @@ class UgatitWeights:
     attention: float = 1000.0
 
 
+_OTHER = {"a": "b", "b": "a"}  # domains
+
+
 class _Translation(EngineMethod):
     """What both have in common: what is shown and what is measured."""
 
     features: FeatureNetwork
 
     @abstractmethod
-    def forth(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images of ``a`` as they would be in ``b``."""
-
-    @abstractmethod
-    def back(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images of ``b`` as they would be in ``a``."""
+    def translated(self, images: torch.Tensor, target: str) -> torch.Tensor:
+        """Return images as they would be in a domain, ``a`` or ``b``."""
 
     @abstractmethod
     def engine(self) -> nn.Module:
@@ -88,25 +87,23 @@ class _Translation(EngineMethod):
 
     def sheet(self, batch: Batch) -> list[Column]:
         """Return images there, and there and back; beside them some of the other domain."""
-        there = self.forth(batch["a"])
-        return [("frame", batch["a"]), ("learned", there), ("back", self.back(there)), ("other", batch["b"])]
+        there = self.translated(batch["a"], "b")
+        back = self.translated(there, "a")
+        return [("frame", batch["a"]), ("learned", there), ("back", back), ("other", batch["b"])]
 
     def measures(self, batches: Iterable[Batch]) -> dict[str, float]:
         """Return how far images come back changed, in grey levels, and the Fréchet distance to the domain."""
         apart = []
-        mine: list[Pooled] = []
-        yours: list[Pooled] = []
-        before: list[Pooled] = []
+        seen: dict[str, list[Pooled]] = {"there": [], "a": [], "b": []}
         for batch in batches:
-            there = self.forth(batch["a"])
-            apart.append(127.5 * (self.back(there) - batch["a"]).abs().mean((1, 2, 3)))
-            for features, images in ((mine, there), (yours, batch["b"]), (before, batch["a"])):
-                features.append(pooled(self.features, images))
+            there = self.translated(batch["a"], "b")
+            apart.append(127.5 * (self.translated(there, "a") - batch["a"]).abs().mean((1, 2, 3)))
+            for name, images in {**batch, "there": there}.items():
+                seen[name].append(pooled(self.features, images))
         found = {"cycle error, grey levels": float(torch.cat(apart).mean())}
-        unchanged = {
-            f"{name}, unchanged": value for name, value in frechet(before, yours, self.features).items()
-        }
-        return found | frechet(mine, yours, self.features) | unchanged
+        unchanged = frechet(seen["a"], seen["b"], self.features).items()
+        learned = frechet(seen["there"], seen["b"], self.features)
+        return found | learned | {f"{name}, unchanged": value for name, value in unchanged}
 
 
 class Unit(_Translation):
@@ -114,8 +111,7 @@ class Unit(_Translation):
 
     Args:
         settings: How it is trained.
-        a: The autoencoder of what is translated.
-        b: That of what it becomes.
+        network: The autoencoders' sizes.
         features: For the Fréchet distance and the perceptual loss.
         weights: How much the losses count.
         dim: Channels of the first layer of the discriminators.
@@ -127,8 +123,7 @@ class Unit(_Translation):
     def __init__(
         self,
         settings: EngineSettings,
-        a: VAEGen,
-        b: VAEGen,
+        network: UnitSettings,
         *,
         features: FeatureNetwork,
         weights: UnitWeights | None = None,
@@ -136,38 +131,20 @@ class Unit(_Translation):
         scales: int = 3,
     ) -> None:
         self.weights = weights or UnitWeights()
-        networks = {"a": a, "b": b}
+        networks = {domain: VAEGen(network) for domain in ("a", "b")}
         judges = {f"judge {domain}": MsImageDis(dim=dim, num_scales=scales) for domain in ("a", "b")}
         super().__init__(settings, {**networks, **judges}, ["a", "b"])
         self.features = features.to(self.device)
-
-    @classmethod
-    def fresh(
-        cls,
-        settings: EngineSettings,
-        network: UnitSettings,
-        *,
-        features: FeatureNetwork,
-        dim: int = 64,
-        scales: int = 3,
-    ) -> Unit:
-        """Return one with fresh networks."""
-        return cls(settings, VAEGen(network), VAEGen(network), features=features, dim=dim, scales=scales)
 
     def _network(self, name: str) -> VAEGen:
         found = self.networks[name]
         assert isinstance(found, VAEGen)
         return found
 
-    def forth(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images of ``a`` as they would be in ``b``."""
+    def translated(self, images: torch.Tensor, target: str) -> torch.Tensor:
+        """Return images as they would be in a domain."""
         with self.autocast():
-            return self._network("b").decode(self._network("a").encode(images)).float()
-
-    def back(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images of ``b`` as they would be in ``a``."""
-        with self.autocast():
-            return self._network("a").decode(self._network("b").encode(images)).float()
+            return self._network(target).decode(self._network(_OTHER[target]).encode(images)).float()
 
     def engine(self) -> nn.Module:
         """Return the network that leads from ``a`` to ``b``."""
@@ -176,8 +153,7 @@ class Unit(_Translation):
     def step(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Learn from a batch: the discriminators first, as in the public code."""
         kind = self.settings.loss
-        images = {"a": batch["a"], "b": batch["b"]}
-        other = {"a": "b", "b": "a"}
+        images, other = {"a": batch["a"], "b": batch["b"]}, _OTHER
         with self.autocast():
             latent = {domain: self._network(domain).encode(images[domain]) for domain in images}
             noisy = {domain: code + torch.randn_like(code) for domain, code in latent.items()}
@@ -208,15 +184,8 @@ class Unit(_Translation):
             "cycle": sum_of(_apart(back[domain], images[domain]) for domain in images),
             "cycle kl": sum_of(kl_loss(recoded[domain]) for domain in images),
         }
-        counts = self.weights
-        total = (
-            counts.adversarial * losses["adversarial"]
-            + counts.reconstruction * losses["reconstruction"]
-            + counts.kl * losses["kl"]
-            + counts.cycle * losses["cycle"]
-            + counts.cycle_kl * losses["cycle kl"]
-        )
-        if counts.perceptual:
+        total = weighted(losses, self.weights, "adversarial", "reconstruction", "kl", "cycle", "cycle kl")
+        if self.weights.perceptual:
             with self.autocast():
                 losses["perceptual"] = sum_of(
                     perceptual_loss(
@@ -224,7 +193,7 @@ class Unit(_Translation):
                     )
                     for domain in images
                 )
-            total = total + counts.perceptual * losses["perceptual"]
+            total = total + self.weights.perceptual * losses["perceptual"]
         self.learn("generator", total)
         self.freeze("judge a", "judge b", frozen=False)
         return {name: loss.detach() for name, loss in losses.items()}
@@ -271,13 +240,9 @@ class Ugatit(_Translation):
             image, attention, _ = network.attended(images)
         return image.float(), attention.float()
 
-    def forth(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images of ``a`` as they would be in ``b``."""
-        return self._attended("b", images)[0]
-
-    def back(self, images: torch.Tensor) -> torch.Tensor:
-        """Return images of ``b`` as they would be in ``a``."""
-        return self._attended("a", images)[0]
+    def translated(self, images: torch.Tensor, target: str) -> torch.Tensor:
+        """Return images as they would be in a domain."""
+        return self._attended(target, images)[0]
 
     def engine(self) -> nn.Module:
         """Return the network that leads from ``a`` to ``b``."""
@@ -294,8 +259,7 @@ class Ugatit(_Translation):
 
     def step(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Learn from a batch: the discriminators first, as in the public code."""
-        kind, domains = self.settings.loss, ("a", "b")
-        other = {"a": "b", "b": "a"}
+        kind, domains, other = self.settings.loss, ("a", "b"), _OTHER
         made, attention = {}, {}
         for domain in domains:
             made[domain], attention[domain] = self._attended(domain, batch[other[domain]])
@@ -323,18 +287,11 @@ class Ugatit(_Translation):
                 _answered(attention[domain], 1.0) + _answered(own[domain], 0.0) for domain in domains
             ),
         }
-        counts = self.weights
-        total = (
-            counts.adversarial * losses["adversarial"]
-            + counts.cycle * losses["cycle"]
-            + counts.identity * losses["identity"]
-            + counts.attention * losses["attention"]
-        )
+        total = weighted(losses, self.weights, "adversarial", "cycle", "identity", "attention")
         self.learn("generator", total)
         self.freeze(*self.judges, frozen=False)
-        clipper = RhoClipper()
         for domain in domains:
-            self.networks[domain].apply(clipper)
+            self.networks[domain].apply(clip_rho)
         return {name: loss.detach() for name, loss in losses.items()}
 
 

@@ -18,16 +18,15 @@ import argparse
 import dataclasses
 import json
 import sys
-import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
 from roadworthy._files import make_writable
-from roadworthy.errors import RoadworthyError
 from roadworthy.training.mutants.batches import drive_batch, train_batch, unchanged
 from roadworthy.training.mutants.operators import PAPER, TrainingMutation
-from roadworthy.training.mutants.saving import JudgedMutant, read_mutants, write_fate, write_table
+from roadworthy.training.mutants.saving import read_mutants, write_fate, write_table
 from roadworthy.training.mutants.training import (
     ORIGINAL,
     TrainingMaterial,
@@ -35,21 +34,17 @@ from roadworthy.training.mutants.training import (
     next_mutations,
     read_training_material,
 )
+from roadworthy.training.settings import TrainingLog, exit_code
 from roadworthy.training.stored import Encoding
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     given = _parser().parse_args(arguments)
-    try:
-        given.run(given)
-    except RoadworthyError as error:
-        sys.stderr.write(f"Error: {error}\n")
-        return 2
-    return 0
+    return exit_code(lambda: given.run(given, TrainingLog("", [sys.stdout])))
 
 
-def _prepare(given: argparse.Namespace) -> None:
+def _prepare(given: argparse.Namespace, log: TrainingLog) -> None:
     from roadworthy.training.make_weights import RECIPES, training_data
 
     training, validation = training_data(
@@ -57,21 +52,18 @@ def _prepare(given: argparse.Namespace) -> None:
     )
     recipe = RECIPES[given.network]
     settings = dataclasses.replace(recipe.settings, workers=given.workers)
-    began = time.perf_counter()
     material = read_training_material(
         recipe.variant, list(training.values()), list(validation.values()), settings
     )
     material.save(given.out, given.encoding)
-    _tell(began, f"{len(material.training)} and {len(material.validation)} samples in {given.out}")
+    log.line(f"{len(material.training)} and {len(material.validation)} samples in {given.out}")
 
 
-def _train(given: argparse.Namespace) -> None:
+def _train(given: argparse.Namespace, log: TrainingLog) -> None:
     material = TrainingMaterial.load(given.material)
-    settings = dataclasses.replace(material.settings, device=given.device)
-    if given.epochs:
-        settings = dataclasses.replace(settings, epochs=given.epochs)
-    if given.batch:
-        settings = dataclasses.replace(settings, batch=given.batch)
+    usual = material.settings
+    epochs, batch = given.epochs or usual.epochs, given.batch or usual.batch
+    settings = dataclasses.replace(usual, device=given.device, epochs=epochs, batch=batch)
     # The range of a search depends on the settings.
     material = dataclasses.replace(material, settings=settings)
     make_writable(given.out)
@@ -84,32 +76,33 @@ def _train(given: argparse.Namespace) -> None:
     fresh, refused = next_mutations(
         material, mutants, values=given.values, seed=given.seed, operators=operators
     )
-    began = time.perf_counter()
     for name, why in refused.items():
-        _tell(began, f"{name} does not apply: {why}")
+        log.line(f"{name} does not apply: {why}")
     lines = train_batch(given.material, settings, [*wanted, *fresh], given.out, workers=given.workers)
     for line in lines:
-        _tell(began, line)
-    _tell(began, f"{len(wanted) + len(fresh)} trained, in {given.out}" if fresh else "nothing is left to try")
+        log.line(line)
+    log.line(f"{len(wanted) + len(fresh)} trained, in {given.out}" if fresh else "nothing is left to try")
 
 
-def _drive(given: argparse.Namespace) -> None:
-    began = time.perf_counter()
+def _drive(given: argparse.Namespace, log: TrainingLog) -> None:
     waiting = [
         given.folder / mutant["folder"]
         for mutant in read_mutants(given.folder)
         if not mutant.get("fate") and not mutant.get("failed")
     ]
-    for folder, verdict in _unchanged(given.folder, waiting):
-        write_fate(folder, verdict)
-        waiting.remove(folder)
-        _tell(began, f"{folder.name}: {verdict.fate}, {verdict.reason}")
+    original = given.folder / ORIGINAL
+    others = [folder for folder in waiting if folder != original]
+    alike = dict(unchanged(original, others)) if original.is_dir() else {}
     judged = drive_batch(
-        waiting, given.track, traffic=given.traffic, minutes=given.longest, workers=given.workers
+        [folder for folder in waiting if folder not in alike],
+        given.track,
+        traffic=given.traffic,
+        minutes=given.longest,
+        workers=given.workers,
     )
-    for folder, verdict in judged:
+    for folder, verdict in chain(alike.items(), judged):
         write_fate(folder, verdict)
-        _tell(began, f"{folder.name}: {verdict.fate}, {verdict.reason}")
+        log.line(f"{folder.name}: {verdict.fate}, {verdict.reason}")
     known = read_mutants(given.folder)
     mutants = [mutant for mutant in known if mutant["name"] != ORIGINAL]
     if any(mutant["name"] == ORIGINAL and mutant.get("fate") == "crashing" for mutant in known):
@@ -120,14 +113,7 @@ def _drive(given: argparse.Namespace) -> None:
     write_table(given.folder, mutants)
     kept = [str(mutant["folder"]) for mutant in chosen_mutants(mutants)]
     (given.folder / "chosen.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
-    _tell(began, f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
-
-
-def _unchanged(folder: Path, waiting: Sequence[Path]) -> list[tuple[Path, JudgedMutant]]:
-    original = folder / ORIGINAL
-    if not original.is_dir():
-        return []
-    return list(unchanged(original, [each for each in waiting if each != original]))
+    log.line(f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -163,11 +149,6 @@ def _parser() -> argparse.ArgumentParser:
     drive.add_argument("--workers", type=int, default=1, help="mutants that drive at a time")
     drive.set_defaults(run=_drive)
     return parser
-
-
-def _tell(began: float, text: str) -> None:
-    sys.stdout.write(f"{time.perf_counter() - began:7.1f} s  {text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

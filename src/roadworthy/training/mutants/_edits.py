@@ -86,11 +86,9 @@ def shape_note(operator: str, layer: TracedLayer) -> str:
         return ""
     if isinstance(layer.module, CONVOLUTIONS):
         return "the copy is padded, so that the shape is kept"
-    return "the copy moves by one and is padded, so that the shape is kept" if _pooling(layer) else ""
-
-
-def _pooling(layer: TracedLayer) -> bool:
-    return isinstance(layer.module, _POOLS)
+    if isinstance(layer.module, _POOLS):
+        return "the copy moves by one and is padded, so that the shape is kept"
+    return ""
 
 
 def change_layer(mutation: Mutation, layer: TracedLayer, module: nn.Module, rng: np.random.Generator) -> None:
@@ -123,22 +121,23 @@ def _duplicate(layer: TracedLayer) -> nn.Module:
     if isinstance(own, CONVOLUTIONS):
         own.padding = "same"
         # torch pads as it was told when the layer was made, where the mode is not zeros.
-        total = [step * (size - 1) for step, size in zip(own.dilation, own.kernel_size, strict=True)]
-        own._reversed_padding_repeated_twice = [
-            side for one in reversed(total) for side in (one // 2, one - one // 2)
-        ]
+        own._reversed_padding_repeated_twice = _around(own.dilation, own.kernel_size)
         return own
     if isinstance(own, _POOLS):
         axes = len(layer.after) - 2
         sizes = _several(own.kernel_size, axes)
         steps = _several(own.dilation, axes)
         own.stride, own.padding = cast(Any, 1), cast(Any, 0)
-        total = [step * (size - 1) for step, size in zip(steps, sizes, strict=True)]
-        around = tuple(side for one in reversed(total) for side in (one // 2, one - one // 2))
         pad: Any = {1: nn.ConstantPad1d, 2: nn.ConstantPad2d, 3: nn.ConstantPad3d}[axes]
         # The largest of what is there, and never the padding.
-        return nn.Sequential(pad(around, float("-inf")), own)
+        return nn.Sequential(pad(tuple(_around(steps, sizes)), float("-inf")), own)
     return own
+
+
+def _around(steps: Sequence[int], sizes: Sequence[int]) -> list[int]:
+    """Return the padding on both sides of each axis, the last axis first, that keeps the shape."""
+    total = [step * (size - 1) for step, size in zip(steps, sizes, strict=True)]
+    return [side for length in reversed(total) for side in (length // 2, length - length // 2)]
 
 
 def _several(value: Any, count: int) -> list[int]:

@@ -147,13 +147,6 @@ _MADE: dict[str, Callable[[int], nn.Module]] = {
 _FEW = 2  # axes of what a dense layer gives for a batch
 
 
-def network_refusal(mutation: TrainingMutation, chain: Chain) -> str:
-    """Return why a fault cannot be put into a network; nothing where it can."""
-    assert mutation.layer is not None
-    layer = chain.layer(mutation.layer)
-    return _refusal(mutation.operator, layer, chain)
-
-
 def _refusal(operator: str, layer: TracedLayer, chain: Chain) -> str:
     module = layer.module
     if operator in ("ACH", "ARM"):
@@ -192,7 +185,7 @@ def change_network(module: nn.Module, example: torch.Tensor, mutation: TrainingM
     assert mutation.layer is not None
     chain = Chain(module.eval(), example)
     layer = chain.layer(mutation.layer)
-    if refused := network_refusal(mutation, chain):
+    if refused := _refusal(mutation.operator, layer, chain):
         raise InputError(f"{mutation.name} cannot be done: {refused}")
     target: Any = layer.module
     # Channels and dense neurons are along the second axis; after a sequence they are along the last.
@@ -206,15 +199,13 @@ def change_network(module: nn.Module, example: torch.Tensor, mutation: TrainingM
         return False
     if mutation.operator == "RCD":
         target.p = float(mutation.choice or 0)
-    elif mutation.operator == "WCI":
+        return True
+    if mutation.operator == "WCI":
         _initialise(target, mutation.choice or "", mutation.seed)
-    elif mutation.operator == "WRB":
-        target.bias = None
-        return False
-    else:
-        target.bias = nn.Parameter(torch.zeros(len(target.weight)))
-        return False
-    return True
+        return True
+    removed = mutation.operator == "WRB"
+    target.bias = None if removed else nn.Parameter(torch.zeros(len(target.weight)))
+    return False
 
 
 def layers_for(operator: str, module: nn.Module, example: torch.Tensor) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.seeding import rng_for
-from roadworthy.training.mutants.operators import check_mutation
+from roadworthy.training.mutants.operators import PlannedMutation
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +41,7 @@ ADDED = ("tanh", "softsign", "sigmoid", "softplus", "relu", "layer")
 
 
 @dataclass(frozen=True)
-class Mutation:
+class Mutation(PlannedMutation):
     """What is done to a trained network. With the network, it is all that is needed to make the mutant again.
 
     Attributes:
@@ -68,7 +67,6 @@ class Mutation:
         roadworthy.errors.InputError: LR needs the name of a layer
     """
 
-    operator: str
     ratio: float | None = None
     layer: str | None = None
     seed: int = 0
@@ -98,30 +96,15 @@ class Mutation:
     @property
     def name(self) -> str:
         """What the mutant is called, such as in files."""
-        parts = [self.operator]
-        parts += [] if self.layer is None else [self.layer]
-        parts += [] if self.ratio is None else [f"{self.ratio:g}"]
-        parts += [] if self.added is None else [self.added]
-        parts += [] if self.sigma == 1 else [f"sigma{self.sigma:g}"]
-        parts += [f"seed{self.seed}"] if self.seed else []
-        return "-".join(parts)
+        sigma = None if self.sigma == 1 else f"sigma{self.sigma:g}"
+        return self._named(self.layer, self.ratio, self.added, sigma, seed=self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, without what does not belong to the operator."""
-        found = {key: value for key, value in dataclasses.asdict(self).items() if value is not None}
+        found = super().to_dict()
         if self.operator != "GF":
             del found["sigma"]
         return found
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Mutation:
-        """Return what `to_dict` gave.
-
-        Raises:
-            InputError: It is something else.
-        """
-        check_mutation(document, cls)
-        return cls(**document)
 
 
 @dataclass(frozen=True)
@@ -222,24 +205,14 @@ def _candidates(chain: Chain, operator: str) -> list[Candidate]:
     from roadworthy.training.mutants._edits import check_layer, check_weights, same_by_proof, shape_note
 
     found = []
+    check = check_layer if operator in LAYER_OPERATORS else check_weights
     for layer in chain.layers:
+        refused, equivalent, note = "", same_by_proof(operator, layer), shape_note(operator, layer)
         try:
-            if operator in LAYER_OPERATORS:
-                check_layer(operator, layer, chain)
-            else:
-                check_weights(operator, layer, chain)
+            check(operator, layer, chain)
         except RefusedError as refusal:
-            found.append(Candidate(operator, layer.name, layer.kind, refused=str(refusal)))
-            continue
-        found.append(
-            Candidate(
-                operator,
-                layer.name,
-                layer.kind,
-                equivalent=same_by_proof(operator, layer),
-                note=shape_note(operator, layer),
-            )
-        )
+            refused, equivalent, note = str(refusal), "", ""
+        found.append(Candidate(operator, layer.name, layer.kind, refused, equivalent, note))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.training import Settings
@@ -142,7 +142,38 @@ def search_range(operator: str, settings: Settings) -> SearchRange:
 
 
 @dataclass(frozen=True)
-class TrainingMutation:
+class PlannedMutation:
+    """What all mutations have; as plain data they are without what does not belong to their operator."""
+
+    operator: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {key: value for key, value in dataclasses.asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` gave.
+
+        Raises:
+            InputError: It is something else.
+        """
+        known = {field.name for field in dataclasses.fields(cls)}
+        if "operator" not in document or not known >= set(document):
+            raise InputError(
+                f"a mutation has an operator and may have {', '.join(sorted(known - {'operator'}))}, got "
+                f"{', '.join(map(str, document)) or 'nothing'}"
+            )
+        return cls(**document)
+
+    def _named(self, *parts: str | float | None, seed: int) -> str:
+        """Return what the mutant is called, such as in files, from what belongs to its operator."""
+        words = [f"{part:g}" if isinstance(part, float | int) else part for part in parts]
+        return "-".join(filter(None, [self.operator, *words, f"seed{seed}" if seed else ""]))
+
+
+@dataclass(frozen=True)
+class TrainingMutation(PlannedMutation):
     """What is done to a training. With data, settings and network, it is all that a mutant is made from.
 
     Attributes:
@@ -164,7 +195,6 @@ class TrainingMutation:
         roadworthy.errors.InputError: TRD needs a value and nothing else
     """
 
-    operator: str
     value: float | None = None
     choice: str | None = None
     layer: str | None = None
@@ -188,36 +218,4 @@ class TrainingMutation:
     @property
     def name(self) -> str:
         """What the mutant is called, such as in files."""
-        parts = [self.operator]
-        parts += [] if self.value is None else [f"{self.value:g}"]
-        parts += [one for one in (self.choice, self.layer) if one is not None]
-        parts += [f"seed{self.seed}"] if self.seed else []
-        return "-".join(parts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {key: one for key, one in dataclasses.asdict(self).items() if one is not None}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TrainingMutation:
-        """Return what `to_dict` gave.
-
-        Raises:
-            InputError: It is something else.
-        """
-        check_mutation(document, cls)
-        return cls(**document)
-
-
-def check_mutation(document: Mapping[str, Any], kind: type[Any]) -> None:
-    """Make sure that plain data describes a mutation.
-
-    Raises:
-        InputError: It does not.
-    """
-    known = {one.name for one in dataclasses.fields(kind)}
-    if "operator" not in document or not known >= set(document):
-        raise InputError(
-            f"a mutation has an operator and may have {', '.join(sorted(known - {'operator'}))}, got "
-            f"{', '.join(map(str, document)) or 'nothing'}"
-        )
+        return self._named(self.value, self.choice, self.layer, seed=self.seed)

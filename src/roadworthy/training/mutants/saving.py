@@ -93,36 +93,23 @@ def probe_images(variant: Variant, count: int = 48) -> torch.Tensor:
     return torch.from_numpy(taken.tensor(views[:count]))
 
 
-def largest_difference(original: torch.nn.Module, other: torch.nn.Module, images: torch.Tensor) -> float:
-    """Return the largest difference between the answers of two networks; NaN where an answer is none.
-
-    Example:
-        >>> from torch import nn, ones
-        >>> largest_difference(nn.Identity(), nn.ReLU(), -ones(2, 3))
-        1.0
-    """
-    import torch
-
-    with torch.inference_mode():
-        one, two = original.eval()(images), other.eval()(images)
-    if not bool(torch.isfinite(two).all()):
-        return math.nan
-    return float((one - two).abs().max())
-
-
 def same(original: torch.nn.Module, other: torch.nn.Module, images: torch.Tensor) -> tuple[bool, float]:
-    """Return whether two networks answer alike within what single precision can tell, and the difference.
+    """Return whether two networks answer alike within what single precision can tell.
+
+    With the largest difference between their answers; NaN where an answer of the other is no number.
 
     Example:
         >>> from torch import nn, ones
-        >>> same(nn.Identity(), nn.ReLU(), ones(2, 3))
-        (True, 0.0)
+        >>> same(nn.Identity(), nn.ReLU(), ones(2, 3)), same(nn.Identity(), nn.ReLU(), -ones(2, 3))
+        ((True, 0.0), (False, 1.0))
     """
     import torch
 
-    difference = largest_difference(original, other, images)
     with torch.inference_mode():
-        largest = float(original(images).abs().max())
+        right, answers = original.eval()(images), other.eval()(images)
+    if not bool(torch.isfinite(answers).all()):
+        return False, math.nan
+    difference, largest = float((right - answers).abs().max()), float(right.abs().max())
     return difference <= TOLERANCE * max(1.0, largest), difference
 
 

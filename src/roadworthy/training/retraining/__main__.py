@@ -14,13 +14,11 @@ import argparse
 import dataclasses
 import json
 import sys
-import time
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
-from roadworthy.errors import RoadworthyError
 from roadworthy.training.retraining.material import Material
 from roadworthy.training.retraining.retrain import (
     First,
@@ -30,39 +28,36 @@ from roadworthy.training.retraining.retrain import (
     tuning_settings,
     usual_settings,
 )
+from roadworthy.training.settings import TrainingLog, exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     given = _parser().parse_args(arguments)
+    return exit_code(lambda: _retrain(given))
+
+
+def _retrain(given: argparse.Namespace) -> None:
     found: list[dict[str, Any]] = []
-    began = time.perf_counter()
-    try:
-        for text in given.networks:
-            start, _, file = text.partition("=")
-            material = Material.load(Path(file))
-            ways = product(given.split, given.first, range(given.seeds))
-            for split, first, seed in ways:
-                plan = RetrainingPlan(
-                    learn=tuple(given.learn or ()), split=split, first=first, control=given.control, seed=seed
-                )
-                settings = usual_settings(start) if first == "scratch" else tuning_settings(start)
-                settings = dataclasses.replace(settings, seed=seed)
-                if given.epochs:
-                    settings = dataclasses.replace(settings, epochs=given.epochs)
-                folder = given.out / f"{start}-{split}-{first}-{seed}" if given.keep else None
-                result = retrain(material, start, plan, settings=settings, folder=folder)
-                found.append({**result.to_dict(), "left_out": dict(material.left_out)})
-                _tell(began, f"{start}, {split}, {first}, seed {seed}: {result.judgement}")
-                given.out.mkdir(parents=True, exist_ok=True)
-                # After each: what was done is not lost when time runs out.
-                (given.out / "retraining.json").write_text(
-                    json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8"
-                )
-    except RoadworthyError as error:
-        sys.stderr.write(f"Error: {error}\n")
-        return 2
-    return 0
+    log = TrainingLog("", [sys.stdout])
+    for text in given.networks:
+        start, _, file = text.partition("=")
+        material = Material.load(Path(file))
+        for split, first, seed in product(given.split, given.first, range(given.seeds)):
+            plan = RetrainingPlan(
+                learn=tuple(given.learn or ()), split=split, first=first, control=given.control, seed=seed
+            )
+            usual = usual_settings(start) if first == "scratch" else tuning_settings(start)
+            settings = dataclasses.replace(usual, seed=seed, epochs=given.epochs or usual.epochs)
+            folder = given.out / f"{start}-{split}-{first}-{seed}" if given.keep else None
+            result = retrain(material, start, plan, settings=settings, folder=folder)
+            found.append({**result.to_dict(), "left_out": dict(material.left_out)})
+            log.line(f"{start}, {split}, {first}, seed {seed}: {result.judgement}")
+            given.out.mkdir(parents=True, exist_ok=True)
+            # After each: what was done is not lost when time runs out.
+            (given.out / "retraining.json").write_text(
+                json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8"
+            )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,11 +76,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--control", action="store_true", help="train without the images as well")
     parser.add_argument("--keep", action="store_true", help="write the new networks")
     return parser
-
-
-def _tell(began: float, text: str) -> None:
-    sys.stdout.write(f"{time.perf_counter() - began:7.1f} s  {text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

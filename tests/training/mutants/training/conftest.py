@@ -8,7 +8,7 @@ import torch
 
 from roadworthy.models.zoo import architecture
 from roadworthy.training import Samples, Settings
-from roadworthy.training.mutants import TrainingMaterial
+from roadworthy.training.mutants.training import TrainingMaterial
 
 torch.set_num_threads(1)
 

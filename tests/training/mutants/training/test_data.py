@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
 from roadworthy.training import Samples
-from roadworthy.training.mutants import TrainingMutation
 from roadworthy.training.mutants.faults import changed_samples, kinds_of
+from roadworthy.training.mutants.operators import TrainingMutation
 
 
 def samples(count: int = 400, seed: int = 0) -> Samples:

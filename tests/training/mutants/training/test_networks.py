@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from roadworthy.errors import InputError
-from roadworthy.training.mutants import TrainingMutation
 from roadworthy.training.mutants.faults import change_network, layers_for
+from roadworthy.training.mutants.operators import TrainingMutation
 
 NUMBERS = torch.linspace(-3, 3, 24).reshape(6, 4)
 

@@ -6,7 +6,7 @@ import pytest
 
 from roadworthy.errors import InputError
 from roadworthy.training import Settings
-from roadworthy.training.mutants import CRIMES, PAPER, SEARCHED, TrainingMutation, search_range
+from roadworthy.training.mutants.operators import CRIMES, PAPER, SEARCHED, TrainingMutation, search_range
 
 
 def test_there_are_24_operators_of_which_15_are_the_papers() -> None:

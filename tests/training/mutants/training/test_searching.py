@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.training.mutants import ParameterSearch, SearchRange
+from roadworthy.training.mutants.operators import SearchRange
+from roadworthy.training.mutants.training import ParameterSearch
 
 RANGES = st.sampled_from(
     [

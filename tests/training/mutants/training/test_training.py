@@ -8,12 +8,9 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.training import train_on
-from roadworthy.training.mutants import (
-    CRIMES,
-    PAPER,
-    SEARCHED,
+from roadworthy.training.mutants.operators import CRIMES, PAPER, SEARCHED, TrainingMutation
+from roadworthy.training.mutants.training import (
     TrainingMaterial,
-    TrainingMutation,
     applicable,
     chosen_mutants,
     layers_of,
