@@ -10,6 +10,7 @@ import numpy as np
 
 from roadworthy.bbsl import parse
 from roadworthy.bbsl.bindings import Bindings, Exists
+from roadworthy.bbsl.checking.results import PROPERTIES
 from roadworthy.bbsl.method import TEXT, method_for
 from roadworthy.bbsl.testing import find_role
 from roadworthy.cases import Acceptance, Requirement, Status
@@ -54,7 +55,6 @@ case absent anybody() = false endcase
 """Whether there is a vehicle at all: a specification of whole frames."""
 ANYBODY = Bindings({"anybody": Exists("vehicle")})
 _GHOST = (10, 120, 60, 155)
-_PROPERTIES = ("exhaustive", "exclusionary", "non-redundant")
 
 
 def rows_of_vehicles() -> Frames:
@@ -179,7 +179,7 @@ def _proved(written: Callable[[float], str], wrong: str) -> Probe:
     def probe(size: float, bench: FaultBench) -> Sighting:
         del bench
         result = parse(written(size)).check()
-        statuses = {name: result.status(name).value for name in _PROPERTIES}
+        statuses = {name: result.status(name).value for name in PROPERTIES}
         said = ", ".join(f"{name} {status}" for name, status in statuses.items())
         if result.vacuous:
             said = "the precondition can never hold"

@@ -32,8 +32,9 @@ def _steering(changed: Callable[[float, float, float], float]) -> Probe:
 
     def probe(size: float, bench: FaultBench) -> Sighting:
         start = Scenario("world:meadow", {"traffic": 0, "fps": _FPS}, DriveLimits(metres=_METRES))
-        limits, ways = {"Max(LP)": _TOLERATED, "Min(LP)": -_TOLERATED}, {"Max(LP)": "up", "Min(LP)": "down"}
-        asked = DrivingQuality(Thresholds(limits, ways), (start,)).requirement("D")
+        limits = {"Max(LP)": _TOLERATED, "Min(LP)": -_TOLERATED}
+        oracle = Thresholds(limits, {"Max(LP)": "up", "Min(LP)": "down"})
+        asked = DrivingQuality(oracle, (start,)).requirement("D")
         frames = itertools.count()
 
         def answer(frame: Frame) -> Signals:

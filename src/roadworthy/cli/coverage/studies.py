@@ -361,4 +361,4 @@ def false_alarms(
     from roadworthy.papers.deeptest.checking import count_false_alarms, read_checks
 
     found = count_false_alarms([one for file in files for one in read_checks(file)])
-    return Answer({"rows": [one.as_dict() for one in found.rows]}, [str(found.table())])
+    return Answer({"rows": [one.as_dict() for one in found.rows]}, [str(found)])

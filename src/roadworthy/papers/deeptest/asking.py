@@ -135,7 +135,7 @@ def add_images(
     return [
         dataclasses.replace(
             one,
-            changed={**one.changed, pair: native.encode_steering(np.array(numbers))},
+            changed={**one.changed, pair: np.asarray(native.encode_steering(np.array(numbers)), np.float64)},
             seeds={**one.seeds, pair: np.array(seeds)},
         )
         for one, numbers in zip(answers, found, strict=True)

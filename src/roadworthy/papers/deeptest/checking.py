@@ -215,6 +215,9 @@ class FalseAlarms:
             name="false-alarms",
         )
 
+    def __str__(self) -> str:
+        return str(self.table())
+
 
 def _cells(row: FalseAlarmRate) -> dict[str, str]:
     return {

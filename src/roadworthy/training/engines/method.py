@@ -43,7 +43,8 @@ Column = tuple[str, torch.Tensor]
 def weighted(losses: Mapping[str, torch.Tensor], weights: object, *names: str) -> torch.Tensor:
     """Return the sum of some losses, each times the weight of its name, added up in this order."""
     first, *rest = (getattr(weights, name.replace(" ", "_")) * losses[name] for name in names)
-    return sum(rest, first)
+    total: torch.Tensor = sum(rest, first)
+    return total
 
 
 class EngineMethod(ABC):

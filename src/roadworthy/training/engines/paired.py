@@ -133,8 +133,8 @@ class Synthesis(EngineMethod):
         with self.autocast():
             truth = network(torch.cat([described, real], 1))
             false = network(torch.cat([described, made.detach()], 1))
-        scores = ([one[-1] for one in judged] for judged in (truth, false))
-        losses = {"discriminator": 0.5 * discriminator_loss(self.settings.loss, *scores, hole)}
+        right, wrong = ([one[-1] for one in judged] for judged in (truth, false))
+        losses = {"discriminator": 0.5 * discriminator_loss(self.settings.loss, right, wrong, hole)}
         self.learn("discriminator", losses["discriminator"])
         self.freeze("discriminator")
         with self.autocast():
