@@ -6,8 +6,8 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TextIO, get_args
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, TextIO, get_args, get_origin, get_type_hints
 
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.scorers import Measure
@@ -19,35 +19,57 @@ _OFTEN = 5.0  # seconds from one line about reading to the next
 _IN_CARD_ONLY = ("MSE", "always 0")  # measures that would make the lines of the log too long
 
 
-def check_settings(
-    settings: object,
-    *,
-    whole: Sequence[str] = (),
-    positive: Sequence[str] = (),
-    not_negative: Sequence[str] = (),
-    shares: Sequence[str] = (),
-    words: Mapping[str, Any],
-) -> None:
-    """Make sure that settings can be used; `words` has the type of those that are one of some words.
+@dataclass(frozen=True)
+class Allowed:
+    """What a setting may be, beside its type.
+
+    Attributes:
+        fits: Says whether a value may be used.
+        words: The same in words.
+    """
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+def whole(least: int, most: int) -> Allowed:
+    """Allow whole numbers from the least to the most."""
+    words = f"{least}" if least == most else f"a whole number from {least} to {most}"
+    return Allowed(lambda value: type(value) is int and least <= value <= most, words)
+
+
+Count = Annotated[int, Allowed(lambda value: value >= 1, "1 or more")]
+Positive = Annotated[float, Allowed(lambda value: 0 < value < math.inf, "above 0 and finite")]
+NotNegative = Annotated[float, Allowed(lambda value: 0 <= value < math.inf, "0 or more")]
+Share = Annotated[float, Allowed(lambda value: 0 <= value <= 1, "from 0 to 1")]
+
+
+def check_settings(settings: Any, called: str = "") -> None:
+    """Make sure that the fields of settings can be used, by their types.
+
+    Args:
+        settings: A dataclass; its fields may be `Annotated` with what is `Allowed`.
+        called: What they are settings of, for the message.
 
     Raises:
         InputError: One cannot; says what it may be.
     """
-    checks: tuple[tuple[Sequence[str], Callable[[float], bool], str], ...] = (
-        (whole, lambda value: value >= 1, "1 or more"),
-        (positive, lambda value: 0 < value < math.inf, "above 0 and finite"),
-        (not_negative, lambda value: 0 <= value < math.inf, "0 or more"),
-        (shares, lambda value: 0 <= value <= 1, "from 0 to 1"),
-    )
-    for names, fits, allowed in checks:
-        for name in names:
-            value = getattr(settings, name)
-            if value is not None and not fits(value):
-                raise InputError(f"{name} must be {allowed}, got {value}")
-    for name, known in words.items():
-        if getattr(settings, name) not in get_args(known):
-            choices = ", ".join(get_args(known))
-            raise InputError(f"{name} must be one of {choices}, got {getattr(settings, name)!r}")
+    hints = get_type_hints(type(settings), include_extras=True)
+    for field in fields(settings):
+        value, hint = getattr(settings, field.name), hints[field.name]
+        kind = next((part for part in get_args(hint) if get_origin(part) is Annotated), hint)
+        allowed = None
+        if get_origin(kind) is Annotated:
+            allowed = kind.__metadata__[0]
+        elif get_origin(kind) is Literal:
+            allowed = Allowed(get_args(kind).__contains__, f"one of {', '.join(get_args(kind))}")
+        elif kind is bool:
+            allowed = Allowed(lambda value: isinstance(value, bool), "true or false")
+        if value is None and type(None) in get_args(hint):
+            continue
+        if allowed is not None and not allowed.fits(value):
+            of = f" of {called}" if called else ""
+            raise InputError(f"{field.name}{of} must be {allowed.words}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -79,33 +101,24 @@ class Settings:
         roadworthy.errors.InputError: learning_rate must be above 0 and finite, got 0
     """
 
-    epochs: int = 50
-    batch: int = 64
-    learning_rate: float = 1e-4
+    epochs: Count = 50
+    batch: Count = 64
+    learning_rate: Positive = 1e-4
     decay: Decay = "none"
-    weight_decay: float = 0.0
-    patience: int = 8
-    mirror: float = 0.5
-    brightness: float = 0.2
-    validation_share: float = 0.2
+    weight_decay: NotNegative = 0.0
+    patience: Count = 8
+    mirror: Share = 0.5
+    brightness: Share = 0.2
+    validation_share: Annotated[float, Allowed(lambda value: 0 < value < 1, "between 0 and 1")] = 0.2
     seed: int = 0
     device: str = "auto"
     precision: Precision = "auto"
-    minutes: float | None = None
-    workers: int = 1
-    memory: float = 8.0
+    minutes: Positive | None = None
+    workers: Count = 1
+    memory: Positive = 8.0
 
     def __post_init__(self) -> None:
-        check_settings(
-            self,
-            whole=("epochs", "batch", "patience", "workers"),
-            positive=("learning_rate", "memory", "minutes"),
-            not_negative=("weight_decay",),
-            shares=("mirror", "brightness"),
-            words={"decay": Decay, "precision": Precision},
-        )
-        if not 0 < self.validation_share < 1:
-            raise InputError(f"validation_share must be between 0 and 1, got {self.validation_share}")
+        check_settings(self)
 
     def rate(self, progress: float) -> float:
         """Return the learning rate when this share of the training is done.

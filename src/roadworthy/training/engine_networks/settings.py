@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.torch_module import imported_torch
+from roadworthy.training.settings import check_settings, whole
 
 if TYPE_CHECKING:
     import torch
@@ -23,44 +24,17 @@ if TYPE_CHECKING:
 _MOST_CHANNELS = 4096
 _MOST_PIXELS = 16384
 
-# What a setting may be: the least and the most of whole numbers, or one of some words.
-Channels = Annotated[int, 1, _MOST_CHANNELS]
-Colors = Annotated[int, 3, 3]
-Halvings = Annotated[int, 1, 8]
-Blocks = Annotated[int, 1, 64]
-Noise = Annotated[int, 0, 16]
+Channels = Annotated[int, whole(1, _MOST_CHANNELS)]
+Colors = Annotated[int, whole(3, 3)]
+Halvings = Annotated[int, whole(1, 8)]
+Blocks = Annotated[int, whole(1, 64)]
+Noise = Annotated[int, whole(0, 16)]
 Norm = Literal["instance", "batch"]
 Activation = Literal["relu", "lrelu", "prelu", "selu", "tanh", "none"]
 Padding = Literal["reflect", "replicate", "zero"]
 
 Kind = Literal["synthesis", "translation"]
 """Whether it paints what a label map says, or turns one image into another."""
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _check_fields(settings: Any, called: str) -> None:
-    """Make sure that the fields of a dataclass are what their types say.
-
-    Raises:
-        InputError: One is not; says what it may be.
-    """
-    hints = get_type_hints(type(settings), include_extras=True)
-    for one in dataclasses.fields(settings):
-        value, hint = getattr(settings, one.name), hints[one.name]
-        fits, allowed = True, ""
-        if get_origin(hint) is Annotated:
-            _, least, most = get_args(hint)
-            fits = _is_whole(value) and least <= value <= most
-            allowed = f"{least}" if least == most else f"a whole number from {least} to {most}"
-        elif get_origin(hint) is Literal:
-            fits, allowed = value in get_args(hint), f"one of {', '.join(get_args(hint))}"
-        elif hint is bool:
-            fits, allowed = isinstance(value, bool), "true or false"
-        if not fits:
-            raise InputError(f"{one.name} of {called} must be {allowed}, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -82,13 +56,13 @@ class NetworkInputs:
         {'image': 3, 'noise': 2}
     """
 
-    labels: Annotated[int, 0, _MOST_CHANNELS] = 0
+    labels: Annotated[int, whole(0, _MOST_CHANNELS)] = 0
     edges: bool = False
     context: bool = False
     noise: Noise = 0
 
     def __post_init__(self) -> None:
-        _check_fields(self, "the inputs")
+        check_settings(self, "the inputs")
         if not self.labels and (self.edges or self.context):
             raise InputError(
                 "edges and context go with labels: a network that translates sees the image alone"
@@ -121,7 +95,7 @@ class NetworkSettings:
     halving: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        _check_fields(self, repr(self.architecture))
+        check_settings(self, repr(self.architecture))
 
     @property
     def channels(self) -> int:
@@ -225,8 +199,8 @@ class LocalSettings(NetworkSettings):
     ngf: Channels = 32
     n_downsample_global: Halvings = 4
     n_blocks_global: Blocks = 9
-    n_local_enhancers: Annotated[int, 1, 4] = 1
-    n_blocks_local: Annotated[int, 0, 64] = 3
+    n_local_enhancers: Annotated[int, whole(1, 4)] = 1
+    n_blocks_local: Annotated[int, whole(0, 64)] = 3
     norm: Norm = "instance"
 
 
@@ -294,8 +268,7 @@ class UgatitSettings(NetworkSettings):
         given: Any = self.img_size
         sides = tuple(given) if isinstance(given, list | tuple) else (given, given)
         fits = len(sides) == 2 and all(
-            _is_whole(one) and 2 * self.multiple <= one <= _MOST_PIXELS and one % self.multiple == 0
-            for one in sides
+            whole(2 * self.multiple, _MOST_PIXELS).fits(side) and side % self.multiple == 0 for side in sides
         )
         if not fits:
             raise InputError(
@@ -321,8 +294,8 @@ class _SmallSettings(NetworkSettings):
     """What the small networks have in common: a U of four levels, from 1/2 to 1/16 of the image's size."""
 
     noise: Noise = 0
-    width: Annotated[int, 8, 512] = 32
-    blocks: Annotated[int, 1, 16] = 2
+    width: Annotated[int, whole(8, 512)] = 32
+    blocks: Annotated[int, whole(1, 16)] = 2
     position: bool = True
 
     @property

@@ -8,16 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import replacing
-from roadworthy.errors import InputError
 from roadworthy.images import write_image
-from roadworthy.training.settings import Precision, check_settings
+from roadworthy.training.settings import (
+    Allowed,
+    Count,
+    NotNegative,
+    Positive,
+    Precision,
+    Share,
+    check_settings,
+)
 from roadworthy.world.classes import NAMES
 
 if TYPE_CHECKING:
@@ -59,35 +66,26 @@ class EngineSettings:
         roadworthy.errors.InputError: loss must be one of lsgan, hinge, got 'wgan'
     """
 
-    steps: int = 20_000
-    batch: int = 4
-    learning_rate: float = 2e-4
-    discriminator_rate: float | None = None
-    decay_from: float = 0.5
+    steps: Count = 20_000
+    batch: Count = 4
+    learning_rate: Positive = 2e-4
+    discriminator_rate: Positive | None = None
+    decay_from: Share = 0.5
     loss: Loss = "lsgan"
-    average: float = 0.999
-    clip: float = 0.0
-    weight_decay: float = 0.0
-    mirror: float = 0.5
+    average: Annotated[float, Allowed(lambda value: 0 <= value < 1, "from 0 to below 1")] = 0.999
+    clip: NotNegative = 0.0
+    weight_decay: NotNegative = 0.0
+    mirror: Share = 0.5
     seed: int = 0
     device: str = "auto"
     precision: Precision = "auto"
     channels_last: bool = True
-    minutes: float | None = None
-    save_every: int = 500
-    sheet_every: int = 2_000
+    minutes: Positive | None = None
+    save_every: Count = 500
+    sheet_every: Count = 2_000
 
     def __post_init__(self) -> None:
-        check_settings(
-            self,
-            whole=("steps", "batch", "save_every", "sheet_every"),
-            positive=("learning_rate", "discriminator_rate", "minutes"),
-            not_negative=("clip", "weight_decay"),
-            shares=("decay_from", "mirror"),
-            words={"loss": Loss, "precision": Precision},
-        )
-        if not 0 <= self.average < 1:
-            raise InputError(f"average must be from 0 to below 1, got {self.average}")
+        check_settings(self)
 
     def factor(self, progress: float) -> float:
         """Return what is left of the learning rate when this share of the training is done.
