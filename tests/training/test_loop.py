@@ -125,7 +125,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_that_is_missing_broken_or_evil(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no training to go on with"):
         trained(fresh(), checkpoint=tmp_path / "none.pt", resume=True)
-    with pytest.raises(InputError, match="resume needs the checkpoint"):
+    with pytest.raises(InputError, match="resume needs the folder"):
         trained(fresh(), resume=True)
     trained(fresh(), dataclasses.replace(QUICK, epochs=1), checkpoint=tmp_path / "whole.pt")
     whole = (tmp_path / "whole.pt").read_bytes()

@@ -190,7 +190,7 @@ def run(
     known, step, limit = dict(identity or {}), 0, math.inf if minutes is None else 60 * minutes
     if resume:
         if checkpoint is None:
-            raise InputError("resume needs the checkpoint of the training to go on with")
+            raise InputError("resume needs the folder of the training to go on with")
         step = learner.restore(read_checkpoint(checkpoint, known))
     seconds, began = learner.spent, time.perf_counter()
 
