@@ -21,8 +21,8 @@ import pytest
 
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.store import RunStore, StoredRun, add_image, image_path, locked, locking, read_rows
-from roadworthy.runs.store.writing import UNFINISHED, append_at, write_whole
+from roadworthy.runs.store import RunStore, StoredRun, image_path, locked, locking, read_rows
+from roadworthy.runs.store.writing import UNFINISHED, add_image, append_at, write_whole
 
 REQUIREMENT = Requirement("R1", "The lane is kept", "lanes")
 
@@ -269,7 +269,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from roadworthy.runs.store import add_image
+from roadworthy.runs.store.writing import add_image
 for _ in range(20):
     for level in range(10):
         add_image(Path(sys.argv[1]), np.full((40, 40, 3), level, np.uint8))

@@ -70,11 +70,9 @@ class Internals(Protocol):
 
     def __len__(self) -> int:
         """Return for how many frames."""
-        ...
 
     def take(self, numbers: Sequence[int], /) -> Self:
         """Return it for some of the frames, by their numbers."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,19 +199,15 @@ class Dataset(Protocol):
     @property
     def name(self) -> str:
         """What the data set is called in rows and reports."""
-        ...
 
     def __len__(self) -> int:
         """Return the number of frames."""
-        ...
 
     def __getitem__(self, index: int, /) -> Frame:
         """Return the frame with this number."""
-        ...
 
     def __iter__(self) -> Iterator[Frame]:
         """Yield the frames in order."""
-        ...
 
 
 @runtime_checkable
@@ -231,7 +225,6 @@ class Method(Protocol):
     @property
     def name(self) -> str:
         """The name by which requirements ask for the method."""
-        ...
 
     def cases(
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
@@ -242,7 +235,6 @@ class Method(Protocol):
         it: then every case yielded so far has been fed back, and the search takes the same course
         whatever the size of a batch. Without it, verdicts arrive at a moment of the runner's choice.
         """
-        ...
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return the verdict on one case.
@@ -251,11 +243,9 @@ class Method(Protocol):
         does not try the requirement, and :class:`~roadworthy.errors.SystemUnderTestError` when an
         answer cannot be used; the runner makes verdicts of both. Anything else it raises is a bug.
         """
-        ...
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return what all verdicts together say; they are a stream that can be read once."""
-        ...
 
     def feedback(self, case: Case, verdict: Verdict) -> Feedback:
         """Take note of a verdict, for a search.
@@ -264,7 +254,6 @@ class Method(Protocol):
         stored in its row. It may return :data:`TAKE_BACK` for a case that it tried on a guess about the
         verdicts before it, to fill a batch, when the guess was wrong.
         """
-        ...
 
 
 @runtime_checkable
@@ -276,7 +265,6 @@ class ResumableMethod(Method, Protocol):
 
         A runner asks for it only when the verdicts of all cases have been fed back.
         """
-        ...
 
     def restore(self, requirement: Requirement, state: Mapping[str, Any], /) -> None:
         """Let the next ``cases`` go on from a state, given the same data and random generator.
@@ -284,7 +272,6 @@ class ResumableMethod(Method, Protocol):
         Raises:
             InputError: The state is of a requirement with other parameters.
         """
-        ...
 
 
 class BaseMethod(ABC):

@@ -124,21 +124,17 @@ class Runtime(Protocol):
     @property
     def input(self) -> Tensor | None:
         """The network's input as its file declares it; None when nothing is declared."""
-        ...
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         """The network's outputs as its file declares them; empty when nothing is declared."""
-        ...
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that the network consists of, for its identity in evidence."""
-        ...
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> Arrays:
         """Return the outputs for a batch of images; the frames that they show are for messages."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,10 @@ class Output(Protocol[P_co]):
     @property
     def task(self) -> Task:
         """What the network is for."""
-        ...
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The names of the network's outputs that are used, in order; empty for all."""
-        ...
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> Sequence[P_co]:
         """Return the predictions for a batch.
@@ -47,7 +45,6 @@ class Output(Protocol[P_co]):
         Raises:
             SystemUnderTestError: The arrays cannot be what was declared; names the frame.
         """
-        ...
 
 
 _SIGNALS = tuple(one.name for one in fields(Signals) if one.name != "extra")

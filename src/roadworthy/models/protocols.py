@@ -33,7 +33,6 @@ class SystemUnderTest(Protocol):
     @property
     def name(self) -> str:
         """What the system is called in rows and reports."""
-        ...
 
     def predict(self, frames: Sequence[Frame], /) -> Sequence[Prediction]:
         """Return one prediction per frame, in order.
@@ -41,7 +40,6 @@ class SystemUnderTest(Protocol):
         Frames may differ in size. A frame that cannot be answered is an exception: the runner asks
         again frame by frame, so that only the case it belongs to is an error.
         """
-        ...
 
 
 @runtime_checkable
@@ -50,7 +48,6 @@ class ObservableSystem(SystemUnderTest, Protocol):
 
     def observe(self, frames: Sequence[Frame], /) -> tuple[Sequence[Prediction], Internals]:
         """Return one prediction per frame and what happened inside for each, both in order."""
-        ...
 
 
 class Regressor(SystemUnderTest, Protocol):
@@ -58,7 +55,6 @@ class Regressor(SystemUnderTest, Protocol):
 
     def predict(self, frames: Sequence[Frame], /) -> Sequence[Signals]:
         """Return the signals for each frame, in m/s and degrees at the wheels, positive to the right."""
-        ...
 
 
 class Classifier(SystemUnderTest, Protocol):
@@ -66,7 +62,6 @@ class Classifier(SystemUnderTest, Protocol):
 
     def predict(self, frames: Sequence[Frame], /) -> Sequence[ClassScores]:
         """Return the class scores for each frame."""
-        ...
 
 
 class Detector(SystemUnderTest, Protocol):
@@ -74,7 +69,6 @@ class Detector(SystemUnderTest, Protocol):
 
     def predict(self, frames: Sequence[Frame], /) -> Sequence[Boxes]:
         """Return the boxes for each frame, with scores, in pixels of the frame."""
-        ...
 
 
 class Segmenter(SystemUnderTest, Protocol):
@@ -82,7 +76,6 @@ class Segmenter(SystemUnderTest, Protocol):
 
     def predict(self, frames: Sequence[Frame], /) -> Sequence[LabelMap]:
         """Return a label map of the size of each frame."""
-        ...
 
 
 def task_of(prediction: Prediction) -> Task:
@@ -106,7 +99,6 @@ class Simulator(Protocol):
         of the system is raised to it as a :class:`~roadworthy.errors.SystemUnderTestError`, which it lets
         through; anything else it raises is a fault of the simulator and ends the run.
         """
-        ...
 
 
 class Driver:

@@ -67,13 +67,13 @@ class Work:
 
     method: Method
     requirements: Sequence[Requirement]
-    systems: Sequence[SystemUnderTest]
+    systems: Mapping[str, SystemUnderTest]
     stores: Mapping[Pair, RunStore]
     retention: Retention
     batch_size: int
+    progress: Callable[[], None]
     simulator: Simulator | None = None
     repeats: bool = True
-    progress: Callable[[], None] | None = None
     settled: Callable[[], None] | None = None
     costs: dict[str, Cost] = field(default_factory=dict)
     _stored: dict[Pair, _Stored] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Work:
 
         job = BatchJob(
             self.method,
-            {one.name: one for one in self.systems},
+            self.systems,
             frozenset(self.stores),
             self.batch_size,
             self.retention,
@@ -166,7 +166,7 @@ class Work:
             )
 
     def _pairs(self, case: Case) -> list[Pair]:
-        pairs = ((case.requirement_id, system.name) for system in self.systems)
+        pairs = ((case.requirement_id, system) for system in self.systems)
         return [pair for pair in pairs if pair in self.stores]
 
     def _is_known(self, batch: Sequence[Case]) -> bool:
@@ -182,8 +182,7 @@ class Work:
         for case in batch:
             for pair in self._pairs(case):
                 self._stored[pair].check(case)
-        if self.progress is not None:
-            self.progress()
+        self.progress()
 
     def _finish(self, batch: Sequence[Case], done: Done) -> None:
         """Feed back the verdicts of a batch and store its rows."""
@@ -202,8 +201,7 @@ class Work:
             self.stores[pair].flush()
         if done.error is not None:
             raise done.error
-        if self.progress is not None:
-            self.progress()
+        self.progress()
 
     def _store(
         self, case: Case, result: BatchResult, images: Sequence[bytes], hashes: dict[int, str]

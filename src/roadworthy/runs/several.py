@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from roadworthy._files import check_free, file_name
 from roadworthy._frozen import frozen
-from roadworthy.cases import Dataset, Method, Requirement, ResumableMethod, Status
+from roadworthy.cases import Dataset, Method, Requirement
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
-from roadworthy.runs.loop import Cost, Work
-from roadworthy.runs.single import RunResult, about_run, check_arguments, concluded
-from roadworthy.runs.store import RunStore, Tested, begin_manifest, check_manifest, complete_manifest, locked
+from roadworthy.runs.loop import Cost
+from roadworthy.runs.single import RunResult, carry_out_pairs, check_arguments
+from roadworthy.runs.store import RunStore, locked
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import MANIFEST
 
@@ -55,7 +53,6 @@ def run_several(
     tested: Callable[[Requirement, SystemUnderTest], bool] | None = None,
     progress: Callable[[int], None] | None = None,
     resume: bool = False,
-    manifest: Tested | None = None,
 ) -> SeveralResults:
     """Test several requirements on several systems.
 
@@ -80,8 +77,6 @@ def run_several(
         tested: Whether a requirement is tested on a system; all are when left out.
         progress: Called after every batch with the number of cases so far.
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
-        manifest: What is tested, which is written down as :func:`~roadworthy.runs.run` does; None where the
-            caller does so.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -94,64 +89,35 @@ def run_several(
         raise InputError("a run needs at least one requirement and one system, got none")
     _check_names("requirements", [one.id for one in requirements])
     _check_names("systems", [one.name for one in systems])
-    _check_folder(out, resume=resume, ours=manifest is not None)
-    wanted = [
-        (requirement, system)
+    # The folder of a suite, which has a manifest, holds other runs as well.
+    if not (out / MANIFEST).is_file() and not (resume and (out / "runs").is_dir()):
+        check_free(out, [LOCK])
+    pairs = [
+        (requirement, system, pair_folder(out, requirement.id, system.name))
         for requirement in requirements
         for system in systems
         if tested is None or tested(requirement, system)
     ]
-    folders = {
-        (requirement.id, system.name): pair_folder(out, requirement.id, system.name)
-        for requirement, system in wanted
-    }
-    about = about_run(data, seed)
-    with locked(out):
-        if manifest is not None:
-            check_manifest(out, **manifest)
-        with ExitStack() as stack:
-            checkpoints = None
-            if len(wanted) == 1:
-                ((requirement, system),) = wanted
-                (folder,) = folders.values()
-                told = {**about, "system": system.name}
-                checkpoints = Checkpoints(method, requirement, folder, told, resume=resume)
-            stores = {
-                (requirement.id, system.name): stack.enter_context(
-                    RunStore(
-                        folders[requirement.id, system.name],
-                        requirement,
-                        system=system.name,
-                        about=about,
-                        images=out / "images",
-                        resume=resume,
-                        search=isinstance(method, ResumableMethod),
-                    )
-                )
-                for requirement, system in wanted
-            }
-            if manifest is not None:
-                begin_manifest(out, **manifest)
-            ids = dict.fromkeys(requirement.id for requirement, _ in wanted)
-            asked = [one for one in requirements if one.id in ids]
-            work = Work(method, asked, systems, stores, retention, batch_size, simulator)
-            if progress is not None:
-                work.progress = lambda: progress(_cases({pair: one.counts for pair, one in stores.items()}))
-            if checkpoints is not None:
-                (store,) = stores.values()
-                work.repeats = checkpoints.begin(store)
-                work.settled = partial(checkpoints.leave, store)
-            with _executor(executor, processes) as chosen:
-                work.carry_out(data, chosen, seed=seed)
-            if checkpoints is not None:
-                checkpoints.leave(store, 1)
-        results = {
-            (requirement.id, system.name): concluded(method, requirement, stores[requirement.id, system.name])
-            for requirement, system in wanted
-        }
-        if manifest is not None:
-            complete_manifest(out)
-    return SeveralResults(frozen(results), frozen(work.costs), out / "images")
+
+    def tell(stores: Mapping[Pair, RunStore]) -> None:
+        if progress is not None:
+            progress(_cases(stores))
+
+    with locked(out), _executor(executor, processes) as chosen:
+        results, costs = carry_out_pairs(
+            method,
+            pairs,
+            data,
+            chosen,
+            seed=seed,
+            images=out / "images",
+            retention=retention,
+            batch_size=batch_size,
+            simulator=simulator,
+            progress=tell,
+            resume=resume,
+        )
+    return SeveralResults(frozen(results), frozen(costs), out / "images")
 
 
 def pair_folder(out: Path, requirement: str, system: str) -> Path:
@@ -166,18 +132,11 @@ def _executor(given: Executor | None, processes: int) -> AbstractContextManager[
     return executor_for("serial") if processes == 1 else executor_for("processes", workers=processes)
 
 
-def _check_folder(out: Path, *, resume: bool, ours: bool) -> None:
-    """Refuse a folder with something else in it; that of a suite, whose manifest is its own, holds others."""
-    of_suite = not ours and (out / MANIFEST).is_file()
-    if not of_suite and not (resume and (out / "runs").is_dir()):
-        check_free(out, [LOCK])
-
-
-def _cases(counts: Mapping[Pair, Mapping[Status, int]]) -> int:
+def _cases(stores: Mapping[Pair, RunStore]) -> int:
     """Return how many cases all systems have answered at least."""
     done: dict[str, int] = {}
-    for (requirement, _), per_status in counts.items():
-        done[requirement] = max(done.get(requirement, 0), sum(per_status.values()))
+    for (requirement, _), store in stores.items():
+        done[requirement] = max(done.get(requirement, 0), store.count)
     return sum(done.values())
 
 

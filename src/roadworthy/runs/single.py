@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,17 +16,9 @@ from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors.serial import SerialExecutor
-from roadworthy.runs.executors.work import Executor, ImageRetention, Retention
-from roadworthy.runs.loop import Work
-from roadworthy.runs.store import (
-    RunStore,
-    Tested,
-    begin_manifest,
-    check_manifest,
-    complete_manifest,
-    locked,
-    read_verdicts,
-)
+from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
+from roadworthy.runs.loop import Cost, Work
+from roadworthy.runs.store import RunStore, locked, read_verdicts
 
 Progress: TypeAlias = Callable[[Mapping[Status, int]], None]
 
@@ -53,7 +46,6 @@ def run(
     progress: Progress | None = None,
     executor: Executor | None = None,
     resume: bool = False,
-    manifest: Tested | None = None,
 ) -> RunResult:
     """Carry one requirement from its cases to its outcome.
 
@@ -79,55 +71,93 @@ def run(
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
             the rows are those of a run that was not. A search goes on from its last checkpoint. Without such
             a run, begin.
-        manifest: What is tested, see :class:`~roadworthy.runs.store.Tested`; written down in the
-            folder as ``manifest.json``. A run of something else does not go on.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
     """
     check_arguments(method, [requirement], [system], batch_size)
     retention = Retention(images, seed=seed)
-    if out is None and (resume or manifest is not None):
-        raise InputError("give the folder of the run that is to be resumed or has a manifest")
-    about = about_run(data, seed)
+    if out is None and resume:
+        raise InputError("give the folder of the run that is to be resumed")
+
+    def tell(stores: Mapping[Pair, RunStore]) -> None:
+        if progress is not None:
+            (store,) = stores.values()
+            progress(frozen(store.counts))
+
     with _folder(out) as folder, locked(folder):
-        checkpoints = Checkpoints(
-            method, requirement, folder, {**about, "system": system.name}, resume=resume
-        )
-        if manifest is not None and resume:
-            check_manifest(folder, **manifest)
-        with RunStore(
-            folder,
-            requirement,
-            system=system.name,
-            about=about,
+        results, _ = carry_out_pairs(
+            method,
+            [(requirement, system, folder)],
+            data,
+            executor or SerialExecutor(),
+            seed=seed,
+            images=folder / "images",
+            retention=Retention("none") if out is None else retention,
+            batch_size=batch_size,
+            simulator=simulator,
+            progress=tell,
             resume=resume,
-            search=isinstance(method, ResumableMethod),
-        ) as store:
-            if manifest is not None:
-                begin_manifest(folder, **manifest)
-            repeats = checkpoints.begin(store)
-            work = Work(
-                method,
-                [requirement],
-                [system],
-                {(requirement.id, system.name): store},
-                Retention("none") if out is None else retention,
-                batch_size,
-                simulator,
-                repeats,
-            )
-            if progress is not None:
-                work.progress = lambda: progress(frozen(store.counts))
-            if out is not None:
-                work.settled = lambda: checkpoints.leave(store)
-            work.carry_out(data, executor or SerialExecutor(), seed=seed)
-            if out is not None:
-                checkpoints.leave(store, 1)
-        result = concluded(method, requirement, store)
-        if manifest is not None:
-            complete_manifest(folder)
+        )
+    (result,) = results.values()
     return replace(result, folder=None) if out is None else result
+
+
+def carry_out_pairs(
+    method: Method,
+    pairs: Sequence[tuple[Requirement, SystemUnderTest, Path]],
+    data: Dataset,
+    executor: Executor,
+    *,
+    seed: int,
+    images: Path,
+    retention: Retention,
+    batch_size: int,
+    simulator: Simulator | None,
+    progress: Callable[[Mapping[Pair, RunStore]], None],
+    resume: bool,
+) -> tuple[dict[Pair, RunResult], Mapping[str, Cost]]:
+    """Test requirements on systems, each pair stored in a folder of its own; the caller has locked them.
+
+    Only a pair that is alone leaves checkpoints: a search is run for one requirement and system at a time.
+    """
+    # A run of something else does not go on.
+    about: dict[str, Scalar] = {"data": data.name, "seed": seed}
+    with ExitStack() as stack:
+        checkpoints = None
+        if len(pairs) == 1:
+            ((requirement, system, folder),) = pairs
+            run_of = {**about, "system": system.name}
+            checkpoints = Checkpoints(method, requirement, folder, run_of, resume=resume)
+        stores = {
+            (requirement.id, system.name): stack.enter_context(
+                RunStore(
+                    folder,
+                    requirement,
+                    system=system.name,
+                    about=about,
+                    images=images,
+                    resume=resume,
+                    search=isinstance(method, ResumableMethod),
+                )
+            )
+            for requirement, system, folder in pairs
+        }
+        requirements = {requirement.id: requirement for requirement, _, _ in pairs}
+        systems = {system.name: system for _, system, _ in pairs}
+        told = partial(progress, stores)
+        work = Work(
+            method, list(requirements.values()), systems, stores, retention, batch_size, told, simulator
+        )
+        if checkpoints is not None:
+            (store,) = stores.values()
+            work.repeats = checkpoints.begin(store)
+            work.settled = partial(checkpoints.leave, store)
+        work.carry_out(data, executor, seed=seed)
+        if checkpoints is not None:
+            checkpoints.leave(store, 1)
+    results = {pair: concluded(method, requirements[pair[0]], store) for pair, store in stores.items()}
+    return results, work.costs
 
 
 @contextmanager
@@ -144,11 +174,6 @@ def concluded(method: Method, requirement: Requirement, store: RunStore) -> RunR
     outcome = method.conclude(requirement, read_verdicts(store.folder))
     store.conclude(outcome)
     return RunResult(outcome, frozen(store.counts), store.folder)
-
-
-def about_run(data: Dataset, seed: int) -> dict[str, Scalar]:
-    """Return what a run is of, beside requirement and system; a run of something else does not go on."""
-    return {"data": data.name, "seed": seed}
 
 
 def check_arguments(

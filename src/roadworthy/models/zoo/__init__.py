@@ -9,14 +9,7 @@
 
 from __future__ import annotations
 
-from roadworthy.models.zoo.catalogue import (
-    Architecture,
-    Size,
-    Variant,
-    architecture,
-    architectures,
-    driving_output,
-)
+from roadworthy.models.zoo.catalogue import Architecture, Variant, architecture, architectures
 from roadworthy.models.zoo.saved import (
     SHIPPED,
     load_module,
@@ -29,11 +22,9 @@ from roadworthy.models.zoo.saved import (
 __all__ = [
     "Architecture",
     "SHIPPED",
-    "Size",
     "Variant",
     "architecture",
     "architectures",
-    "driving_output",
     "load_module",
     "located_weights",
     "open_shipped",

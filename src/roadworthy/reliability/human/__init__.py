@@ -14,18 +14,11 @@ from roadworthy.reliability.human.answers import (
     bins_of,
     read_answers,
     read_bins,
-    transformations_of,
 )
 from roadworthy.reliability.human.reading import Collected, HumanData, read_human
-from roadworthy.reliability.human.simulated import Recovery, SimulatedHumans, recovery
+from roadworthy.reliability.human.simulated import SimulatedHumans, recovery
 from roadworthy.reliability.human.spline import SmoothingSpline
-from roadworthy.reliability.human.thresholds import (
-    RULES,
-    Threshold,
-    ThresholdRule,
-    estimate_threshold,
-    rule_named,
-)
+from roadworthy.reliability.human.thresholds import RULES, Threshold, estimate_threshold, rule_named
 
 __all__ = [
     "RULES",
@@ -34,11 +27,9 @@ __all__ = [
     "HumanAnswer",
     "HumanData",
     "UnchangedAccuracy",
-    "Recovery",
     "SimulatedHumans",
     "SmoothingSpline",
     "Threshold",
-    "ThresholdRule",
     "bins_of",
     "estimate_threshold",
     "read_answers",
@@ -46,5 +37,4 @@ __all__ = [
     "read_human",
     "recovery",
     "rule_named",
-    "transformations_of",
 ]

@@ -16,27 +16,8 @@ the rows do not show.
 
 from __future__ import annotations
 
-from roadworthy.runs.evidence.bundle import Bundle, write_bundle
-from roadworthy.runs.evidence.checking import EvidenceFinding, Verification, verify
-from roadworthy.runs.evidence.conditions import Catalogue, Condition
-from roadworthy.runs.evidence.documents import Written, write_documents, write_trace
+from roadworthy.runs.evidence.bundle import write_bundle
+from roadworthy.runs.evidence.checking import Verification, verify
 from roadworthy.runs.evidence.pairs import TestedPair, pair_results
-from roadworthy.runs.evidence.reqif import write_reqif
-from roadworthy.runs.evidence.requirement_coverage import functional_coverage
 
-__all__ = [
-    "Bundle",
-    "Catalogue",
-    "Condition",
-    "EvidenceFinding",
-    "TestedPair",
-    "Verification",
-    "Written",
-    "functional_coverage",
-    "pair_results",
-    "verify",
-    "write_bundle",
-    "write_documents",
-    "write_reqif",
-    "write_trace",
-]
+__all__ = ["TestedPair", "Verification", "pair_results", "verify", "write_bundle"]

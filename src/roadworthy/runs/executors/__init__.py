@@ -2,32 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.runs.executors.serial import EXECUTORS, SerialExecutor, executor_for
-from roadworthy.runs.executors.work import (
-    BatchJob,
-    BatchResult,
-    Done,
-    Executor,
-    ImageRetention,
-    Pair,
-    Retention,
-    Session,
-    WorkUnit,
-    carry,
-)
+from roadworthy.runs.executors.serial import executor_for
+from roadworthy.runs.executors.work import Executor, ImageRetention, Retention
 
-__all__ = [
-    "EXECUTORS",
-    "Done",
-    "Executor",
-    "ImageRetention",
-    "BatchJob",
-    "Pair",
-    "BatchResult",
-    "Retention",
-    "SerialExecutor",
-    "Session",
-    "WorkUnit",
-    "carry",
-    "executor_for",
-]
+__all__ = ["Executor", "ImageRetention", "Retention", "executor_for"]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import time
-import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -19,28 +17,10 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.runs.batches import distinct_sources, make_frames
-from roadworthy.runs.executors.dispatching import (
-    CrewExecutor,
-    Died,
-    Event,
-    Hand,
-    Opened,
-    Refused,
-    Returned,
-    Started,
-)
+from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand
 from roadworthy.runs.executors.faults import ENVIRONMENT, Limits, Piece, pin, process_megabytes
-from roadworthy.runs.executors.pickling import (
-    PackedJob,
-    Parcel,
-    pack,
-    pack_done,
-    pack_job,
-    pack_unit,
-    unpack,
-    unpack_job,
-)
-from roadworthy.runs.executors.work import BatchJob, Done, carry
+from roadworthy.runs.executors.pickling import Bench, Parcel, pack, pack_unit, unpack
+from roadworthy.runs.executors.work import BatchJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +71,7 @@ class Actor:
 
     def __init__(self) -> None:
         pin()
-        self._systems: dict[str, Any] = {}
-        self._known: dict[str, Any] = {}
-        self._job: Any = None
+        self._bench = Bench()
 
     def open(self, found: Sent, folder: str) -> tuple[str, int]:
         """Open the systems.
@@ -107,19 +85,12 @@ class Actor:
         """
         with suppress(OSError):
             os.chdir(folder)
-        # The last job's data need not stay while this one's is read.
-        self._job, self._known = None, {}
-        try:
-            packed: PackedJob = unpack(received(found, copied=True))
-            self._job, self._known = unpack_job(packed, self._systems)
-        except Exception as error:
-            return f"{type(error).__name__}: {error}", os.getpid()
-        return "", os.getpid()
+        return self._bench.open(received(found, copied=True)), os.getpid()
 
     def make(self, found: Sent) -> Sent:
         """Return the frames of a batch."""
         try:
-            made: Any = make_frames(distinct_sources(unpack(received(found), self._known).cases))
+            made: Any = make_frames(distinct_sources(self._bench.unit(received(found)).cases))
         except Exception:
             # Who judges meets it again, and tells.
             made = None
@@ -133,23 +104,14 @@ class Actor:
             made: Where the frames are, if others make them.
             patience: Seconds that they are waited for.
         """
-        done = self._carried(received(found), made, patience)
-        if done.error is not None:
-            done.error.add_note("In a worker:\n" + "".join(traceback.format_exception(done.error)))
-        return sent(pack_done(done))
+        frames = None
+        if made:
+            import ray
 
-    def _carried(self, parcel: Parcel, made: list[Any], patience: float | None) -> Done:
-        try:
-            frames = None
-            if made:
-                import ray
-
-                # Frames that others fail to make are made here, where it is seen which case is to blame.
-                with suppress(Exception):
-                    frames = unpack(received(ray.get(made[0], timeout=patience)))
-            return carry(self._job, unpack(parcel, self._known), frames)
-        except Exception as error:
-            return Done(error=error)
+            # Frames that others fail to make are made here, where it is seen which case is to blame.
+            with suppress(Exception):
+                frames = unpack(received(ray.get(made[0], timeout=patience)))
+        return sent(self._bench.carry(received(found), frames))
 
     def megabytes(self) -> float | None:
         """Return how much memory it uses."""
@@ -236,15 +198,8 @@ class RayExecutor(CrewExecutor):
         if self._is_ours:
             self._ray.shutdown()
 
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """The ids of the workers' processes, each on its own machine."""
-        return tuple(hand.pid for hand in self._crew.hands if isinstance(hand, _Worker) and hand.pid)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, traceback)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self._leave()
 
 
@@ -257,7 +212,7 @@ def _imported() -> Any:
 
 
 @dataclass(eq=False, kw_only=True)
-class _Worker(Hand):
+class _ActorHand(Hand):
     actor: Any
     opening: Any = None
     results: deque[Any] = field(default_factory=deque)
@@ -265,29 +220,21 @@ class _Worker(Hand):
     question: Any = None
     asked: float = 0.0
     used: float | None = None
-    pid: int = 0
 
     def refs(self) -> list[Any]:
         """Return what is waited for."""
         return [one for one in (self.opening, self.question, *list(self.results)[:1]) if one is not None]
 
 
-class _Crew:
-    depth = 2
-
+class _Crew(Crew[_ActorHand]):
     def __init__(self, ray: Any, size: int, gpus: float, makers: int, patience: float | None) -> None:
-
-        self.size = size
-        self.hands: list[Hand] = []
+        super().__init__(size)
         self._ray = ray
-        self._sent, self._received = sent, received
         # Half of the time that a batch may take is left for the rest of it.
         self._patience = None if patience is None else patience / 2
         self._makers_wanted = makers
         self._makers: list[Any] = []
         self._turn = 0
-        self._job: Any = None
-        self._known: dict[int, str] = {}
         common: dict[str, Any] = {
             "max_restarts": 0,
             "max_task_retries": 0,
@@ -300,51 +247,40 @@ class _Crew:
         self._worker = ray.remote(num_cpus=cpus, num_gpus=gpus, concurrency_groups=groups, **common)(Actor)
         self._maker = ray.remote(num_cpus=1, **common)(Actor)
 
+    def ship(self, parcel: Parcel) -> Any:
+        return self._ray.put(sent(parcel))
+
     def begin(self, job: BatchJob) -> None:
-        packed, self._known = pack_job(job)
-        self._job = self._ray.put(self._sent(pack(packed)))
-        for hand in tuple(self.hands):
-            self._open(hand)
+        super().begin(job)
         for maker in self._makers:
-            maker.open.remote(self._job, str(Path.cwd()))
+            self._opened(maker)
         while len(self._makers) < self._makers_wanted:
             self._makers.append(self._new_maker())
 
+    def _opened(self, actor: Any) -> Any:
+        return actor.open.remote(self.job, str(Path.cwd()))
+
     def _new_maker(self) -> Any:
         maker = self._maker.remote()
-        maker.open.remote(self._job, str(Path.cwd()))
+        self._opened(maker)
         return maker
-
-    def end(self) -> None:
-        """Forget the job; who still works on it is dismissed."""
-        for hand in tuple(self.hands):
-            if hand.pieces or not hand.is_open:
-                self.dismiss(hand)
-            hand.is_open = False
-        self._job = None
 
     def close(self) -> None:
         for maker in self._makers:
             self._kill(maker)
         self._makers.clear()
-        for hand in tuple(self.hands):
-            self.dismiss(hand)
-        self.end()
+        super().close()
 
     def hire(self) -> None:
-        """Start one more worker, which opens the systems of the job."""
-        worker = _Worker(actor=self._worker.remote())
-        self.hands.append(worker)
-        self._open(worker)
+        self.hands.append(_ActorHand(actor=self._worker.remote()))
+        self.open(self.hands[-1])
 
-    def _open(self, hand: Hand) -> None:
-        assert isinstance(hand, _Worker)
-        hand.opening = hand.actor.open.remote(self._job, str(Path.cwd()))
+    def open(self, hand: _ActorHand) -> None:
+        hand.opening = self._opened(hand.actor)
 
-    def give(self, hand: Hand, piece: Piece) -> None:
+    def give(self, hand: _ActorHand, piece: Piece) -> None:
         """Send a piece to a worker; the frames may be made on the way."""
-        assert isinstance(hand, _Worker)
-        parcel = self._ray.put(self._sent(pack_unit(piece.unit, self._known)))
+        parcel = self.ship(pack_unit(piece.unit, self.known))
         made: list[Any] = []
         maker = None
         # What failed before is made where it is seen who is to blame.
@@ -359,38 +295,34 @@ class _Crew:
             hand.since = time.monotonic()
 
     def wait(self, seconds: float) -> Sequence[Event]:
-        """Return what happened, waiting so long for something."""
-        workers = [hand for hand in self.hands if isinstance(hand, _Worker)]
-        refs = [ref for worker in workers for ref in worker.refs()]
+        refs = [ref for hand in self.hands for ref in hand.refs()]
         if not refs:
             time.sleep(seconds)
             return []
         if seconds:
             self._ray.wait(refs, num_returns=1, timeout=seconds)
         ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0)
-        return [event for worker in workers for event in self._events(worker, set(ready))]
+        return [event for hand in self.hands for event in self._events(hand, set(ready))]
 
-    def _events(self, worker: _Worker, ready: set[Any]) -> Iterator[Event]:
+    def _events(self, hand: _ActorHand, ready: set[Any]) -> Iterator[Event]:
         try:
-            if worker.question in ready:
-                worker.used, worker.question = self._ray.get(worker.question), None
-            if worker.opening in ready:
-                (reason, worker.pid), worker.opening = self._ray.get(worker.opening), None
-                yield Refused(worker, reason) if reason else Opened(worker)
-            if worker.results and worker.results[0] in ready:
-                found = self._received(self._ray.get(worker.results[0]), copied=True)
-                worker.results.popleft()
-                worker.makers.popleft()
-                yield Returned(worker, unpack(found))
-                if worker.results:
-                    yield Started(worker)
+            if hand.question in ready:
+                hand.used, hand.question = self._ray.get(hand.question), None
+            if hand.opening in ready:
+                (refusal, hand.pid), hand.opening = self._ray.get(hand.opening), None
+                yield Event(hand, "refused" if refusal else "opened", refusal)
+            if hand.results and hand.results[0] in ready:
+                found = received(self._ray.get(hand.results[0]), copied=True)
+                hand.results.popleft()
+                hand.makers.popleft()
+                yield Event(hand, "returned", unpack(found))
+                if hand.results:
+                    yield Event(hand, "started")
         except self._ray.exceptions.RayError:
             # The actor, its node or its answer is gone: it all comes to the same.
-            yield Died(worker)
+            yield Event(hand, "died")
 
-    def dismiss(self, hand: Hand) -> None:
-        """End a worker, whatever it does."""
-        assert isinstance(hand, _Worker)
+    def dismiss(self, hand: _ActorHand) -> None:
         self.hands.remove(hand)
         self._kill(hand.actor)
         if hand.makers and (maker := hand.makers[0]) in self._makers:
@@ -403,9 +335,8 @@ class _Crew:
         with suppress(Exception):
             self._ray.kill(actor, no_restart=True)
 
-    def megabytes(self, hand: Hand) -> float | None:
+    def megabytes(self, hand: _ActorHand) -> float | None:
         """Return how much memory a worker used when it was last asked."""
-        assert isinstance(hand, _Worker)
         if hand.question is None and time.monotonic() - hand.asked > _LOOK:
             hand.asked = time.monotonic()
             hand.question = hand.actor.megabytes.options(concurrency_group="questions").remote()

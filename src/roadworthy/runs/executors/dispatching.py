@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar
 
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, blamed, divided
-from roadworthy.runs.executors.pickling import SERIAL
+from roadworthy.runs.executors.pickling import SERIAL, Parcel, pack, pack_job
 from roadworthy.runs.executors.work import BatchJob, Done, Session, WorkUnit
 
 _TURN = 0.1  # seconds between two looks at clocks and memory
@@ -30,90 +30,99 @@ class Hand:
         pieces: What it has been given, the one it works on first.
         since: When it began with that one; None while it does not work.
         served: How many batches it has finished.
+        pid: The id of its process, once that is known.
     """
 
     is_open: bool = False
     pieces: deque[Piece] = field(default_factory=deque)
     since: float | None = None
     served: int = 0
+    pid: int = 0
+
+
+What: TypeAlias = Literal["opened", "refused", "started", "returned", "died"]
+"""What a worker did: it has opened the systems, or cannot; works on its first piece; has finished it; is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a worker did."""
+    """Something that a worker did; content is why it cannot open the systems, or what became of the piece."""
 
     hand: Hand
+    what: What
+    content: Any = None
 
 
-class Opened(Event):
-    """It has opened the systems."""
+H = TypeVar("H", bound=Hand)
 
 
-class Started(Event):
-    """It works on the first of its pieces."""
+class Crew(ABC, Generic[H]):
+    """The workers of an executor.
 
+    Attributes:
+        hands: Those that live.
+        size: How many there shall be.
+        depth: How many pieces a worker may hold, so that it never waits for the driver.
+        job: The job, as it is sent to workers.
+        known: What of it cases are packed without, by its id.
+    """
 
-class Died(Event):
-    """It is gone."""
+    depth = 2
 
-
-@dataclass(frozen=True, slots=True)
-class Refused(Event):
-    """It cannot open the systems."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Returned(Event):
-    """It has finished the first of its pieces."""
-
-    done: Done
-
-
-class Crew(Protocol):
-    """The workers of an executor."""
-
-    hands: list[Hand]
-    """Those that live."""
-
-    size: int
-    """How many there shall be."""
-
-    depth: int
-    """How many pieces a worker may hold, so that it never waits for the driver."""
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.hands: list[H] = []
+        self.job: Any = None
+        self.known: dict[int, str] = {}
 
     def begin(self, job: BatchJob) -> None:
         """Prepare for the batches of a run; workers that live open its systems."""
-        ...
+        packed, self.known = pack_job(job)
+        self.job = self.ship(pack(packed))
+        for hand in tuple(self.hands):
+            self.open(hand)
 
     def end(self) -> None:
         """Forget the job; who still works on it is dismissed."""
-        ...
+        for hand in tuple(self.hands):
+            if hand.pieces or not hand.is_open:
+                self.dismiss(hand)
+            hand.is_open = False
+        self.job = None
 
     def close(self) -> None:
         """Let go of all workers."""
-        ...
+        for hand in tuple(self.hands):
+            self.dismiss(hand)
+        self.end()
 
+    @abstractmethod
+    def ship(self, parcel: Parcel) -> Any:
+        """Put a job where every worker gets at it."""
+
+    @abstractmethod
+    def open(self, hand: H) -> None:
+        """Let a worker open the systems of the job."""
+
+    @abstractmethod
     def hire(self) -> None:
         """Start one more worker, which opens the systems of the job."""
-        ...
 
-    def give(self, hand: Hand, piece: Piece) -> None:
+    @abstractmethod
+    def give(self, hand: H, piece: Piece) -> None:
         """Send a piece to a worker."""
-        ...
 
+    @abstractmethod
     def wait(self, seconds: float) -> Sequence[Event]:
         """Return what happened, waiting so long for something."""
-        ...
 
-    def dismiss(self, hand: Hand) -> None:
+    @abstractmethod
+    def dismiss(self, hand: H) -> None:
         """End a worker, whatever it does."""
-        ...
 
-    def megabytes(self, hand: Hand) -> float | None:
+    @abstractmethod
+    def megabytes(self, hand: H) -> float | None:
         """Return how much memory a worker uses; None where that cannot be told now."""
-        ...
 
 
 class Dispatcher:
@@ -125,7 +134,7 @@ class Dispatcher:
         limits: What a worker may take.
     """
 
-    def __init__(self, crew: Crew, job: BatchJob, limits: Limits) -> None:
+    def __init__(self, crew: Crew[Any], job: BatchJob, limits: Limits) -> None:
         self.ahead = crew.size * (crew.depth + 1)
         self._crew = crew
         self._job = job
@@ -170,7 +179,7 @@ class Dispatcher:
     def _free_hand(self, piece: Piece) -> Hand | None:
         """Return the worker that has least to do; None where none has room."""
         crew = self._crew
-        free = [hand for hand in crew.hands if hand.is_open and len(hand.pieces) < crew.depth]
+        free: list[Hand] = [hand for hand in crew.hands if hand.is_open and len(hand.pieces) < crew.depth]
         if not piece.wants_fresh:
             return min(free, key=lambda one: len(one.pieces), default=None)
         idle = [hand for hand in free if not hand.pieces]
@@ -187,19 +196,20 @@ class Dispatcher:
 
     def _take(self, event: Event) -> None:
         hand = event.hand
-        if isinstance(event, Opened):
-            hand.is_open = True
-            self._failed_starts = 0
-        elif isinstance(event, Refused):
-            raise InputError(f"a worker cannot open what it has to test ({event.reason}): {SERIAL}")
-        elif isinstance(event, Started):
-            hand.since = time.monotonic()
-        elif isinstance(event, Returned):
-            hand.pieces.popleft().result = event.done
-            hand.since = None
-            hand.served += 1
-        elif isinstance(event, Died):
-            self._replace(hand, "died")
+        match event.what:
+            case "opened":
+                hand.is_open = True
+                self._failed_starts = 0
+            case "refused":
+                raise InputError(f"a worker cannot open what it has to test ({event.content}): {SERIAL}")
+            case "started":
+                hand.since = time.monotonic()
+            case "returned":
+                hand.pieces.popleft().result = event.content
+                hand.since = None
+                hand.served += 1
+            case "died":
+                self._replace(hand, "died")
 
     def _look_after(self) -> None:
         """End workers that hang or take too much memory."""
@@ -267,7 +277,7 @@ class CrewExecutor:
         limits: What a worker may take.
     """
 
-    def __init__(self, crew: Crew, limits: Limits) -> None:
+    def __init__(self, crew: Crew[Any], limits: Limits) -> None:
         self.workers = crew.size
         self._crew = crew
         self._limits = limits
@@ -284,7 +294,10 @@ class CrewExecutor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._crew.close()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The ids of the workers' processes that live, each on its own machine."""
+        return tuple(hand.pid for hand in self._crew.hands if hand.pid)

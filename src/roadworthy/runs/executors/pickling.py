@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from typing import Any, TypeAlias
 
 from roadworthy._importing import imported, module_name
 from roadworthy.errors import InputError
-from roadworthy.runs.executors.work import BatchJob, Done, WorkUnit
+from roadworthy.runs.batches import Made
+from roadworthy.runs.executors.work import BatchJob, Done, WorkUnit, carry
 
 SERIAL = "use --executor serial (executor=None), which sends nothing"
 
@@ -233,6 +235,49 @@ def pack_done(done: Done) -> Parcel:
         told = InputError(f"verdicts cannot be sent back from a worker ({error}): {SERIAL}")  # type: ignore[assignment]
         return pack(Done(error=told))
     return parcel
+
+
+class Bench:
+    """Where a worker works: the job that is open, and the systems that stay open from job to job."""
+
+    def __init__(self) -> None:
+        self._systems: dict[str, Any] = {}
+        self._known: dict[str, Any] = {}
+        self._job: Any = None
+
+    def open(self, parcel: Parcel) -> str:
+        """Open the systems of a job; return why that cannot be done, if so.
+
+        Args:
+            parcel: The job, in buffers of its own: what is open stays longer than what it travelled in.
+        """
+        # The last job's data need not stay while this one's is read.
+        self._job, self._known = None, {}
+        try:
+            self._job, self._known = unpack_job(unpack(parcel), self._systems)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    def unit(self, parcel: Parcel) -> WorkUnit:
+        """Return a batch of the job."""
+        unit: WorkUnit = unpack(parcel, self._known)
+        return unit
+
+    def carry(self, parcel: Parcel, made: Sequence[Made] | None = None) -> Parcel:
+        """Carry out a batch of the job; return what became of it, packed.
+
+        Args:
+            parcel: The batch.
+            made: Its frames, where others made them.
+        """
+        try:
+            done = carry(self._job, self.unit(parcel), made)
+        except Exception as error:
+            done = Done(error=error)
+        if done.error is not None:
+            done.error.add_note("In a worker:\n" + "".join(traceback.format_exception(done.error)))
+        return pack_done(done)
 
 
 SMALL = 2**14

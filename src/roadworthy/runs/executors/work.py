@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Literal, Protocol, Self, TypeAlias, get_args
 
 from roadworthy.cases import BaseMethod, Case, Dataset, Method, Predict, Status, Verdict
@@ -260,7 +259,6 @@ class Session(Protocol):
 
     def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
         """Begin with a batch, now or later; what is returned waits for it."""
-        ...
 
 
 class Executor(Protocol):
@@ -278,14 +276,9 @@ class Executor(Protocol):
 
     def session(self, job: BatchJob, /) -> AbstractContextManager[Session]:
         """Prepare for the batches of a run; workers stay for the next."""
-        ...
 
     def __enter__(self) -> Self:
         """Return the executor."""
-        ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Let go of all workers."""
-        ...

@@ -15,18 +15,9 @@ written. What is on disk is always the beginning of the run, so a rerun goes on 
 
 from __future__ import annotations
 
-from roadworthy.runs.store.digests import (
-    Digest,
-    FileDigests,
-    digest_of_dataset,
-    digest_of_engine,
-    digest_of_file,
-    digest_of_files,
-    digest_of_model,
-)
+from roadworthy.runs.store.digests import digest_of_dataset, digest_of_model
 from roadworthy.runs.store.locking import locked
 from roadworthy.runs.store.manifest import (
-    ModelNotes,
     Tested,
     add_notes,
     begin_manifest,
@@ -37,39 +28,24 @@ from roadworthy.runs.store.manifest import (
     read_manifest,
 )
 from roadworthy.runs.store.parts import read_rows, read_verdicts, verdict_of
-from roadworthy.runs.store.rows import (
-    CORE_COLUMNS,
-    MEASURE,
-    PARAMETER,
-    Row,
-    read_requirement,
-    requirement_record,
-)
+from roadworthy.runs.store.rows import MEASURE, PARAMETER, Row, read_requirement, requirement_record
 from roadworthy.runs.store.run_store import RunStore
 from roadworthy.runs.store.stored_run import StoredPair, StoredRun
-from roadworthy.runs.store.writing import add_image, image_path
+from roadworthy.runs.store.writing import image_path
 
 __all__ = [
-    "CORE_COLUMNS",
-    "Digest",
-    "FileDigests",
     "MEASURE",
-    "ModelNotes",
     "PARAMETER",
     "Row",
     "RunStore",
     "StoredPair",
     "StoredRun",
     "Tested",
-    "add_image",
     "add_notes",
     "begin_manifest",
     "check_manifest",
     "complete_manifest",
     "digest_of_dataset",
-    "digest_of_engine",
-    "digest_of_file",
-    "digest_of_files",
     "digest_of_model",
     "image_path",
     "locked",

@@ -9,16 +9,13 @@
 
 from __future__ import annotations
 
-from roadworthy.runs.suites.estimating import Estimate, estimate_passes
+from roadworthy.runs.suites.estimating import estimate_passes
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, read_suite, suite_of
-from roadworthy.runs.suites.running import Pass, RunWatcher, SuiteResult, passes_of, run_suite
+from roadworthy.runs.suites.reading import Suite, SuiteError, read_suite, suite_of
+from roadworthy.runs.suites.running import RunWatcher, SuiteResult, passes_of, run_suite
 from roadworthy.runs.suites.schema import suite_schema
 
 __all__ = [
-    "Complaint",
-    "Estimate",
-    "Pass",
     "Suite",
     "SuiteError",
     "SuitePlan",

@@ -173,17 +173,14 @@ class Kind(ABC, Generic[F, T]):
 
     def variants(self, part: Part[T], facts: Facts) -> Sequence[Part[T]]:
         """Return the part as it is for a model; most are the same for all."""
-        del facts
         return [part]
 
     def signals(self, part: Part[T]) -> Collection[str]:
         """Return which signals of a model matter to it, so that what looks wrong with others is not noted."""
-        del part
         return ("steering", "speed")
 
     def notes(self, parts: Mapping[str, Part[T]], data: OpenedData) -> list[str]:
         """Return what a reader should know about requirements on some data, a sentence each."""
-        del parts, data
         return []
 
     @abstractmethod
@@ -192,7 +189,6 @@ class Kind(ABC, Generic[F, T]):
 
     def learns_from(self, entry: F) -> Collection[str]:
         """Return the names of data that an entry learns from and is not tried on."""
-        del entry
         return ()
 
     def teach(self, method: Method, part: Part[T], context: Context, system: SystemUnderTest) -> None:
@@ -200,12 +196,10 @@ class Kind(ABC, Generic[F, T]):
 
     def system(self, system: SystemUnderTest, part: Part[T]) -> SystemUnderTest:
         """Return a model as it is tested."""
-        del part
         return system
 
     def simulator(self, part: Part[T], keep: Path | None = None) -> Simulator | None:
         """Return what answers cases that ask for a drive, and keeps the drives in the folder of a run."""
-        del part, keep
         return None
 
     @abstractmethod

@@ -81,7 +81,6 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
 
     def misfit(self, part: Part[BbslMethod | BbslTrackMethod], facts: Facts) -> str:
         """It needs a detector, and frames with boxes."""
-        del part
         if reason := other_task(facts, "detection", "specifications are about boxes"):
             return reason
         if facts.data is not None and facts.data.first.boxes is None:
@@ -90,10 +89,8 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
 
     def method(self, parts: Mapping[str, Part[BbslMethod | BbslTrackMethod]], context: Context) -> Method:
         """Return one method for all specifications: they share the answers to each frame."""
-        del context
         return OfEach(self.name, {id: part.inside for id, part in parts.items()})
 
     def cases(self, part: Part[BbslMethod | BbslTrackMethod], frames: int) -> int:
         """Return a case for each frame; with an object under test it is one for each object instead."""
-        del part
         return frames

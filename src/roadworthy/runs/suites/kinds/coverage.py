@@ -156,7 +156,6 @@ class CoverageKind(Kind[CoverageForm, Search]):
 
     def method(self, parts: Mapping[str, Part[Search]], context: Context) -> Method:
         """Return a search that has not begun."""
-        del parts, context
         from roadworthy.coverage.method import CoverageMethod
 
         return CoverageMethod()

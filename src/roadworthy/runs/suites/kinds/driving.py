@@ -100,7 +100,6 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
     def misfit(self, part: Part[DrivingQuality], facts: Facts) -> str:
         """It needs a model that steers."""
-        del part
         if reason := other_task(facts, "regression", "one must steer to drive"):
             return reason
         if isinstance(facts.known, Signals) and facts.known.steering is None:
@@ -109,26 +108,22 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
     def method(self, parts: Mapping[str, Part[DrivingQuality]], context: Context) -> Method:
         """Return one method for all."""
-        del parts, context
         from roadworthy.driving.method import DrivingMethod
 
         return DrivingMethod()
 
     def simulator(self, part: Part[DrivingQuality], keep: Path | None = None) -> Simulator | None:
         """Return what opens the simulators that the scenarios name."""
-        del part
         from roadworthy.driving.simulators import ScenarioDriver
 
         return ScenarioDriver(keep)
 
     def cases(self, part: Part[DrivingQuality], frames: int) -> int:
         """Return a case for each sector of each drive."""
-        del frames
         return sum(len(part.inside.sectors_of(one)) for one in part.inside.scenarios)
 
     def probed(self, part: Part[DrivingQuality], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
         """Return a drive of a few metres; how far the whole one goes is known in the built-in world."""
-        del frames, of
         short = replace(
             part.inside,
             scenarios=tuple(

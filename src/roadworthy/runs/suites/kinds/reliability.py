@@ -148,14 +148,12 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
 
     def method(self, parts: Mapping[str, Part[Wanted]], context: Context) -> Method:
         """Return one method for all."""
-        del parts, context
         from roadworthy.reliability import ReliabilityMethod
 
         return ReliabilityMethod()
 
     def system(self, system: SystemUnderTest, part: Part[Wanted]) -> SystemUnderTest:
         """Return the model as it is measured: a detector gives all its boxes, also those it is unsure of."""
-        del part
         from roadworthy.models.scorers import with_all_boxes
 
         return with_all_boxes(system)

@@ -180,14 +180,12 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
 
     def method(self, parts: Mapping[str, Part[RulePlan]], context: Context) -> Method:
         """Return one method for all rules: they share frames."""
-        del context
         from roadworthy.rules.method import RulesMethod
 
         return RulesMethod({id: part.inside for id, part in parts.items()})
 
     def cases(self, part: Part[RulePlan], frames: int) -> int:
         """Return a case for each frame."""
-        del part
         return frames
 
 
