@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from roadworthy.errors import InputError
@@ -75,15 +75,20 @@ class Endpoint:
         raise NoAnswer(f"{problem} ({tries})")
 
     def _asked(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+        from urllib3 import exceptions
+
+        late = (exceptions.TimeoutError, TimeoutError)
         try:
             status, answer = self._post(body, headers)
-        except TimeoutError:
-            raise _Again(f"{self.url} gave no answer within {self.timeout:g} s") from None
-        except ConnectionRefusedError:
-            raise _Again(f"no server listens at {self.url}: connection refused") from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
-            raise _Again(f"cannot reach {self.url} ({reason})") from None
+        except (exceptions.HTTPError, OSError) as error:
+            cause = error.__cause__ or error
+            problem = f"cannot reach {self.url} ({str(cause) or type(cause).__name__})"
+            if isinstance(cause, ConnectionRefusedError):
+                problem = f"no server listens at {self.url}: connection refused"
+            # That nothing can be connected to is one of urllib3's timeouts as well.
+            elif isinstance(error, late) and not isinstance(error, exceptions.NewConnectionError):
+                problem = f"{self.url} gave no answer within {self.timeout:g} s"
+            raise _Again(problem) from None
         if status >= 500:
             raise _Again(f"{self.url} answered with status {status}: {excerpt(answer)}")
         if status != 200:
@@ -91,39 +96,23 @@ class Endpoint:
         return answer
 
     def _post(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        parts = urlsplit(self.url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(str(parts.hostname), parts.port, timeout=self.timeout)
+        from urllib3 import PoolManager, Timeout
+
         end = time.monotonic() + self.timeout
-        try:
-            path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            connection.request("POST", path, body, dict(headers))
-            _wait(connection, end)
-            response = connection.getresponse()
-            with response:
-                # Read in parts: a server that sends a byte now and then would never run into a socket's
-                # timeout.
-                found = bytearray()
-                while part := response.read1(2**20):
-                    found += part
-                    if len(found) > self.longest:
-                        raise UnusableAnswer(f"{self.url} answered with more than {self.longest} bytes")
-                    _wait(connection, end)
-                left = response.length
-            if left:
-                raise http.client.IncompleteRead(bytes(found), left)
-            return response.status, bytes(found)
-        finally:
-            connection.close()
-
-
-def _wait(connection: http.client.HTTPConnection, end: float) -> None:
-    """Give the connection the time that is left."""
-    left = end - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    if connection.sock is not None:
-        connection.sock.settimeout(left)
+        answer = bytearray()
+        pool = PoolManager(timeout=Timeout(total=self.timeout), retries=False)
+        asked: Any = pool.request(
+            "POST", self.url, body=body, headers=headers, redirect=False, preload_content=False
+        )
+        with pool, asked as response:
+            # Read in parts: a server that sends a byte now and then would never run into a socket's timeout.
+            while part := response.read1(2**20, decode_content=False):
+                answer += part
+                if len(answer) > self.longest:
+                    raise UnusableAnswer(f"{self.url} answered with more than {self.longest} bytes")
+                if time.monotonic() > end:
+                    raise TimeoutError
+            return response.status, bytes(answer)
 
 
 def excerpt(answer: bytes) -> str:

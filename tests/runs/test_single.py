@@ -33,7 +33,7 @@ from roadworthy.errors import InputError, MissingExtraError, NotApplicable
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest, Truth
 from roadworthy.runs import read_rows, run, run_several
-from roadworthy.runs.store.locking import FolderLock
+from roadworthy.runs.store.locking import hold
 from roadworthy.transforms import Transform, compose, make_transform
 
 MIRROR = Requirement("R1", "The mirror image steers the other way", "mirror", {"tolerance": 1.0})
@@ -641,7 +641,7 @@ class Locked(Mirror):
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         with pytest.raises(InputError, match="another run is writing to"):
-            contextvars.Context().run(FolderLock.of, self.folder)
+            contextvars.Context().run(hold, self.folder)
         return super().conclude(requirement, verdicts)
 
 
@@ -650,4 +650,4 @@ def test_nobody_else_writes_until_a_run_has_concluded(tmp_path: Path) -> None:
     run(Locked(one), MIRROR, Frames(2), Truth(), out=one)
     run_several(Locked(several), [MIRROR], Frames(2), [Truth()], out=several)
     for folder in (one, several):
-        contextvars.Context().run(FolderLock.of, folder).release()
+        contextvars.Context().run(hold, folder)()

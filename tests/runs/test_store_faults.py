@@ -81,22 +81,22 @@ def test_a_lock_that_is_given_up_while_another_takes_it_is_taken_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who ends deletes the file: a lock on the deleted one would keep nobody out."""
-    flocked = locking._flocked
+    flock = fcntl.flock
     calls: list[int] = []
 
-    def interrupted(handle: int, folder: Path) -> bool:
+    def interrupted(handle: int, how: int) -> None:
         if not calls:
-            (folder / locking.LOCK).unlink()
-            (folder / locking.LOCK).touch()
+            (tmp_path / locking.LOCK).unlink()
+            (tmp_path / locking.LOCK).touch()
         calls.append(handle)
-        return flocked(handle, folder)
+        flock(handle, how)
 
-    monkeypatch.setattr(locking, "_flocked", interrupted)
-    lock = locking.FolderLock.of(tmp_path)
+    monkeypatch.setattr(fcntl, "flock", interrupted)
+    release = locking.hold(tmp_path)
+    assert len(calls) == 2
     with pytest.raises(InputError, match="another run is writing to"):
-        locking.FolderLock.of(tmp_path)
-    lock.release()
-    assert len(calls) == 3
+        locking.hold(tmp_path)
+    release()
     assert not any(tmp_path.iterdir())
 
 

@@ -41,7 +41,7 @@ class Hand:
 
 
 What: TypeAlias = Literal["opened", "refused", "started", "returned", "died"]
-"""What a worker did: it has opened the systems, or cannot; works on its first piece; has finished it; is gone."""
+"""What a worker did: opened the systems, or cannot; began with its first piece; finished it; is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from roadworthy._files import read_json
 from roadworthy._version import __version__
@@ -55,7 +55,16 @@ _GROWING = ("suite", "models", "data", "engines")
 
 
 class Tested(TypedDict):
-    """What a run tests, as `begin_manifest` takes it."""
+    """What a run tests.
+
+    Attributes:
+        models: The systems under test, by name.
+        data: The data sets, by name.
+        suite: The suite file and those that it includes, by name.
+        engines: The image engines, by name.
+        seed: Of all that is drawn by lot; 0 if left out.
+        settings: What else the rows depend on; what JSON can hold.
+    """
 
     models: Mapping[str, Digest]
     data: Mapping[str, Digest]
@@ -65,28 +74,14 @@ class Tested(TypedDict):
     settings: NotRequired[Mapping[str, Any]]
 
 
-def begin_manifest(
-    folder: Path,
-    *,
-    models: Mapping[str, Digest],
-    data: Mapping[str, Digest],
-    suite: Mapping[str, Digest] | None = None,
-    engines: Mapping[str, Digest] | None = None,
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+def begin_manifest(folder: Path, **tested: Unpack[Tested]) -> dict[str, Any]:
     """Write down what is about to be tested; where a run goes on, see that it is the same.
 
     A run may go on with further models, data and files of the suite, which are added to what is there.
 
     Args:
         folder: The folder of the run.
-        models: The systems under test, by name.
-        data: The data sets, by name.
-        suite: The suite file and those that it includes, by name.
-        engines: The image engines, by name.
-        seed: Of all that is drawn by lot.
-        settings: What else the rows depend on; what JSON can hold.
+        **tested: What is tested, see `Tested`.
 
     Returns:
         The manifest.
@@ -104,7 +99,7 @@ def begin_manifest(
         ...     complete_manifest(Path(folder))["ended"] is not None
         True
     """
-    record = _record(models, data, suite or {}, engines or {}, seed, settings or {})
+    record = _record(tested)
     there = read_manifest(folder)
     if there is not None:
         _check_same(there, record, folder)
@@ -126,26 +121,12 @@ def begin_manifest(
     return record
 
 
-def check_manifest(
-    folder: Path,
-    *,
-    models: Mapping[str, Digest],
-    data: Mapping[str, Digest],
-    suite: Mapping[str, Digest] | None = None,
-    engines: Mapping[str, Digest] | None = None,
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-) -> None:
+def check_manifest(folder: Path, **tested: Unpack[Tested]) -> None:
     """See that the run in a folder, if there is one, is of the same; nothing is written.
 
     Args:
         folder: The folder of the run.
-        models: The systems under test, by name.
-        data: The data sets, by name.
-        suite: The suite file and those that it includes, by name.
-        engines: The image engines, by name.
-        seed: Of all that is drawn by lot.
-        settings: What else the rows depend on; what JSON can hold.
+        **tested: What is tested, see `Tested`.
 
     Raises:
         InputError: It is of something else; says what differs.
@@ -161,7 +142,7 @@ def check_manifest(
     """
     there = read_manifest(folder)
     if there is not None:
-        _check_same(there, _record(models, data, suite or {}, engines or {}, seed, settings or {}), folder)
+        _check_same(there, _record(tested), folder)
 
 
 def take_suite(folder: Path, suite: Mapping[str, Digest]) -> None:
@@ -260,26 +241,23 @@ def write_manifest(folder: Path, record: Mapping[str, Any]) -> None:
         write_whole(folder / MANIFEST, content.encode("utf-8", "backslashreplace"))
 
 
-def _record(
-    models: Mapping[str, Digest],
-    data: Mapping[str, Digest],
-    suite: Mapping[str, Digest],
-    engines: Mapping[str, Digest],
-    seed: int,
-    settings: Mapping[str, Any],
-) -> dict[str, Any]:
+def _record(tested: Tested) -> dict[str, Any]:
+    def records(digests: Mapping[str, Digest]) -> dict[str, Any]:
+        return {name: one.record() for name, one in digests.items()}
+
+    engines = records(tested.get("engines", {}))
     return {
         "format": _FORMAT,
         "tool": {"name": "roadworthy", "version": __version__},
         "started": _now(),
         "continued": [],
         "ended": None,
-        "seed": seed,
-        "settings": json.loads(json.dumps(dict(settings), allow_nan=False)),
-        "suite": {name: one.record() for name, one in suite.items()},
-        "models": {name: one.record() for name, one in models.items()},
-        "data": {name: one.record() for name, one in data.items()},
-        **({"engines": {name: one.record() for name, one in engines.items()}} if engines else {}),
+        "seed": tested.get("seed", 0),
+        "settings": json.loads(json.dumps(dict(tested.get("settings", {})), allow_nan=False)),
+        "suite": records(tested.get("suite", {})),
+        "models": records(tested["models"]),
+        "data": records(tested["data"]),
+        **({"engines": engines} if engines else {}),
         "libraries": libraries(),
         "host": host(),
     }

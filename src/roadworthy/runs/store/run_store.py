@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from roadworthy.cases import Case, Outcome, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.store.locking import LOCK, FolderLock
+from roadworthy.runs.store.locking import LOCK, hold
 from roadworthy.runs.store.parts import Parts, add_statuses, columns_of, encode_row, first_rows, opened_part
 from roadworthy.runs.store.rows import (
     Kinds,
@@ -120,7 +120,7 @@ class RunStore:
         self._kinds = Kinds()
         self._counts = dict.fromkeys(Status, 0)
         self._concluded = False
-        self._lock = FolderLock.of(folder)
+        self._release = hold(folder)
         try:
             if resume and self._record.is_file():
                 self._concluded = self._had_ended(search)
@@ -128,7 +128,7 @@ class RunStore:
                 self._check_new()
             self._begin()
         except BaseException:
-            self._lock.release()
+            self._release()
             raise
 
     @property
@@ -206,7 +206,7 @@ class RunStore:
             else:
                 self._save_what_goes()
         finally:
-            self._lock.release()
+            self._release()
 
     def _save_what_goes(self) -> None:
         """Flush, when the run is ending with an error already, which is the one to be told."""
