@@ -67,15 +67,6 @@ def test_a_file_is_hashed_again_when_it_has_changed(tmp_path: Path) -> None:
         files.of(tmp_path / "gone.onnx")
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
-    paths = {str(number): tmp_path / str(number) for number in range(5)}
-    for path in paths.values():
-        path.write_bytes(b"")
-    told: list[tuple[int, int]] = []
-    digest_of_files(paths, "them", progress=lambda done, count: told.append((done, count)))
-    assert told == [(number, 5) for number in range(1, 6)]
-
-
 class Careless:
     """A system of a user's own."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import count
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["goal", "strategy", "solution", "context"]
@@ -84,6 +85,11 @@ class Node:
     undeveloped: bool = False
     refers_to: tuple[tuple[str, str], ...] = ()
 
+    def record(self) -> dict[str, object]:
+        """Return it as JSON holds it: without what it does not have."""
+        known = {**asdict(self), "refers_to": dict(self.refers_to)}
+        return {name: value for name, value in known.items() if value or name == "text"}
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:
@@ -133,62 +139,50 @@ class Fragment:
         """Return it as JSON can hold it."""
         return {
             "notation": "Goal Structuring Notation, community standard version 3",
-            "nodes": [
-                {
-                    "id": node.id,
-                    "kind": node.kind,
-                    "text": node.text,
-                    **({"status": node.status} if node.status else {}),
-                    **({"undeveloped": True} if node.undeveloped else {}),
-                    **({"refers_to": dict(node.refers_to)} if node.refers_to else {}),
-                }
-                for node in self.nodes
-            ],
-            "edges": [
-                {"source": edge.source, "target": edge.target, "link": edge.link} for edge in self.edges
-            ],
+            "nodes": [node.record() for node in self.nodes],
+            "edges": [asdict(edge) for edge in self.edges],
         }
 
 
-def fragment_of(argued: Sequence[Argued], *, contexts: Sequence[str] = (), subject: str = "") -> Fragment:
+def fragment_of(argued: Sequence[Argued], *, contexts: Sequence[str] = ()) -> Fragment:
     """Return the argument: a goal for all, a strategy per method, a goal per requirement, its solutions.
 
     Args:
         argued: What was tested, one item per requirement and system.
         contexts: What the argument is about: models, data, the operating domain.
-        subject: What the goal at the top is about; the systems when left out.
     """
     fragment = Fragment()
-    about = subject or ", ".join(dict.fromkeys(one.system for one in argued)) or "the system under test"
+
+    def add(node: Node, above: str, link: Link = "supported by") -> str:
+        fragment.nodes.append(node)
+        fragment.edges.append(Edge(above, node.id, link))
+        return node.id
+
+    about = ", ".join(dict.fromkeys(one.system for one in argued)) or "the system under test"
     whole = _together([one.status for one in argued])
     goal = f"The requirements tested in this run hold for {about} under the conditions that were tried"
     fragment.nodes.append(Node("G0", "goal", goal, whole, not argued))
     for number, text in enumerate(contexts, 1):
-        fragment.nodes.append(Node(f"C{number}", "context", text))
-        fragment.edges.append(Edge("G0", f"C{number}", "in context of"))
+        add(Node(f"C{number}", "context", text), "G0", "in context of")
     by_method: dict[str, dict[str, list[Argued]]] = {}
     for one in argued:
         by_method.setdefault(one.method, {}).setdefault(one.requirement, []).append(one)
-    goals = solutions = 0
-    for strategy, (method, requirements) in enumerate(by_method.items(), 1):
+    goals, solutions = count(1), count(1)
+    for number, (method, requirements) in enumerate(by_method.items(), 1):
         how = _HOW.get(method, f"the method {method}")
         text = f"Argue over each requirement tested by {method}: {how}"
-        fragment.nodes.append(Node(f"S{strategy}", "strategy", text))
-        fragment.edges.append(Edge("G0", f"S{strategy}"))
+        strategy = add(Node(f"S{number}", "strategy", text), "G0")
         for id, several in requirements.items():
-            goals += 1
             status = _together([one.status for one in several])
             refers = [("requirement", id), ("severity", several[0].severity)]
             if several[0].tags:
                 refers.append(("tags", ", ".join(several[0].tags)))
             solved = [one for one in several if one.evidence]
             text = f"{id}: {several[0].text}"
-            fragment.nodes.append(Node(f"G{goals}", "goal", text, status, not solved, tuple(refers)))
-            fragment.edges.append(Edge(f"S{strategy}", f"G{goals}"))
+            node = Node(f"G{next(goals)}", "goal", text, status, not solved, tuple(refers))
+            goal = add(node, strategy)
             for one in solved:
-                solutions += 1
-                fragment.nodes.append(_solution(f"Sn{solutions}", one))
-                fragment.edges.append(Edge(f"G{goals}", f"Sn{solutions}"))
+                add(_solution(f"Sn{next(solutions)}", one), goal)
     return fragment
 
 
@@ -226,6 +220,11 @@ _SHAPES = {
     "solution": ('(("', '"))'),
     "context": ('(["', '"])'),
 }
+# A backtick would begin Markdown.
+_ESCAPES = str.maketrans(
+    {"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;"}
+    | {"`": "#96;", "*": "#42;", "_": "#95;", "\\": "#92;"}
+)
 _STYLES = {
     "passed": "fill:#e3f4e1,stroke:#2f7d32,color:#111",
     "violated": "fill:#fbe2e0,stroke:#b3261e,color:#111",
@@ -307,13 +306,10 @@ def diagram(fragment: Fragment) -> str:
 def _shape(node: Node) -> str:
     left, right = _SHAPES[node.kind]
     note = " (undeveloped)" if node.undeveloped else ""
-    words = f"{node.id}{note}<br/>" + "<br/>".join(map(_escaped, _wrapped(node.text)))
+    short = textwrap.shorten(" ".join(node.text.split()), _LONGEST, placeholder=" …")
+    lines = textwrap.wrap(short, _WIDTH) or [""]
+    words = "<br/>".join([f"{node.id}{note}", *map(_escaped, lines)])
     return f"{left}{words}{right}"
-
-
-def _wrapped(text: str) -> list[str]:
-    short = textwrap.shorten(" ".join(text.split()), _LONGEST, placeholder=" …")
-    return textwrap.wrap(short, _WIDTH) or [""]
 
 
 def _escaped(text: str) -> str:
@@ -323,17 +319,4 @@ def _escaped(text: str) -> str:
         >>> _escaped('If "it" rains & <b>')
         'If #quot;it#quot; rains #amp; #lt;b#gt;'
     """
-    # The hash goes first: it begins every escape. A backtick would begin Markdown.
-    for sign, escape in (
-        ("#", "#35;"),
-        ("&", "#amp;"),
-        ('"', "#quot;"),
-        ("<", "#lt;"),
-        (">", "#gt;"),
-        ("`", "#96;"),
-        ("*", "#42;"),
-        ("_", "#95;"),
-        ("\\", "#92;"),
-    ):
-        text = text.replace(sign, escape)
-    return text
+    return text.translate(_ESCAPES)

@@ -59,6 +59,10 @@ class Verification:
     images: int = 0
     digest: str = ""
 
+    def add(self, kind: str, what: str, detail: str) -> None:
+        """Add what is wrong."""
+        self.findings.append(EvidenceFinding(kind, what, detail))
+
     @property
     def passed(self) -> bool:
         """Whether nothing was found."""
@@ -91,7 +95,7 @@ def verify(
     told = progress or (lambda *_: None)
     found = Verification()
     for path, why in (damaged or {}).items():
-        found.findings.append(EvidenceFinding("changed", path, f"it cannot be unpacked: {why}"))
+        found.add("changed", path, f"it cannot be unpacked: {why}")
     _check_sums(folder, digest, found, told)
     try:
         run = StoredRun.open(folder)
@@ -110,9 +114,7 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
         if not folder.is_dir():
             raise InputError(f"{folder} must be the folder of a run or a bundle, or a .zip; there is none")
         if digest:
-            found.findings.append(
-                EvidenceFinding("digest", SUMS, "it is missing, and a digest of it was given")
-            )
+            found.add("digest", SUMS, "it is missing, and a digest of it was given")
         found.notes.append(
             f"there is no {SUMS}, so changed files cannot be told: roadworthy evidence bundle writes it"
         )
@@ -120,20 +122,20 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
     found.digest = sha256_of(sums)
     wanted = digest.strip().lower()
     if wanted and found.digest != wanted:
-        found.findings.append(EvidenceFinding("digest", SUMS, f"expected {wanted}, got {found.digest}"))
+        found.add("digest", SUMS, f"expected {wanted}, got {found.digest}")
     listed = read_sums(sums)
     differences = Differences.of(folder, progress=lambda done: told("Hashing files", done))
     found.files = len(listed) - len(differences.missing)
     told_before = {one.what for one in found.findings}
     for path in differences.changed:
         detail = f"its bytes are not those that were bundled (sha256 {listed[path][:16]}…)"
-        found.findings.append(EvidenceFinding("changed", path, detail))
+        found.add("changed", path, detail)
     for path in differences.missing:
         if path in told_before:
             continue
-        found.findings.append(EvidenceFinding("missing", path, "it was bundled and is not there"))
+        found.add("missing", path, "it was bundled and is not there")
     for path in differences.added:
-        found.findings.append(EvidenceFinding("added", path, f"it is not in {SUMS}"))
+        found.add("added", path, f"it is not in {SUMS}")
 
 
 def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
@@ -148,7 +150,7 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
                 verdict_of(row)
             except InputError as error:
                 where = f"{pair.requirement.id} on {pair.system}"
-                found.findings.append(EvidenceFinding("row", where, str(error)))
+                found.add("row", where, str(error))
             found.rows += 1
             if found.rows % 1000 == 0:
                 told("Reading cases", found.rows)
@@ -164,11 +166,9 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
 
 def _check_image(path: Path, digest: str, case: str, found: Verification) -> None:
     if not path.is_file():
-        found.findings.append(
-            EvidenceFinding("image", digest, f"case {case!r} names it, and it is not there")
-        )
+        found.add("image", digest, f"case {case!r} names it, and it is not there")
     elif sha256_of(path) != digest:
-        found.findings.append(EvidenceFinding("image", digest, "its bytes do not hash to its name"))
+        found.add("image", digest, "its bytes do not hash to its name")
 
 
 def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification) -> None:
@@ -180,7 +180,7 @@ def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification
         number = pair.outcome.counts.get(status, 0)
         if number != counts[status]:
             detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
-            found.findings.append(EvidenceFinding("counts", where, detail))
+            found.add("counts", where, detail)
     told = pair.outcome.status
     # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
     if pair.requirement.method not in _BY_RATE or not pair.outcome.measures:
@@ -189,4 +189,4 @@ def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification
     # A search may fail for want of coverage, whatever its rate.
     if told != rows_say and not (pair.requirement.method == "coverage" and told is OutcomeStatus.VIOLATED):
         detail = f"it says {told}, and the rows say {rows_say} by the rate that is accepted"
-        found.findings.append(EvidenceFinding("outcome", where, detail))
+        found.add("outcome", where, detail)

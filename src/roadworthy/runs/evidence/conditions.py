@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
 from roadworthy.cases import Scalar
@@ -260,20 +260,15 @@ class _Tally:
         if one.failed is None:
             self.not_applicable += 1
             return
-        self.cases += 1
-        self.failures += one.failed
-        # A case that fails without a margin, an error, is shown only where nothing else is.
-        worse = one.margin is not None and (self.worst_margin is None or one.margin < self.worst_margin)
-        if one.failed and (worse or not self.worst_case):
-            self.worst_case, self.worst_images = str(row["case"]), str(row.get("images") or "")
-        if worse:
-            self.worst_margin = one.margin
+        case, images = (str(row["case"]), str(row.get("images") or "")) if one.failed else ("", "")
+        self.merge(_Tally(1, int(one.failed), 0, one.margin, case, images))
 
     def merge(self, other: _Tally) -> None:
         self.cases += other.cases
         self.failures += other.failures
         self.not_applicable += other.not_applicable
         margin = other.worst_margin
+        # A case that fails without a margin, an error, is shown only where nothing else is.
         worse = margin is not None and (self.worst_margin is None or margin < self.worst_margin)
         if other.worst_case and (worse or not self.worst_case):
             self.worst_case, self.worst_images = other.worst_case, other.worst_images
@@ -370,31 +365,12 @@ class Catalogue:
         """Add the row of a case."""
         for one in changes_in(row):
             key = (str(row["requirement"]), str(row.get("system") or ""), one.condition, one.quantity)
-            bands = self._bands.get(key)
-            if bands is None:
-                bands = self._bands[key] = _Bands()
-            bands.add(one, row)
+            self._bands.setdefault(key, _Bands()).add(one, row)
 
     def conditions(self) -> list[Condition]:
         """Return the bands in the order of requirement, system, condition and amount."""
-        found = []
-        for (requirement, system, condition, quantity), bands in sorted(self._bands.items()):
-            for low, high, tally in bands.found():
-                found.append(
-                    Condition(
-                        requirement,
-                        system,
-                        condition,
-                        quantity,
-                        low,
-                        high,
-                        tally.cases,
-                        tally.failures,
-                        tally.not_applicable,
-                        tally.worst_margin,
-                        tally.worst_case,
-                        tally.worst_images,
-                        self._accepted.get(requirement),
-                    )
-                )
-        return found
+        return [
+            Condition(*key, low, high, *astuple(tally), self._accepted.get(key[0]))
+            for key, bands in sorted(self._bands.items())
+            for low, high, tally in bands.found()
+        ]

@@ -17,7 +17,7 @@ from roadworthy.runs.evidence import conditions, requirement_coverage
 from roadworthy.runs.evidence.argument import Argued, diagrams, fragment_of
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.pairs import TestedPair, folder_digests, pair_results, rows_of
-from roadworthy.runs.evidence.reqif import write_reqif
+from roadworthy.runs.evidence.reqif import EPOCH, write_reqif
 from roadworthy.runs.evidence.requirement_coverage import tag_coverage
 from roadworthy.runs.evidence.sums import files_below
 from roadworthy.runs.store import Row, StoredRun, image_path, notes_of
@@ -37,7 +37,7 @@ COLUMNS = (
 )
 
 
-def write_trace(run: StoredRun, path: Path, *, seen: Iterable[Callable[[Row], None]] = ()) -> int:
+def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) -> int:
     """Write a line for every case of a run, and return how many; memory does not grow with their number.
 
     Images are paths below the run, separated by spaces. Numbers are written so that reading gives them back.
@@ -45,12 +45,11 @@ def write_trace(run: StoredRun, path: Path, *, seen: Iterable[Callable[[Row], No
     Args:
         run: The run.
         path: The file.
-        seen: Who else is shown every row, so that rows are read once.
+        seen: Is shown every row with its number, so that rows are read once.
 
     Raises:
         InputError: The file cannot be written.
     """
-    listeners = tuple(seen)
     written = 0
     with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
@@ -59,10 +58,9 @@ def write_trace(run: StoredRun, path: Path, *, seen: Iterable[Callable[[Row], No
             one = pair.requirement
             head = (one.id, one.method, str(one.severity), "; ".join(one.tags), pair.system)
             for row in rows_of(pair):
-                for listener in listeners:
-                    listener(row)
-                lines.writerow((*head, *_cells(row)))
                 written += 1
+                seen(row, written)
+                lines.writerow((*head, *_cells(row)))
     return written
 
 
@@ -267,10 +265,13 @@ def write_documents(
     place.mkdir(parents=True, exist_ok=True)
     tested = pair_results(run)
     catalogue = Catalogue({one.requirement.id: one.accepted for one in tested if one.accepted is not None})
-    seen: list[Callable[[Row], None]] = [catalogue.add]
-    if progress is not None:
-        seen.append(_counting(progress))
-    cases = write_trace(run, folder / TRACE, seen=seen)
+
+    def seen(row: Row, number: int) -> None:
+        catalogue.add(row)
+        if progress is not None and number % 1000 == 0:
+            progress(number)
+
+    cases = write_trace(run, folder / TRACE, seen)
     found = catalogue.conditions()
     places = folder_digests(digests)
     argued = [one.argued(places) for one in tested]
@@ -282,7 +283,8 @@ def write_documents(
         _write_json(place / "functional_coverage.json", functional)
         names.append("functional_coverage.json")
     if reqif:
-        write_reqif(argued, place / "requirements.reqif", created=_created(run.manifest))
+        created = str((run.manifest or {}).get("started") or EPOCH)
+        write_reqif(argued, place / "requirements.reqif", created=created)
         names.append("requirements.reqif")
     text = index_text(run, tested, found, cases, names, functional)
     write_text(place / "README.md", text)
@@ -304,7 +306,7 @@ def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:
     _write_json(
         place / "triggering_conditions.json",
         {
-            "about": _plain(conditions.__doc__),
+            "about": " ".join(str(conditions.__doc__).split()),
             "interval": "Clopper-Pearson, two-sided",
             "conditions": records,
         },
@@ -313,7 +315,7 @@ def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:
 
 
 def _write_requirements(place: Path, tested: Sequence[TestedPair]) -> list[str]:
-    records = requirement_coverage.coverage_records(tested)
+    records = [requirement_coverage.coverage_record(one) for one in tested]
     tags = requirement_coverage.tag_coverage(tested)
     _write_csv(place / "requirement_coverage.csv", requirement_coverage.COLUMNS, records)
     _write_json(
@@ -350,27 +352,6 @@ def _contexts(manifest: Mapping[str, Any] | None) -> list[str]:
             known = f"sha256 {digest[:16]}…" if digest else f"not hashed, {entry.get('hashed', '')}"
             found.append(f"{title}: {name} ({known})")
     return [*found, *(f"Note: {note}" for note in notes_of(manifest)[:_NOTES])]
-
-
-def _created(manifest: Mapping[str, Any] | None) -> str:
-    told = str((manifest or {}).get("started") or "")
-    return told or "1970-01-01T00:00:00+00:00"
-
-
-def _plain(text: str | None) -> str:
-    return " ".join((text or "").split())
-
-
-def _counting(progress: Callable[[int], None]) -> Callable[[Row], None]:
-    done = 0
-
-    def count(_: Row) -> None:
-        nonlocal done
-        done += 1
-        if done % 1000 == 0:
-            progress(done)
-
-    return count
 
 
 def _write_csv(path: Path, columns: Sequence[str], records: Iterable[Mapping[str, Scalar]]) -> None:

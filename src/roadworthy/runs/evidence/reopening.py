@@ -10,7 +10,7 @@ from typing import Any
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description
-from roadworthy.runs.evidence.checking import EvidenceFinding, Verification
+from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
 from roadworthy.runs.store.digests import (
@@ -210,9 +210,7 @@ def _conclude_again(folder: Path, plan: SuitePlan, found: Verification) -> None:
             detail = (
                 f"the run says {told.status} ({told.summary}), its rows say {again.status} ({again.summary})"
             )
-            found.findings.append(
-                EvidenceFinding("outcome", f"{pair.requirement.id} on {pair.system}", detail)
-            )
+            found.add("outcome", f"{pair.requirement.id} on {pair.system}", detail)
 
 
 def _compare(title: str, record: Mapping[str, Any], here: Digest | None, found: Verification) -> None:
@@ -223,11 +221,11 @@ def _compare(title: str, record: Mapping[str, Any], here: Digest | None, found: 
         found.notes.append(f"{title} cannot be reached, so it was not compared")
     elif here.sha256 != told:
         detail = f"the run was made with sha256 {told[:16]}…, here it is {here.sha256[:16]}…"
-        found.findings.append(EvidenceFinding("manifest", title, detail))
+        found.add("manifest", title, detail)
     elif record.get("settings", {}) != here.settings:
         part, before, now = differing(f"{title} settings", record.get("settings", {}), here.settings)
         detail = f"the run was made with {before!r}, here it is {now!r}"
-        found.findings.append(EvidenceFinding("manifest", part, detail))
+        found.add("manifest", part, detail)
 
 
 def _first_line(error: Exception) -> str:

@@ -18,7 +18,8 @@ from roadworthy.runs.evidence.argument import Argued
 
 NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 
-_EPOCH = "1970-01-01T00:00:00+00:00"
+EPOCH = "1970-01-01T00:00:00+00:00"
+_TITLE = "Requirements tested by Roadworthy"
 _TEXT, _CHOICE = "text", "choice"
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "Severity": ("minor", "major", "critical"),
@@ -39,7 +40,7 @@ _ATTRIBUTES: Mapping[str, str] = {
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
-def write_reqif(argued: Sequence[Argued], path: Path, *, created: str = _EPOCH, title: str = "") -> None:
+def write_reqif(argued: Sequence[Argued], path: Path, *, created: str = EPOCH) -> None:
     """Write requirements with their outcomes as a ReqIF file.
 
     Args:
@@ -47,12 +48,11 @@ def write_reqif(argued: Sequence[Argued], path: Path, *, created: str = _EPOCH, 
         path: The file; ``.reqif`` is what tools expect.
         created: When the run was made, in the form of XML Schema; the file says it of itself, so that the
             same run gives the same bytes.
-        title: What the specification is called.
     """
-    write_text(path, reqif_text(argued, created=created, title=title))
+    write_text(path, reqif_text(argued, created=created))
 
 
-def reqif_text(argued: Sequence[Argued], *, created: str = _EPOCH, title: str = "") -> str:
+def reqif_text(argued: Sequence[Argued], *, created: str = EPOCH) -> str:
     """Return the text of a ReqIF file.
 
     Example:
@@ -60,10 +60,11 @@ def reqif_text(argued: Sequence[Argued], *, created: str = _EPOCH, title: str = 
         >>> "<SPEC-OBJECT " in reqif_text([found])
         True
     """
-    name = title or "Requirements tested by Roadworthy"
     ElementTree.register_namespace("", NAMESPACE)
     root = _element(None, "REQ-IF")
-    header = _element(_element(root, "THE-HEADER"), "REQ-IF-HEADER", IDENTIFIER=_id("header", name, created))
+    header = _element(
+        _element(root, "THE-HEADER"), "REQ-IF-HEADER", IDENTIFIER=_id("header", _TITLE, created)
+    )
     for tag, text in (
         ("CREATION-TIME", created),
         ("REPOSITORY-ID", "roadworthy"),
@@ -71,31 +72,20 @@ def reqif_text(argued: Sequence[Argued], *, created: str = _EPOCH, title: str = 
         # The schema of ReqIF 1.1 and 1.2 fixes this at 1.0.
         ("REQ-IF-VERSION", "1.0"),
         ("SOURCE-TOOL-ID", f"roadworthy {__version__}"),
-        ("TITLE", _clean(name)),
+        ("TITLE", _TITLE),
     ):
         _element(header, tag).text = text
     content = _element(_element(root, "CORE-CONTENT"), "REQ-IF-CONTENT")
     _add_datatypes(_element(content, "DATATYPES"), created)
     types = _element(content, "SPEC-TYPES")
     _add_object_type(types, created)
-    _element(
-        types,
-        "SPECIFICATION-TYPE",
-        IDENTIFIER=_id("specification type"),
-        LAST_CHANGE=created,
-        LONG_NAME="Specification",
-    )
+    _defined(types, "SPECIFICATION-TYPE", _id("specification type"), created, "Specification")
     objects = _element(content, "SPEC-OBJECTS")
     for one in argued:
         _add_object(objects, one, created)
     specifications = _element(content, "SPECIFICATIONS")
-    specification = _element(
-        specifications,
-        "SPECIFICATION",
-        IDENTIFIER=_id("specification", name),
-        LAST_CHANGE=created,
-        LONG_NAME=_clean(name),
-    )
+    id = _id("specification", _TITLE)
+    specification = _defined(specifications, "SPECIFICATION", id, created, _TITLE)
     _reference(_element(specification, "TYPE"), "SPECIFICATION-TYPE-REF", _id("specification type"))
     children = _element(specification, "CHILDREN")
     for one in argued:
@@ -108,67 +98,33 @@ def reqif_text(argued: Sequence[Argued], *, created: str = _EPOCH, title: str = 
 
 
 def _add_datatypes(parent: ElementTree.Element, created: str) -> None:
-    _element(
-        parent,
-        "DATATYPE-DEFINITION-STRING",
-        IDENTIFIER=_id("datatype", _TEXT),
-        LAST_CHANGE=created,
-        LONG_NAME="Text",
-        MAX_LENGTH="1000000",
-    )
+    text = _id("datatype", _TEXT)
+    _defined(parent, "DATATYPE-DEFINITION-STRING", text, created, "Text", MAX_LENGTH="1000000")
     for name, values in _CHOICES.items():
-        datatype = _element(
-            parent,
-            "DATATYPE-DEFINITION-ENUMERATION",
-            IDENTIFIER=_id("datatype", name),
-            LAST_CHANGE=created,
-            LONG_NAME=name,
-        )
+        id = _id("datatype", name)
+        datatype = _defined(parent, "DATATYPE-DEFINITION-ENUMERATION", id, created, name)
         specified = _element(datatype, "SPECIFIED-VALUES")
         for number, value in enumerate(values):
-            one = _element(
-                specified,
-                "ENUM-VALUE",
-                IDENTIFIER=_id("value", name, value),
-                LAST_CHANGE=created,
-                LONG_NAME=value,
-            )
+            one = _defined(specified, "ENUM-VALUE", _id("value", name, value), created, value)
             properties = _element(one, "PROPERTIES")
             _element(properties, "EMBEDDED-VALUE", KEY=str(number), OTHER_CONTENT=value)
 
 
 def _add_object_type(parent: ElementTree.Element, created: str) -> None:
-    kind = _element(
-        parent,
-        "SPEC-OBJECT-TYPE",
-        IDENTIFIER=_id("object type"),
-        LAST_CHANGE=created,
-        LONG_NAME="Tested requirement",
-    )
+    kind = _defined(parent, "SPEC-OBJECT-TYPE", _id("object type"), created, "Tested requirement")
     attributes = _element(kind, "SPEC-ATTRIBUTES")
     for name, what in _ATTRIBUTES.items():
         word = "STRING" if what == _TEXT else "ENUMERATION"
         more = {} if what == _TEXT else {"MULTI_VALUED": "false"}
-        defined = _element(
-            attributes,
-            f"ATTRIBUTE-DEFINITION-{word}",
-            IDENTIFIER=_id("attribute", name),
-            LAST_CHANGE=created,
-            LONG_NAME=name,
-            **more,
-        )
+        id = _id("attribute", name)
+        defined = _defined(attributes, f"ATTRIBUTE-DEFINITION-{word}", id, created, name, **more)
         datatype = _id("datatype", _TEXT if what == _TEXT else name)
         _reference(_element(defined, "TYPE"), f"DATATYPE-DEFINITION-{word}-REF", datatype)
 
 
 def _add_object(parent: ElementTree.Element, one: Argued, created: str) -> None:
-    made = _element(
-        parent,
-        "SPEC-OBJECT",
-        IDENTIFIER=_object_id(one),
-        LAST_CHANGE=created,
-        LONG_NAME=_clean(f"{one.requirement} on {one.system}" if one.system else one.requirement),
-    )
+    title = _clean(f"{one.requirement} on {one.system}" if one.system else one.requirement)
+    made = _defined(parent, "SPEC-OBJECT", _object_id(one), created, title)
     _reference(_element(made, "TYPE"), "SPEC-OBJECT-TYPE-REF", _id("object type"))
     values = _element(made, "VALUES")
     texts = {
@@ -183,14 +139,11 @@ def _add_object(parent: ElementTree.Element, one: Argued, created: str) -> None:
         "Evidence": " ".join(f"{item.id} sha256:{item.sha256} {item.path}" for item in one.evidence),
     }
     for name, text in texts.items():
-        if _ATTRIBUTES[name] == _TEXT:
-            value = _element(values, "ATTRIBUTE-VALUE-STRING", THE_VALUE=_clean(text))
-            word = "STRING"
-        else:
-            value = _element(values, "ATTRIBUTE-VALUE-ENUMERATION")
-            word = "ENUMERATION"
+        is_text = _ATTRIBUTES[name] == _TEXT
+        word, content = ("STRING", {"THE_VALUE": _clean(text)}) if is_text else ("ENUMERATION", {})
+        value = _element(values, f"ATTRIBUTE-VALUE-{word}", **content)
         _reference(_element(value, "DEFINITION"), f"ATTRIBUTE-DEFINITION-{word}-REF", _id("attribute", name))
-        if word == "ENUMERATION":
+        if not is_text:
             _reference(_element(value, "VALUES"), "ENUM-VALUE-REF", _id("value", name, text))
 
 
@@ -198,6 +151,12 @@ def _element(parent: ElementTree.Element | None, name: str, **attributes: str) -
     given = {key.replace("_", "-"): value for key, value in attributes.items()}
     tag = f"{{{NAMESPACE}}}{name}"
     return ElementTree.Element(tag, given) if parent is None else ElementTree.SubElement(parent, tag, given)
+
+
+def _defined(
+    parent: ElementTree.Element, tag: str, id: str, created: str, name: str, **more: str
+) -> ElementTree.Element:
+    return _element(parent, tag, IDENTIFIER=id, LAST_CHANGE=created, LONG_NAME=name, **more)
 
 
 def _reference(parent: ElementTree.Element, name: str, id: str) -> None:

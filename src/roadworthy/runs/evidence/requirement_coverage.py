@@ -2,56 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roadworthy.cases import Dataset, Scalar, Status
+from roadworthy.cases import Dataset, Requirement, Scalar, Status
 from roadworthy.coverage.functional import FunctionalCoverage
 from roadworthy.runs.evidence.pairs import TestedPair
 
-COLUMNS = (
-    "requirement",
-    "system",
-    "method",
-    "severity",
-    "tags",
-    "tried",
-    "cases",
-    "applicable",
-    "failed",
-    "errors",
-    "not_applicable",
-    "status",
-    "rate",
-    "accepted",
-    "summary",
-)
+
+def coverage_record(one: TestedPair) -> dict[str, Scalar]:
+    """Return how a requirement was tried on a system, as a row."""
+    return {
+        "requirement": one.requirement.id,
+        "system": one.system,
+        "method": one.requirement.method,
+        "severity": str(one.requirement.severity),
+        "tags": "; ".join(one.requirement.tags),
+        "tried": "yes" if one.applicable else "no",
+        "cases": sum(one.counts.values()),
+        "applicable": one.applicable,
+        "failed": one.failed,
+        "errors": one.counts.get(Status.ERROR, 0),
+        "not_applicable": one.counts.get(Status.NOT_APPLICABLE, 0),
+        "status": one.status,
+        "rate": one.failed / one.applicable if one.applicable else None,
+        "accepted": one.accepted,
+        "summary": one.summary,
+    }
 
 
-def coverage_records(tested: Iterable[TestedPair]) -> list[dict[str, Scalar]]:
-    """Return a row per requirement and system: how many cases tried it, and what they said."""
-    return [
-        {
-            "requirement": one.requirement.id,
-            "system": one.system,
-            "method": one.requirement.method,
-            "severity": str(one.requirement.severity),
-            "tags": "; ".join(one.requirement.tags),
-            "tried": "yes" if one.applicable else "no",
-            "cases": sum(one.counts.values()),
-            "applicable": one.applicable,
-            "failed": one.failed,
-            "errors": one.counts.get(Status.ERROR, 0),
-            "not_applicable": one.counts.get(Status.NOT_APPLICABLE, 0),
-            "status": one.status,
-            "rate": one.failed / one.applicable if one.applicable else None,
-            "accepted": one.accepted,
-            "summary": one.summary,
-        }
-        for one in tested
-    ]
+COLUMNS = tuple(coverage_record(TestedPair(Requirement("none", "none", "none"), "", None, {}, None)))
 
 
 @dataclass(slots=True)
@@ -116,9 +98,7 @@ _NOTE = (
 )
 
 
-def functional_coverage(
-    data: Iterable[Dataset], *, domain: Path | None = None, progress: Callable[[int], None] | None = None
-) -> FunctionalCoverage:
+def functional_coverage(data: Iterable[Dataset], *, domain: Path | None = None) -> FunctionalCoverage:
     """Return which cells of an operating domain the frames of data sets are in.
 
     It looks at the frames as they were recorded or made. What a method changed in them, such as rain that a
@@ -127,7 +107,6 @@ def functional_coverage(
     Args:
         data: The data sets.
         domain: The file that declares the domain; that of Roadworthy when left out.
-        progress: Called after every frame with the number of frames so far.
 
     Example:
         >>> from roadworthy.datasets import load
@@ -138,8 +117,6 @@ def functional_coverage(
     for one in data:
         for frame in one:
             found.update([frame])
-            if progress is not None:
-                progress(found.frames)
     return found
 
 

@@ -86,15 +86,10 @@ class FileDigests:
             raise InputError(f"cannot read {path}, which is to be hashed: {error.strerror}") from error
         return self._known[key]
 
-    def of_all(self, paths: Sequence[Path], progress: Progress | None = None) -> list[str]:
-        """Return the SHA-256 of several files, in order."""
-        sums = []
+    def of_all(self, paths: Sequence[Path]) -> list[str]:
+        """Return the SHA-256 of files, read in several threads."""
         with ThreadPoolExecutor(self._threads) as pool:
-            for done, found in enumerate(pool.map(self.of, paths), 1):
-                sums.append(found)
-                if progress is not None:
-                    progress(done, len(paths))
-        return sums
+            return list(pool.map(self.of, paths))
 
 
 def digest_of_file(path: Path, files: FileDigests | None = None) -> Digest:
@@ -125,9 +120,7 @@ def digest_of_text(name: str, text: str) -> Digest:
     return Digest(found, "the content of the file", 1, {name: found})
 
 
-def digest_of_files(
-    named: Mapping[str, Path], hashed: str, files: FileDigests | None = None, progress: Progress | None = None
-) -> Digest:
+def digest_of_files(named: Mapping[str, Path], hashed: str, files: FileDigests | None = None) -> Digest:
     """Return the SHA-256 of several files together.
 
     That of one file is that of its content. That of more is that of their list, as ``sha256sum`` writes it:
@@ -137,14 +130,13 @@ def digest_of_files(
         named: The files, by the names that they shall have in the list.
         hashed: What they are, in words.
         files: What hashes them, where several are wanted.
-        progress: Called after every file with how many are done and how many there are.
 
     Raises:
         InputError: One cannot be read.
     """
     names = sorted(named, key=os.fsencode)
     paths = [named[name] for name in names]
-    sums = (files or FileDigests()).of_all(paths, progress)
+    sums = (files or FileDigests()).of_all(paths)
     lines = b"".join(
         f"{one}  ".encode() + os.fsencode(name) + b"\n" for one, name in zip(sums, names, strict=True)
     )

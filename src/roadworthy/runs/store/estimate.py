@@ -12,6 +12,7 @@ from roadworthy.images import encode_image
 from roadworthy.runs.executors.work import SAMPLE, Retention
 
 _TRIED = 5
+_FRAMES = 2  # of a case: one is changed and compared with the other
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -39,12 +40,7 @@ class ImageEstimate:
 
 
 def estimate_images(
-    frames: Iterable[Frame],
-    retention: Retention,
-    *,
-    cases: int,
-    frames_per_case: float = 2.0,
-    failing: float = 0.1,
+    frames: Iterable[Frame], retention: Retention, *, cases: int, failing: float = 0.1
 ) -> ImageEstimate:
     """Estimate the room that the images of a run will take, from a few frames that are encoded for it.
 
@@ -52,7 +48,6 @@ def estimate_images(
         frames: Frames of the run's data; the first five are tried.
         retention: Of which cases the images are kept.
         cases: How many cases there will be, those of all systems together.
-        frames_per_case: How many frames a case has; two where one is changed and compared with the other.
         failing: The share of cases that is expected to fail.
 
     Raises:
@@ -66,10 +61,9 @@ def estimate_images(
         >>> estimate_images([grey], Retention("all"), cases=1000).images
         2000
     """
-    if cases < 0 or frames_per_case < 0 or not 0 <= failing <= 1:
+    if cases < 0 or not 0 <= failing <= 1:
         raise InputError(
-            "expected numbers of cases and frames from 0 and a failing share from 0 to 1, got "
-            f"{cases} cases, {frames_per_case} frames for each and {failing} failing"
+            f"expected 0 cases or more, and a failing share from 0 to 1, got {cases} cases and {failing}"
         )
     if retention.images == "none":
         return ImageEstimate(0, 0, 0, 0)
@@ -79,7 +73,7 @@ def estimate_images(
     each = sum(sizes) / len(sizes)
     passes = retention.passes or (SAMPLE if retention.images == "sample" else 0.0)
     share = 1.0 if retention.images == "all" else failing + (1 - failing) * passes
-    total = cases * frames_per_case
+    total = cases * _FRAMES
     return ImageEstimate(round(total * share), round(each), round(total * share * each), round(total * each))
 
 

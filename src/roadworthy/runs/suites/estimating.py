@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,18 +50,12 @@ class Estimate:
     problem: str = ""
 
 
-def estimate_passes(
-    passes: Sequence[Pass],
-    images: ImageRetention = "failures",
-    *,
-    progress: Callable[[str], None] | None = None,
-) -> Iterator[Estimate]:
+def estimate_passes(passes: Sequence[Pass], images: ImageRetention = "failures") -> Iterator[Estimate]:
     """Yield what each pass will take, from a short probe of each kind of requirement on each data.
 
     Args:
         passes: What would be run.
         images: Of which cases images would be kept.
-        progress: Told what is being tried.
     """
     known: dict[tuple[str, str, tuple[str, ...]], _Probe] = {}
     for one in passes:
@@ -69,8 +63,6 @@ def estimate_passes(
         if one.kind.one_at_a_time:
             key = (*key[:2], (*key[2], one.trials[0].requirement.id))
         if key not in known:
-            if progress is not None:
-                progress(one.name)
             known[key] = _probe(one)
         yield _scaled(one, known[key], images)
 
