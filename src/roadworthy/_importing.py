@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, MissingExtraError, suggest
 
 
 def imported(reference: str, prefix: str, what: str) -> Any:
@@ -84,3 +84,18 @@ def _from_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error
     return module
+
+
+def required(module: str, *, extra: str, purpose: str) -> Any:
+    """Return a module of an optional package.
+
+    Raises:
+        MissingExtraError: The package is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise MissingExtraError(package, extra=extra, purpose=purpose) from error

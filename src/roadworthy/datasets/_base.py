@@ -69,6 +69,16 @@ def class_names_of(given: ClassNames | str | None) -> dict[str, str | None]:
     return names
 
 
+def by_word(words: Mapping[str | None, Sequence[str]]) -> ClassNames:
+    """Return the word for each class name, from the class names of each word.
+
+    Example:
+        >>> by_word({"vehicle": ["Car", "Train"], None: ["Void"]})
+        {'Car': 'vehicle', 'Train': 'vehicle', 'Void': None}
+    """
+    return FrozenDict({name: word for word, names in words.items() for name in names})
+
+
 def named_meaning(
     name: str, class_names: ClassNames, known: Mapping[str, tuple[str, Mapping[str, str]]]
 ) -> tuple[str, Mapping[str, str]] | None:

@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import naming, read_json
-from roadworthy._frozen import FrozenDict
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
@@ -34,46 +33,38 @@ from roadworthy.registry import datasets
 
 Camera = Literal["frontcenter", "frontleft", "frontright", "sideleft", "sideright", "rearcenter", "all"]
 
-CLASSES: _base.ClassNames = FrozenDict(
+
+def _numbered(name: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{name} {number}" for number in range(1, count + 1))
+
+
+CLASSES = _base.by_word(
     {
-        **{f"Car {number}": "vehicle" for number in range(1, 5)},
-        **{f"Bicycle {number}": "bicyclist" for number in range(1, 5)},
-        **{f"Pedestrian {number}": "pedestrian" for number in range(1, 4)},
-        **{f"Truck {number}": "vehicle" for number in range(1, 4)},
-        **{f"Small vehicles {number}": "vehicle" for number in range(1, 4)},
-        **{f"Traffic signal {number}": "traffic light" for number in range(1, 4)},
-        **{f"Traffic sign {number}": "traffic sign" for number in range(1, 4)},
-        **{f"Utility vehicle {number}": "vehicle" for number in range(1, 3)},
-        "Sidebars": None,
-        "Speed bumper": "road",
-        "Curbstone": "sidewalk",
-        "Solid line": "line",
-        "Irrelevant signs": None,
-        "Road blocks": None,
-        "Tractor": "vehicle",
-        "Non-drivable street": "terrain",
-        "Zebra crossing": "crosswalk",
-        "Obstacles / trash": None,
-        "Poles": "pole",
-        "RD restricted area": "road",
-        "Animals": None,
-        "Grid structure": None,
-        "Signal corpus": "pole",
-        "Drivable cobblestone": "road",
-        "Electronic traffic": "traffic sign",
-        "Slow drive area": "road",
-        "Nature object": "tree",
-        "Parking area": "road",
-        "Sidewalk": "sidewalk",
-        "Ego car": "ego-vehicle",
-        "Painted driv. instr.": "line",
-        "Traffic guide obj.": None,
-        "Dashed line": "line",
-        "RD normal street": "road",
-        "Sky": "sky",
-        "Buildings": "building",
-        "Blurred area": None,
-        "Rain dirt": None,
+        "vehicle": (
+            *(*_numbered("Car", 4), *_numbered("Truck", 3), *_numbered("Small vehicles", 3)),
+            *(*_numbered("Utility vehicle", 2), "Tractor"),
+        ),
+        "bicyclist": _numbered("Bicycle", 4),
+        "pedestrian": _numbered("Pedestrian", 3),
+        "ego-vehicle": ("Ego car",),
+        "traffic light": _numbered("Traffic signal", 3),
+        "traffic sign": (*_numbered("Traffic sign", 3), "Electronic traffic"),
+        "road": (
+            *("RD normal street", "RD restricted area", "Slow drive area", "Drivable cobblestone"),
+            *("Parking area", "Speed bumper"),
+        ),
+        "line": ("Solid line", "Dashed line", "Painted driv. instr."),
+        "crosswalk": ("Zebra crossing",),
+        "sidewalk": ("Sidewalk", "Curbstone"),
+        "terrain": ("Non-drivable street",),
+        "pole": ("Poles", "Signal corpus"),
+        "tree": ("Nature object",),
+        "building": ("Buildings",),
+        "sky": ("Sky",),
+        None: (
+            *("Sidebars", "Irrelevant signs", "Road blocks", "Obstacles / trash", "Animals"),
+            *("Grid structure", "Traffic guide obj.", "Blurred area", "Rain dirt"),
+        ),
     }
 )
 """The ontology class of each class of A2D2, as seen in the frames; None is void.

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from roadworthy._files import naming
-from roadworthy._frozen import FrozenDict
 from roadworthy._tables import Table
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
@@ -18,40 +17,25 @@ from roadworthy.frames import Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-CLASSES: _base.ClassNames = FrozenDict(
+CLASSES = _base.by_word(
     {
-        "Animal": None,
-        "Archway": "building",
-        "Bicyclist": "bicyclist",
-        "Bridge": None,
-        "Building": "building",
-        "Car": "vehicle",
-        "CartLuggagePram": None,
-        "Child": "pedestrian",
-        "Column_Pole": "pole",
-        "Fence": None,
-        "LaneMkgsDriv": "line",
-        "LaneMkgsNonDriv": "line",
-        "Misc_Text": None,
-        "MotorcycleScooter": "vehicle",
-        "OtherMoving": None,
-        "ParkingBlock": "terrain",
-        "Pedestrian": "pedestrian",
-        "Road": "road",
-        "RoadShoulder": "road",
-        "Sidewalk": "sidewalk",
-        "SignSymbol": "traffic sign",
-        "Sky": "sky",
-        "SUVPickupTruck": "vehicle",
-        "TrafficCone": None,
-        "TrafficLight": "traffic light",
-        "Train": "vehicle",
-        "Tree": "tree",
-        "Truck_Bus": "vehicle",
-        "Tunnel": None,
-        "VegetationMisc": "tree",
-        "Void": None,
-        "Wall": None,
+        "bicyclist": ("Bicyclist",),
+        "building": ("Archway", "Building"),
+        "line": ("LaneMkgsDriv", "LaneMkgsNonDriv"),
+        "pedestrian": ("Child", "Pedestrian"),
+        "pole": ("Column_Pole",),
+        "road": ("Road", "RoadShoulder"),
+        "sidewalk": ("Sidewalk",),
+        "sky": ("Sky",),
+        "terrain": ("ParkingBlock",),
+        "traffic light": ("TrafficLight",),
+        "traffic sign": ("SignSymbol",),
+        "tree": ("Tree", "VegetationMisc"),
+        "vehicle": ("Car", "MotorcycleScooter", "SUVPickupTruck", "Train", "Truck_Bus"),
+        None: (
+            *("Animal", "Bridge", "CartLuggagePram", "Fence", "Misc_Text", "OtherMoving", "TrafficCone"),
+            *("Tunnel", "Void", "Wall"),
+        ),
     }
 )
 """The ontology class of each class of CamVid; None is void."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from roadworthy._importing import imported
-from roadworthy.errors import InputError, MissingExtraError
+from roadworthy._importing import imported, required
+from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models.network import (
     ModelSpec,
@@ -97,11 +97,7 @@ def imported_torch(purpose: str) -> Any:
     Raises:
         MissingExtraError: It is not installed.
     """
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("torch", extra="torch", purpose=purpose) from error
-    return torch
+    return required("torch", extra="torch", purpose=purpose)
 
 
 def _built(reference: str, arguments: Mapping[str, object]) -> torch.nn.Module:
@@ -202,13 +198,11 @@ def read_tensors(path: Path, *, instead: str, script: str) -> Any:
 
 
 def _read_safetensors(path: Path) -> Any:
+    library = required("safetensors.torch", extra="torch", purpose="load .safetensors weights")
+    from safetensors import SafetensorError
+
     try:
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("safetensors", extra="torch", purpose="load .safetensors weights") from error
-    try:
-        return load_file(path)
+        return library.load_file(path)
     except SafetensorError as error:
         raise InputError(f"cannot read the weights {path}: {error}") from error
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, make_writable, read_json, replacing
-from roadworthy.errors import InputError, MissingExtraError, RoadworthyError
+from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network, existing
@@ -192,10 +192,8 @@ def weights_in(model: Any, ending: str = "") -> dict[str, Any]:
 
 
 def _read_onnx(path: Path) -> Any:
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("onnx", extra="torch", purpose="read the weights of an ONNX file") from error
+    import onnx
+
     try:
         model = onnx.load(existing(path, "weights"))
         onnx.checker.check_model(model)
@@ -423,10 +421,8 @@ _FORMATS: dict[str, tuple[Callable[..., None], Callable[..., Network[Any]]]] = {
 
 def _annotate(path: Path, notes: Mapping[str, str]) -> None:
     """Write notes into an ONNX file."""
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("onnx", extra="torch", purpose="export to ONNX") from error
+    import onnx
+
     model = onnx.load(path)
     model.ClearField("doc_string")
     for key, value in notes.items():

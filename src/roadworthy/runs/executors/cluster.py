@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, MissingExtraError
+from roadworthy._importing import required
+from roadworthy.errors import InputError
 from roadworthy.runs.batches import distinct_sources, make_frames
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand
 from roadworthy.runs.executors.faults import ENVIRONMENT, Limits, Piece, pin, process_megabytes
@@ -157,7 +158,7 @@ class RayExecutor(CrewExecutor):
         gpus: float = 0.0,
         makers: int | None = None,
     ) -> None:
-        self._ray = _imported()
+        self._ray = required("ray", extra="ray", purpose="run on a cluster")
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
             self._connect(address, None if workers is None else workers + (makers or 0))
@@ -201,14 +202,6 @@ class RayExecutor(CrewExecutor):
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
         self._leave()
-
-
-def _imported() -> Any:
-    try:
-        import ray
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("ray", extra="ray", purpose="run on a cluster") from error
-    return ray
 
 
 @dataclass(eq=False, kw_only=True)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from roadworthy._importing import required
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence import TestedPair, pair_results
-from roadworthy.runs.sinks._required import required
 from roadworthy.runs.store import StoredRun
 
 ARTIFACTS = (

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from roadworthy._importing import required
 from roadworthy.errors import FrameError
 from roadworthy.frames import Boxes
 from roadworthy.frames.formats.maite import MaiteTarget
-from roadworthy.runs.sinks._required import required
 
 _SHARES = ("occlusion", "truncation")
 
