@@ -18,26 +18,14 @@ from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor, histo
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.opencv import opencv_model
 from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
-from roadworthy.models.protocols import (
-    Classifier,
-    Detector,
-    ObservableSystem,
-    Regressor,
-    Segmenter,
-    Simulator,
-    SystemUnderTest,
-    Task,
-    task_of,
-)
+from roadworthy.models.protocols import ObservableSystem, Simulator, SystemUnderTest, Task, task_of
 from roadworthy.models.recorded import Recorded, Truth, recorded_model
 from roadworthy.models.torch_module import torch_model, torchscript_model
 from roadworthy.models.zoo import saved as _shipped  # noqa: F401 - registers what comes with the package
 
 __all__ = [
     "ClassificationOutput",
-    "Classifier",
     "DetectionOutput",
-    "Detector",
     "FrameFunction",
     "ImageInput",
     "ModelSpec",
@@ -46,10 +34,8 @@ __all__ = [
     "Output",
     "Recorded",
     "RegressionOutput",
-    "Regressor",
     "Runtime",
     "SegmentationOutput",
-    "Segmenter",
     "Simulator",
     "SystemUnderTest",
     "Task",

@@ -124,8 +124,9 @@ def average_precision(
             for one, region in zip(spared, regions, strict=True)
         ]
         answers = [one.select(word) for one in boxes]
-        rows.append(_values(wanted, answers, beside, thresholds, min_height))
         counts.append(sum(map(len, wanted)))
+        judged = _judged(wanted, answers, beside, thresholds, min_height)
+        rows.append([interpolated_precision(right, counts[-1]) for _, right in judged])
     values = np.array(rows, np.float64).reshape(len(words), len(thresholds))
     return AveragePrecision(words, thresholds, values, tuple(counts))
 
@@ -183,21 +184,6 @@ def _overlap(
         np.divide(shared, union, out=np.zeros_like(shared), where=union > 0),
         np.divide(shared, area, out=np.zeros_like(shared), where=area > 0),
     )
-
-
-def _values(
-    truth: Sequence[Boxes],
-    found: Sequence[Boxes],
-    spared: Sequence[Boxes],
-    thresholds: Sequence[float],
-    min_height: float,
-) -> list[float]:
-    """Return the average precision of one class at each threshold."""
-    things = sum(map(len, truth))
-    if not things:
-        return [float("nan")] * len(thresholds)
-    judged = _judged(truth, found, spared, thresholds, min_height)
-    return [interpolated_precision(right, things) for _, right in judged]
 
 
 def _judged(
@@ -301,12 +287,14 @@ def interpolated_precision(right: NDArray[np.bool_], things: int) -> float:
 
     Args:
         right: Whether each box is right, the one with the highest score first.
-        things: How many things there are to find.
+        things: How many things there are to find; of none the precision is not known.
 
     Example:
         >>> round(interpolated_precision(np.array([True, False, True]), 2), 4)
         0.835
     """
+    if not things:
+        return float("nan")
     hits = np.cumsum(right)
     precision = hits / np.arange(1, len(right) + 1)
     best_later = np.maximum.accumulate(precision[::-1])[::-1]

@@ -50,34 +50,6 @@ class ObservableSystem(SystemUnderTest, Protocol):
         """Return one prediction per frame and what happened inside for each, both in order."""
 
 
-class Regressor(SystemUnderTest, Protocol):
-    """Answers with speed, steering or both: a model that drives."""
-
-    def predict(self, frames: Sequence[Frame], /) -> Sequence[Signals]:
-        """Return the signals for each frame, in m/s and degrees at the wheels, positive to the right."""
-
-
-class Classifier(SystemUnderTest, Protocol):
-    """Answers with a score for each class it knows."""
-
-    def predict(self, frames: Sequence[Frame], /) -> Sequence[ClassScores]:
-        """Return the class scores for each frame."""
-
-
-class Detector(SystemUnderTest, Protocol):
-    """Answers with boxes around things."""
-
-    def predict(self, frames: Sequence[Frame], /) -> Sequence[Boxes]:
-        """Return the boxes for each frame, with scores, in pixels of the frame."""
-
-
-class Segmenter(SystemUnderTest, Protocol):
-    """Answers with the class of every pixel."""
-
-    def predict(self, frames: Sequence[Frame], /) -> Sequence[LabelMap]:
-        """Return a label map of the size of each frame."""
-
-
 def task_of(prediction: Prediction) -> Task:
     """Return the task that a prediction is an answer to.
 

@@ -24,7 +24,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ Record: TypeAlias = float | str
 """What is kept of one answer: a number, or text where that is not enough."""
 Indices: TypeAlias = NDArray[np.intp]
 Values: TypeAlias = NDArray[np.float64]
+P = TypeVar("P", bound=Prediction)
 Batches: TypeAlias = Callable[[Indices], Values]
 """From batches of records, n × k of their numbers, to the value of each batch."""
 
@@ -115,9 +116,15 @@ def means(values: Values) -> Batches:
     return lambda indices: values[indices].mean(axis=1)
 
 
-def expected(answer: Prediction, kind: type) -> SystemUnderTestError:
-    """Return the complaint about an answer of another kind."""
-    return SystemUnderTestError(f"expected {kind.__name__}, got {type(answer).__name__}")
+def answered(answer: Prediction, kind: type[P]) -> P:
+    """Return an answer, which must be of a kind.
+
+    Raises:
+        SystemUnderTestError: It is of another.
+    """
+    if not isinstance(answer, kind):
+        raise SystemUnderTestError(f"expected {kind.__name__}, got {type(answer).__name__}")
+    return answer
 
 
 @registered
@@ -170,16 +177,15 @@ class Accuracy(TaskMeasure):
 
     def _answered(self, answer: Prediction) -> str | bool:
         """Return the class, or whether it is the one that is asked for."""
-        if not isinstance(answer, ClassScores):
-            raise expected(answer, ClassScores)
+        scores = answered(answer, ClassScores)
         if self.of is None:
-            return normalized(answer.best)
-        names = [normalized(one) for one in answer.names]
+            return normalized(scores.best)
+        names = [normalized(one) for one in scores.names]
         if normalized(self.of) not in names:
             raise SystemUnderTestError(f"the model does not know the class {self.of!r}")
         if self.score is None:
-            return normalized(answer.best) == normalized(self.of)
-        return bool(answer.scores[names.index(normalized(self.of))] >= self.score)
+            return normalized(scores.best) == normalized(self.of)
+        return bool(scores.scores[names.index(normalized(self.of))] >= self.score)
 
 
 @registered
@@ -244,9 +250,7 @@ class SignalWithin(TaskMeasure):
         return float(abs(one - other) <= self.tolerance)
 
     def _answered(self, answer: Prediction) -> float:
-        if not isinstance(answer, Signals):
-            raise expected(answer, Signals)
-        known = answer.as_dict()
+        known = answered(answer, Signals).as_dict()
         if self.output not in known:
             raise SystemUnderTestError(
                 f"expected a prediction of {self.output}, got {', '.join(known) or 'no signal'}"

@@ -24,7 +24,7 @@ from roadworthy.reliability.measures import (
     Record,
     TaskMeasure,
     Values,
-    expected,
+    answered,
     registered,
 )
 
@@ -74,15 +74,14 @@ class BoxPrecision(TaskMeasure):
 
     def record(self, frame: Frame, answer: Prediction) -> str:
         """Return, for each class, how many things there are, and the scores of right and of wrong boxes."""
-        if not isinstance(answer, Boxes):
-            raise expected(answer, Boxes)
+        boxes = answered(answer, Boxes)
         if frame.boxes is None:
             raise NotApplicable("the frame has no boxes")
         things, hidden = parted(frame.boxes, self.min_height, self.max_occlusion)
         regions = np.array(frame.metadata.get("dont_care", ()), np.float64).reshape(-1, 4)
         kept: dict[str, list[object]] = {}
-        for word in self.classes or sorted({*things.classes, *answer.classes}):
-            own, found = things.select(word), answer.select(word)
+        for word in self.classes or sorted({*things.classes, *boxes.classes}):
+            own, found = things.select(word), boxes.select(word)
             # Nobody knows what is in a region that does not count: it may be of this class.
             spared = Boxes.concatenate([hidden.select(word), Boxes(regions, [word] * len(regions))])
             scores, right = judged_boxes(own, found, spared, iou=self.iou, min_height=self.min_height)
@@ -119,9 +118,8 @@ class BoxPrecision(TaskMeasure):
         return 2 * found / counted if counted else 1.0
 
     def _sure(self, answer: Prediction) -> Boxes:
-        if not isinstance(answer, Boxes):
-            raise expected(answer, Boxes)
-        return answer if answer.scores is None else answer[answer.scores >= self.score]
+        boxes = answered(answer, Boxes)
+        return boxes if boxes.scores is None else boxes[boxes.scores >= self.score]
 
 
 class _Ranked:
@@ -205,11 +203,10 @@ class MapOverlap(TaskMeasure):
 
     def record(self, frame: Frame, answer: Prediction) -> str:
         """Return, for each class, the pixels that both maps have and those that either has."""
-        if not isinstance(answer, LabelMap):
-            raise expected(answer, LabelMap)
+        labels = answered(answer, LabelMap)
         if frame.labels is None:
             raise NotApplicable("the frame has no label map")
-        return json.dumps(_shared_pixels(frame.labels, answer), separators=(",", ":"))
+        return json.dumps(_shared_pixels(frame.labels, labels), separators=(",", ":"))
 
     def batches(self, records: Sequence[Record]) -> Batches:
         """Return what gives the mean IoU of batches."""
@@ -230,12 +227,8 @@ class MapOverlap(TaskMeasure):
 
     def similarity(self, before: Prediction, after: Prediction) -> float:
         """Return the mean IoU of two answers; 1 where neither names a class."""
-        for answer in (before, after):
-            if not isinstance(answer, LabelMap):
-                raise expected(answer, LabelMap)
-        assert isinstance(before, LabelMap)
-        assert isinstance(after, LabelMap)
-        ratios = [both / either for both, either in _shared_pixels(before, after).values()]
+        shared = _shared_pixels(answered(before, LabelMap), answered(after, LabelMap))
+        ratios = [both / either for both, either in shared.values()]
         return float(np.mean(ratios)) if ratios else 1.0
 
 

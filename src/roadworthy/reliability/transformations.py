@@ -227,42 +227,31 @@ def _published_noise(share: float) -> transforms.Transform:
     return transforms.GaussianNoise(sigma=_between(0.08, 0.9, share))
 
 
-@transformation(
+transformation(
     "rgb-shift",
     summary="each colour channel is shifted up or down",
     domain={"shift": (0, 255)},
     hazards=(Hazard("light sources", "wavelength", "other than"),),
     published=_published_shift,
     aliases=("rgb",),
-)
-def rgb_shift(strength: float) -> transforms.Transform:
-    """Shift each channel, up or down by lot, by up to 255 levels, where nothing is left."""
-    return transforms.RGBShift.at(strength)
+)(transforms.RGBShift.at)
 
-
-@transformation(
+transformation(
     "contrast",
     summary="everything comes nearer to the mean colour",
     domain={"gain": (1, 0)},
     hazards=(Hazard("medium", "transparency", "less"),),
     published=_published_contrast,
-)
-def contrast(strength: float) -> transforms.Transform:
-    """Lower the contrast down to one even colour."""
-    return transforms.Contrast.at(strength)
+)(transforms.Contrast.at)
 
-
-@transformation(
+transformation(
     "defocus-blur",
     summary="the lens is out of focus",
     domain={"radius": (0, 20), "alias_blur": (0, 1)},
     hazards=(Hazard("observer: optomechanics", "focus", "other than", 1018),),
     published=_published_blur,
     aliases=("defocus",),
-)
-def defocus_blur(strength: float) -> transforms.Transform:
-    """Blur by a disc of up to 20 pixels."""
-    return transforms.DefocusBlur.at(strength)
+)(transforms.DefocusBlur.at)
 
 
 @transformation(
@@ -277,56 +266,40 @@ def brightness(strength: float) -> transforms.Transform:
     return transforms.Brightness.at(strength, space="value")
 
 
-@transformation(
+transformation(
     "frost",
     summary="ice on the glass in front of the camera",
     domain={"scale": (1, 0), "frost": (0, 1)},
     hazards=(Hazard("observer: optomechanics", "cleanness of the lens", "less"),),
     published=_published_frost,
-)
-def frost(strength: float) -> transforms.Transform:
-    """Let the image fade and the frost grow until only frost is left."""
-    return transforms.Frost.at(strength)
+)(transforms.Frost.at)
 
-
-@transformation(
+transformation(
     "colour-jitter",
     summary="brightness, contrast, saturation and hue are off",
     domain={"brightness": (0, 0.98), "contrast": (0, 0.98), "saturation": (0, 0.98), "hue": (0, 0.5)},
     hazards=(Hazard("observer: electronics", "colour processing", "other than"),),
     published=_published_jitter,
     aliases=("color-jitter", "jitter"),
-)
-def colour_jitter(strength: float) -> transforms.Transform:
-    """Change brightness, contrast, saturation and hue together."""
-    return transforms.ColourJitter.at(strength)
+)(transforms.ColourJitter.at)
 
-
-@transformation(
+transformation(
     "jpeg",
     summary="the image is stored with loss",
     domain={"quality": (100, 1)},
     hazards=(Hazard("observer: electronics", "quality of transmission", "less"),),
     published=_published_jpeg,
     aliases=("jpeg-compression",),
-)
-def jpeg(strength: float) -> transforms.Transform:
-    """Store as JPEG of a quality down to 1."""
-    return transforms.JPEG.at(strength)
+)(transforms.JPEG.at)
 
-
-@transformation(
+transformation(
     "gaussian-noise",
     summary="noise of the sensor",
     domain={"sigma": (0, 1)},
     hazards=(Hazard("observer: electronics", "noise", "more"),),
     published=_published_noise,
     aliases=("noise",),
-)
-def gaussian_noise(strength: float) -> transforms.Transform:
-    """Add normal noise of a deviation up to the whole range from black to white."""
-    return transforms.GaussianNoise.at(strength)
-
+)(transforms.GaussianNoise.at)
 
 PAPER_TRANSFORMATIONS = (
     "rgb-shift",

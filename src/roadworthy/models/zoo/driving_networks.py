@@ -10,6 +10,8 @@ from torch import nn
 
 _SCALE = 10.0
 _HALVINGS = 5
+_Convolution = tuple[int, int, int]  # channels, kernel, stride
+_DAVE2: tuple[_Convolution, ...] = ((24, 5, 2), (36, 5, 2), (48, 5, 2), (64, 3, 1), (64, 3, 1))
 
 
 class Head(nn.Module):
@@ -66,6 +68,26 @@ def he_normal(layers: nn.Module) -> None:
                 nn.init.zeros_(layer.bias)
 
 
+def convolutions(before: int, layers: Sequence[_Convolution], *, padded: bool = False) -> list[nn.Module]:
+    """Return convolutions one after the other, each with its ReLU."""
+    made: list[nn.Module] = []
+    for channels, kernel, stride in layers:
+        padding = (kernel - 1) // 2 if padded else 0
+        made += [nn.Conv2d(before, channels, kernel, stride, padding=padding), nn.ReLU()]
+        before = channels
+    return made
+
+
+def dense_layers(before: int, sizes: Sequence[int], dropout: float | None = None) -> list[nn.Module]:
+    """Return dense layers one after the other, each with its ReLU and its dropout, if it has one."""
+    made: list[nn.Module] = []
+    for neurons in sizes:
+        made += [nn.Linear(before, neurons), nn.ReLU()]
+        made += [] if dropout is None else [nn.Dropout(dropout)]
+        before = neurons
+    return made
+
+
 class Convolutional(nn.Module):
     """Convolutions, dense layers on all that they give, and a head: the way of most driving networks."""
 
@@ -106,15 +128,8 @@ class Adapted(Convolutional, ABC):
             raise RuntimeError(f"{_HALVINGS} halvings need {2**_HALVINGS} pixels each way")
         self.features = self.convolutions()
         he_normal(self.features)
-        self.dense = nn.Sequential(
-            nn.Linear(flat_size(self.features, 3, height, width), hidden[0]),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(hidden[0], hidden[1]),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(hidden[1], outputs),
-        )
+        size = flat_size(self.features, 3, height, width)
+        self.dense = nn.Sequential(*dense_layers(size, hidden, dropout), nn.Linear(hidden[-1], outputs))
         self.head = Head(outputs)
 
     @abstractmethod
@@ -137,29 +152,11 @@ class Dave2(Convolutional):
 
     def __init__(self, outputs: int, *, width: int = 200, height: int = 66, dropout: float = 0.1) -> None:
         super().__init__()
-        self.features = nn.Sequential(
-            nn.Conv2d(3, 24, 5, stride=2),
-            nn.ReLU(),
-            nn.Conv2d(24, 36, 5, stride=2),
-            nn.ReLU(),
-            nn.Conv2d(36, 48, 5, stride=2),
-            nn.ReLU(),
-            nn.Conv2d(48, 64, 3),
-            nn.ReLU(),
-            nn.Conv2d(64, 64, 3),
-            nn.ReLU(),
-            nn.Flatten(),
-        )
+        self.features = nn.Sequential(*convolutions(3, _DAVE2), nn.Flatten())
+        size = flat_size(self.features, 3, height, width)
+        # The last hidden layer has so few neurons that it drops none.
         self.dense = nn.Sequential(
-            nn.Linear(flat_size(self.features, 3, height, width), 100),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(100, 50),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(50, 10),
-            nn.ReLU(),
-            nn.Linear(10, outputs),
+            *dense_layers(size, (100, 50), dropout), *dense_layers(50, (10,)), nn.Linear(10, outputs)
         )
         self.head = Head(outputs)
 
@@ -194,12 +191,8 @@ class Epoch(Convolutional):
         for before, after, rate in zip((3, *channels), channels, (dropout[0], *dropout), strict=False):
             layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(rate)]
         self.features = nn.Sequential(*layers, nn.Flatten())
-        self.dense = nn.Sequential(
-            nn.Linear(flat_size(self.features, 3, height, width), hidden),
-            nn.ReLU(),
-            nn.Dropout(dropout[1]),
-            nn.Linear(hidden, outputs),
-        )
+        size = flat_size(self.features, 3, height, width)
+        self.dense = nn.Sequential(*dense_layers(size, (hidden,), dropout[1]), nn.Linear(hidden, outputs))
         self.head = Head(outputs)
 
 
@@ -264,7 +257,6 @@ class Chauffeur(nn.Module):
         return answers
 
 
-_Convolution = tuple[int, int, int]  # channels, kernel, stride
 _NVIDIA: tuple[_Convolution, ...] = ((24, 5, 2), (36, 5, 2), (48, 5, 2), (64, 3, 2), (64, 3, 2))
 _COMMA: tuple[_Convolution, ...] = ((16, 8, 4), (32, 5, 2), (64, 5, 2))
 
@@ -307,20 +299,11 @@ class Rambo(nn.Module):
 
 
 def _branch(
-    convolutions: Sequence[_Convolution], dense: Sequence[int], outputs: int, size: tuple[int, int, int]
+    layers: Sequence[_Convolution], dense: Sequence[int], outputs: int, size: tuple[int, int, int]
 ) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    before = size[0]
-    for channels, kernel, stride in convolutions:
-        layers += [nn.Conv2d(before, channels, kernel, stride, padding=(kernel - 1) // 2), nn.ReLU()]
-        before = channels
-    features = nn.Sequential(*layers, nn.Flatten())
-    layers = []
-    before = flat_size(features, *size)
-    for neurons in dense:
-        layers += [nn.Linear(before, neurons), nn.ReLU()]
-        before = neurons
-    return nn.Sequential(*features, *layers, nn.Linear(before, outputs))
+    features = nn.Sequential(*convolutions(size[0], layers, padded=True), nn.Flatten())
+    hidden = dense_layers(flat_size(features, *size), dense)
+    return nn.Sequential(*features, *hidden, nn.Linear(dense[-1], outputs))
 
 
 _BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # channels, convolutions before a pooling

@@ -16,7 +16,7 @@ from roadworthy.reliability.human.answers import (
     read_bins,
 )
 from roadworthy.reliability.human.reading import Collected, HumanData, read_human
-from roadworthy.reliability.human.simulated import SimulatedHumans, recovery
+from roadworthy.reliability.human.simulated import SimulatedHumans
 from roadworthy.reliability.human.spline import SmoothingSpline
 from roadworthy.reliability.human.thresholds import RULES, Threshold, estimate_threshold, rule_named
 
@@ -35,6 +35,5 @@ __all__ = [
     "read_answers",
     "read_bins",
     "read_human",
-    "recovery",
     "rule_named",
 ]

@@ -208,7 +208,10 @@ def read_bins(path: str | PathLike[str]) -> Bins:
     word = named["transformation"] if named else file.stem
     study = named["study"].lower() if named and named["study"].lower() in human_studies() else ""
     edges, counts, good_ones = np.array(rows).T
-    originals = _published_originals(study) if study else None
+    known = human_studies().get(study)
+    originals = None
+    if known is not None and known.originals is not None:
+        originals = UnchangedAccuracy(known.originals, None, known.originals_source)
     return Bins(word, requirement, edges, counts, good_ones, originals, file.name, study)
 
 
@@ -230,13 +233,6 @@ def _column(table: Table, names: Iterable[str]) -> str:
 def _check(holds: bool, message: str) -> None:
     if not holds:
         raise InputError(message)
-
-
-def _published_originals(study: str) -> UnchangedAccuracy | None:
-    known = human_studies()[study]
-    return (
-        None if known.originals is None else UnchangedAccuracy(known.originals, None, known.originals_source)
-    )
 
 
 ORIGINAL = "original"

@@ -136,43 +136,39 @@ def _p_value_table(sizes: tuple[int, ...], chance: float, sides: int) -> Floats:
     return np.asarray(np.minimum(table, 1.0), np.float64)
 
 
-def _rules() -> Mapping[str, ThresholdRule]:
-    rules = (
-        ThresholdRule(
-            "imagenet",
-            "weighted spline, two significant intervals in a row: all eight t_c of Table 1 for ImageNet, and "
-            "four of its eight t_p",
-            weighted=True, run=2, sides=2, lowest=0.05, otherwise="last but one",
-        ),
-        ThresholdRule(
-            "cifar10",
-            "weighted spline, first significant interval, baseline from the lower half: all of Table 1 for "
-            "CIFAR-10",
-            weighted=True, run=1, sides=2, lowest=0.5, otherwise="last",
-        ),
-        ThresholdRule(
-            "released",
-            "plain spline, two in a row, baseline from the lower half: the released code for ImageNet, which "
-            "gives five of the eight t_c",
-            weighted=False, run=2, sides=2, lowest=0.5, otherwise="last but one",
-        ),
-        ThresholdRule(
-            "text",
-            "plain spline, first significant interval, one-sided: what the paper's text says, its inverted "
-            "comparison put right",
-            weighted=False, run=1, sides=1, lowest=0.05, otherwise="last",
-        ),
-        ThresholdRule(
-            "careful",
-            "weighted spline, two in a row, one-sided, and answers that depend on each other count as fewer: "
-            "for data of your own",
-            weighted=True, run=2, sides=1, lowest=0.05, otherwise="last", dispersed=True,
-        ),
-    )  # fmt: skip
-    return {rule.name: rule for rule in rules}
-
-
-RULES: Mapping[str, ThresholdRule] = _rules()
+_RULES = (
+    ThresholdRule(
+        "imagenet",
+        "weighted spline, two significant intervals in a row: all eight t_c of Table 1 for ImageNet, and "
+        "four of its eight t_p",
+        weighted=True, run=2, sides=2, lowest=0.05, otherwise="last but one",
+    ),
+    ThresholdRule(
+        "cifar10",
+        "weighted spline, first significant interval, baseline from the lower half: all of Table 1 for "
+        "CIFAR-10",
+        weighted=True, run=1, sides=2, lowest=0.5, otherwise="last",
+    ),
+    ThresholdRule(
+        "released",
+        "plain spline, two in a row, baseline from the lower half: the released code for ImageNet, which "
+        "gives five of the eight t_c",
+        weighted=False, run=2, sides=2, lowest=0.5, otherwise="last but one",
+    ),
+    ThresholdRule(
+        "text",
+        "plain spline, first significant interval, one-sided: what the paper's text says, its inverted "
+        "comparison put right",
+        weighted=False, run=1, sides=1, lowest=0.05, otherwise="last",
+    ),
+    ThresholdRule(
+        "careful",
+        "weighted spline, two in a row, one-sided, and answers that depend on each other count as fewer: "
+        "for data of your own",
+        weighted=True, run=2, sides=1, lowest=0.05, otherwise="last", dispersed=True,
+    ),
+)  # fmt: skip
+RULES: Mapping[str, ThresholdRule] = {rule.name: rule for rule in _RULES}
 """The rules by their names."""
 
 
