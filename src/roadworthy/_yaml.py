@@ -55,7 +55,7 @@ class FileProblem(NamedTuple):
 
     Attributes:
         message: What it is, and what to do.
-        line: On which line.
+        line: On which line, counted from 1; 0 where it is about the whole file.
         shown: The message with the place, and the line underlined.
     """
 
@@ -306,13 +306,13 @@ def check_form(
     except ValidationError as problem:
 
         def known(place: Place) -> Iterable[str]:
-            return _keys_beside(form, place[len(inside) :])
+            return keys_beside(form, place[len(inside) :])
 
         told = (explained(detail, where, known, inside) for detail in problem.errors())
         raise error("\n".join(told)) from None
 
 
-def _keys_beside(form: Any, place: Place) -> list[str]:
+def keys_beside(form: Any, place: Place) -> list[str]:
     """Return the keys that a form has where an unknown one is written."""
     kinds = [form]
     for part in place[:-1]:

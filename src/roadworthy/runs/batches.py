@@ -246,19 +246,6 @@ def _replies(
     return replies
 
 
-def make_frame(source: FrameSource) -> Frame:
-    """Return the frame of a source.
-
-    Raises:
-        NotApplicable: The source cannot make it.
-        InputError: The source made something else.
-    """
-    frame = source if isinstance(source, Frame) else source()
-    if not isinstance(frame, Frame):
-        raise InputError(f"a frame source must make a Frame, got {type(frame).__name__} from {source!r}")
-    return frame
-
-
 def key_of(source: FrameSource | RecordDrive) -> Hashable:
     """Return what a frame source or drive is known by: equal ones are made once.
 
@@ -378,9 +365,11 @@ def _timed(source: FrameSource) -> Made:
     start = time.perf_counter()
     frame: Frame | NotApplicable
     try:
-        frame = make_frame(source)
+        frame = source if isinstance(source, Frame) else source()
     except NotApplicable as reason:
         frame = reason
+    if not isinstance(frame, Frame | NotApplicable):
+        raise InputError(f"a frame source must make a Frame, got {type(frame).__name__} from {source!r}")
     return Made(frame, time.perf_counter() - start)
 
 
@@ -390,9 +379,7 @@ def _measured(source: FrameSource, frame: Frame) -> Frame:
 
 
 def _sources(case: Case) -> Iterator[FrameSource]:
-    for item in case.asks:
-        if isinstance(item, Predict):
-            yield from item.frames
+    return (unit for unit in _units(case) if not isinstance(unit, RecordDrive))
 
 
 def _units(case: Case) -> Iterator[FrameSource | RecordDrive]:

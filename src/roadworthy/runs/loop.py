@@ -144,7 +144,10 @@ class Work:
                     cases = []
                     yield item
                 else:
-                    self._check_case(item, id)
+                    if item.requirement_id != id:
+                        raise InputError(
+                            f"case {item.id!r} must be on requirement {id!r}, got {item.requirement_id!r}"
+                        )
                     cases.append(item)
                     if len(cases) >= MAX_CASES:
                         yield cases
@@ -157,12 +160,6 @@ class Work:
             raise InputError(
                 f"{self.method.name} follows the answers of the system, so it must be run for one system at "
                 f"a time, got {len(self.systems)}"
-            )
-
-    def _check_case(self, case: Case, requirement_id: str) -> None:
-        if case.requirement_id != requirement_id:
-            raise InputError(
-                f"case {case.id!r} must be on requirement {requirement_id!r}, got {case.requirement_id!r}"
             )
 
     def _pairs(self, case: Case) -> list[Pair]:

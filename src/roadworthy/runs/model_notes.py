@@ -19,7 +19,7 @@ from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models import Network, Recorded, SystemUnderTest, task_of
 from roadworthy.models.scorers import compare
-from roadworthy.runs.batches import ask
+from roadworthy.runs.batches import Guarded, ask
 from roadworthy.runs.store import add_notes, model_notes, read_manifest
 
 _ENOUGH_FRAMES = 5
@@ -94,7 +94,7 @@ def first_look(system: SystemUnderTest, dataset: Dataset, frames: Sequence[Frame
     Raises:
         SystemUnderTestError: It fails, or gives more or fewer answers than it was asked for.
     """
-    answers = _answers(system, frames)
+    answers = Guarded(system).predict(frames)
     document: dict[str, Any] = {
         "model": system.name,
         "task": " and ".join(sorted({task_of(answer) for answer in answers})),
@@ -111,21 +111,6 @@ def first_look(system: SystemUnderTest, dataset: Dataset, frames: Sequence[Frame
     ]
     document["notes"] = notes(system, dataset, frames, answers)
     return FirstLook(answers, document)
-
-
-def _answers(system: SystemUnderTest, frames: Sequence[Frame]) -> list[Prediction]:
-    """Return what the system answers, one prediction per frame."""
-    try:
-        answers = list(system.predict(frames))
-    except SystemUnderTestError:
-        raise
-    except Exception as error:
-        raise SystemUnderTestError(f"{system.name} raised {type(error).__name__}: {error}") from error
-    if len(answers) != len(frames):
-        raise SystemUnderTestError(
-            f"{system.name} must give {len(frames)} predictions for {len(frames)} frames, got {len(answers)}"
-        )
-    return answers
 
 
 def _milliseconds(system: SystemUnderTest, frames: Sequence[Frame]) -> float:
@@ -289,7 +274,7 @@ def _about_signal(
     question = ": are the input's colours and range right?" if isinstance(system, Network) else ""
     if len(pairs) > 1 and len(given) == 1 and given != {truth for truth, _ in known}:
         yield f"{name} is the same for every frame{question}"
-    elif _goes_against(known) and name == "steering":
+    elif name == "steering" and _correlation(known) < -0.7:
         yield "steering goes against the truth: is output.units.steering_positive right?"
     elif (found := _other_unit(name, known)) is not None:
         factor, written = found
@@ -340,10 +325,6 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
     if truth.std() < _ENOUGH_SPREAD or answer.std() < _ENOUGH_REACTION * truth.std():
         return 0.0
     return float(np.corrcoef(truth, answer)[0, 1])
-
-
-def _goes_against(pairs: Sequence[tuple[float, float]]) -> bool:
-    return _correlation(pairs) < -0.7
 
 
 def _other_unit(name: str, pairs: Sequence[tuple[float, float]]) -> tuple[float, str] | None:

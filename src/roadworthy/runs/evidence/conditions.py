@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 from roadworthy.cases import Scalar
@@ -370,7 +370,7 @@ class Catalogue:
     def conditions(self) -> list[Condition]:
         """Return the bands in the order of requirement, system, condition and amount."""
         return [
-            Condition(*key, low, high, *astuple(tally), self._accepted.get(key[0]))
+            Condition(*key, low, high, **asdict(tally), accepted=self._accepted.get(key[0]))
             for key, bands in sorted(self._bands.items())
             for low, high, tally in bands.found()
         ]

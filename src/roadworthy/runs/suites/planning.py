@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from roadworthy._files import file_name
-from roadworthy._yaml import Place
+from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
 from roadworthy.models import history_of
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
-from roadworthy.runs.suites.reading import Complaint, Suite, SuiteError, about_rule, complain
+from roadworthy.runs.suites.reading import Suite, SuiteError, about_rule, complain
 
 T = TypeVar("T")
 
@@ -120,7 +120,7 @@ class _Planner:
     def __init__(self, suite: Suite, context: Context, only: tuple[str, ...]) -> None:
         self.suite, self.context, self.only = suite, context, only
         self.form = suite.form
-        self.complaints: list[Complaint] = []
+        self.complaints: list[FileProblem] = []
         self.made = SuitePlan(suite, context)
         self.facts: dict[tuple[str, str], Facts] = {}
         self.folders: dict[str, str] = {}

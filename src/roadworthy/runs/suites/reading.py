@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from roadworthy._yaml import FileProblem, FileSpan, Place, YamlFile, read_yaml, reworded, yaml_text
+from roadworthy._yaml import (
+    FileProblem,
+    FileSpan,
+    Place,
+    YamlFile,
+    keys_beside,
+    read_yaml,
+    reworded,
+    yaml_text,
+)
 from roadworthy.errors import InputError, RuleError, suggest
-from roadworthy.runs.suites.forms import DataForm, DefaultsForm, ModelForm, as_name, names_of
+from roadworthy.runs.suites.forms import as_name, names_of
 from roadworthy.runs.suites.kinds import FORMS
 from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.schema import SuiteForm
 
 _MOST = 30
-
-
-@dataclass(frozen=True)
-class Complaint:
-    """One thing that is wrong.
-
-    Attributes:
-        message: What was expected, what came, and what to do.
-        line: On which line, counted from 1; 0 where it is about the whole file.
-        shown: The message with the place and the line underlined.
-    """
-
-    message: str
-    line: int
-    shown: str
 
 
 class SuiteError(InputError):
@@ -44,11 +38,11 @@ class SuiteError(InputError):
         complaints: What is wrong, at least one.
 
     Example:
-        >>> print(SuiteError([Complaint("it has no requirements", 0, "night.yaml: it has no requirements")]))
-        night.yaml: it has no requirements
+        >>> print(SuiteError([FileProblem("no requirements", 0, "night.yaml: no requirements")]))
+        night.yaml: no requirements
     """
 
-    def __init__(self, complaints: Iterable[Complaint]) -> None:
+    def __init__(self, complaints: Iterable[FileProblem]) -> None:
         self.complaints = tuple(sorted(complaints, key=lambda one: one.line))
         shown = [one.shown for one in self.complaints[:_MOST]]
         if len(self.complaints) > _MOST:
@@ -59,7 +53,7 @@ class SuiteError(InputError):
         return type(self), (self.complaints,)
 
 
-def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -> Complaint:
+def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -> FileProblem:
     """Return a complaint about a place of a file, or about the nearest one around it.
 
     Args:
@@ -72,28 +66,28 @@ def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -
     while found and found not in file.places:
         found = found[:-1]
     if not found:
-        return Complaint(message, 0, f"{file.path}: {message}" if file.places else message)
+        return FileProblem(message, 0, f"{file.path}: {message}" if file.places else message)
     written = file.places[found]
     # A value that is missing, or a block of many lines, is best pointed at by its key.
     whole = written.value.line < written.value.end_line and written.value.end_column <= written.value.column
     about_key = written.key is not None and (key or found != place or whole)
-    return Complaint(*file.problem(message, written.key if about_key and written.key else written.value))
+    return file.problem(message, written.key if about_key and written.key else written.value)
 
 
-def about_rule(file: YamlFile, place: Place, error: RuleError) -> Complaint:
+def about_rule(file: YamlFile, place: Place, error: RuleError) -> FileProblem:
     """Return a complaint about a rule, with the words underlined that the reader of rules does not know."""
     nearest = f"; known: {', '.join(error.suggestions)}" if error.suggestions else ""
     message = f"{error.reason}{nearest}"
     written = file.places.get(place)
     if written is None:
         # Nobody wrote a file: the sentence itself is shown.
-        return Complaint(message, 0, f"{place[1]}: {error}")
+        return FileProblem(message, 0, f"{place[1]}: {error}")
     words = error.text[slice(*error.span)]
     for number in range(written.value.line, written.value.end_line + 1):
         text = file.line(number)
         start = text.find(words, written.value.column if number == written.value.line else 0)
         if words.strip() and start >= 0:
-            return Complaint(*file.problem(message, FileSpan(number, start, number, start + len(words))))
+            return file.problem(message, FileSpan(number, start, number, start + len(words)))
     return complain(file, place, f"{message}: {words!r}")
 
 
@@ -131,7 +125,7 @@ class Suite:
             return self.form.suite
         return self.path.name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".suite")
 
-    def complain(self, *place: str, message: str) -> Complaint:
+    def complain(self, *place: str, message: str) -> FileProblem:
         """Return a complaint about what is written at a place."""
         return complain(self.file, place, message)
 
@@ -164,7 +158,7 @@ def read_suite(path: str | PathLike[str], started: Path | None = None) -> Suite:
     twice: list[FileProblem] = []
     file = read_yaml(Path(path), "suite", "'models:' and 'requirements:'", SuiteFileError, twice=twice)
     data, complaints = _text_keys(file, file.data, ())
-    complaints += [Complaint(*one) for one in twice]
+    complaints += twice
     complaints += [*_kinds_told(file, data), *_names_told(file, data)]
     try:
         form = SuiteForm.model_validate(data)
@@ -269,15 +263,15 @@ class SuiteFileError(SuiteError):
 
     def __init__(self, message: str) -> None:
         place = _LINE.search(message)
-        super().__init__([Complaint(message, int(place[1]) if place else 0, message)])
+        super().__init__([FileProblem(message, int(place[1]) if place else 0, message)])
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.complaints[0].message,)
 
 
-def _text_keys(file: YamlFile, value: Any, place: Place) -> tuple[Any, list[Complaint]]:
+def _text_keys(file: YamlFile, value: Any, place: Place) -> tuple[Any, list[FileProblem]]:
     """Return the data with keys that are text: an id may be a number, but never true or a date."""
-    complaints: list[Complaint] = []
+    complaints: list[FileProblem] = []
     if isinstance(value, list):
         made = [_text_keys(file, one, (*place, str(number))) for number, one in enumerate(value)]
         return [one for one, _ in made], [one for _, more in made for one in more]
@@ -302,7 +296,7 @@ def _as_written(file: YamlFile, place: Place, key: object) -> str:
     return next((one for one in near if one.lower() in wanted), str(key))
 
 
-def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
+def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[FileProblem]:
     """Complain about requirements that do not say of which kind they are."""
     entries = data.get("requirements")
     if not isinstance(entries, dict):
@@ -334,7 +328,7 @@ def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
     return complaints
 
 
-def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
+def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[FileProblem]:
     """Complain about names of models and data that the suite does not have."""
     entries = data.get("requirements")
     asking: dict[Place, object] = {("defaults",): data.get("defaults")}
@@ -354,7 +348,7 @@ def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[Complaint]:
     return complaints
 
 
-def _explained(file: YamlFile, detail: Mapping[str, Any]) -> Complaint | None:
+def _explained(file: YamlFile, detail: Mapping[str, Any]) -> FileProblem | None:
     """Return a complaint of pydantic in words, with the place."""
     place = tuple(str(part) for part in detail["loc"] if part != "[key]")
     if len(place) > 2 and place[0] == "requirements" and place[2] in FORMS:
@@ -381,24 +375,13 @@ def _explained(file: YamlFile, detail: Mapping[str, Any]) -> Complaint | None:
     return complain(file, place, f"{what}: {told}, got {_short(detail['input'])}")
 
 
-def _known_keys(loc: tuple[int | str, ...]) -> Iterator[str]:
-    """Yield the keys that are allowed where an unknown one stands."""
-    form: type[BaseModel]
-    if len(loc) == 1:
-        form = SuiteForm
-    elif loc[0] == "defaults":
-        form = DefaultsForm
-    elif loc[0] == "models":
-        form = ModelForm
-    elif loc[0] == "data":
-        form = DataForm
-    else:
-        form = FORMS[str(loc[2])] if len(loc) > 3 and loc[2] in FORMS else FORMS["rule"]
-    if "accept" in loc[1:-1]:
-        yield from ("rate", "confidence")
-        return
-    for name, field in form.model_fields.items():
-        yield field.alias or name
+def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that could have been written instead."""
+    place = tuple(map(str, loc))
+    if len(place) > 3 and place[2] in FORMS:
+        # The kind that pydantic took is part of its path.
+        return keys_beside(FORMS[place[2]], place[3:])
+    return keys_beside(SuiteForm, place)
 
 
 def _short(value: object) -> str:
