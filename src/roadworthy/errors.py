@@ -23,7 +23,7 @@ Messages state what was expected, what came, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 __all__ = [
@@ -38,7 +38,9 @@ __all__ = [
     "SimulatorError",
     "SystemUnderTestError",
     "UnknownNameError",
+    "check_choice",
     "excerpt",
+    "shortened",
     "suggest",
 ]
 
@@ -163,6 +165,30 @@ def suggest(name: str, known: Iterable[str]) -> str:
     if near:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     return "known names are " + ", ".join(names) if names else "no names are known"
+
+
+def check_choice(what: str, value: object, known: Collection[str]) -> None:
+    """Refuse a value that is none of those known.
+
+    Example:
+        >>> check_choice("images", "some", ("all", "none"))
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: images must be one of all, none, got 'some'
+    """
+    if value not in known:
+        raise InputError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+
+
+def shortened(names: Sequence[str], most: int) -> str:
+    """Return names in a row, and how many more there are.
+
+    Example:
+        >>> shortened(["a", "b", "c"], 2)
+        'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 _WIDEST = 100

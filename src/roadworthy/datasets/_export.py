@@ -29,7 +29,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from roadworthy._files import check_free
+from roadworthy._files import check_free, writing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
@@ -153,23 +153,18 @@ def _readable(dataset: Dataset, indices: Iterable[int], skipped: dict[str, str])
 @contextmanager
 def _appearing(target: Path) -> Iterator[Path]:
     """Yield a folder that takes the name of the target when all went well, and vanishes otherwise."""
-    try:
+    work = target.parent / f".{target.name}-{uuid4().hex}"
+    with writing(target):
         check_free(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = target.parent / f".{target.name}-{uuid4().hex}"
-        work.mkdir()
-    except OSError as error:
-        raise InputError(f"cannot write to {target}: {error.strerror}; choose another folder") from error
-    try:
-        yield work
-        if target.exists():
-            target.rmdir()
-        work.rename(target)
-    except BaseException as error:
-        shutil.rmtree(work, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot write to {target}: {error.strerror}") from error
-        raise
+        work.mkdir(parents=True)
+        try:
+            yield work
+            if target.exists():
+                target.rmdir()
+            work.rename(target)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
 
 
 class _Naming:

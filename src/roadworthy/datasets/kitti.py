@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from roadworthy._files import naming, read_text
 from roadworthy._frozen import FrozenDict
 from roadworthy.datasets import _base
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import FrameError, InputError, shortened
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
@@ -93,7 +93,13 @@ class KittiDataset(_base.BaseDataset):
         image = read_image(self._folder / "image_2" / self._images.get(id, f"{id}.png"))
         metadata: dict[str, object] = {}
         if self._has["calib"]:
-            metadata["P2"] = _nested(self._calibration(number).get("P2"), self._file("calib", number))
+            matrix = self._calibration(number).get("P2")
+            if matrix is None:
+                file = self._file("calib", number)
+                raise FrameError(
+                    f"{file} has no P2: expected the projection matrix of the left colour camera"
+                )
+            metadata["P2"] = tuple(tuple(row) for row in matrix.tolist())
         if not self._has["label_2"]:
             return Frame(id, image, metadata=metadata)
         regions = self._dont_care(number).tolist()
@@ -190,18 +196,10 @@ def _stems(folder: Path) -> set[str]:
     return {file.stem for file in folder.glob("*.txt")}
 
 
-def _nested(matrix: NDArray[np.float64] | None, file: Path) -> tuple[tuple[float, ...], ...]:
-    """Return a matrix as tuples, which travel into JSON."""
-    if matrix is None:
-        raise FrameError(f"{file} has no P2: expected the projection matrix of the left colour camera")
-    return tuple(tuple(row) for row in matrix.tolist())
-
-
 def _check_results(results: Path, ids: set[str], folder: Path) -> None:
     unknown = sorted(_stems(results) - ids, key=_base.natural_order)
     if unknown:
-        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise InputError(
-            f"{results} has results for images that do not exist in {folder}: {unknown[0]}{more}; "
+            f"{results} has results for images that do not exist in {folder}: {shortened(unknown, 1)}; "
             "on_error=skip leaves them out"
         )

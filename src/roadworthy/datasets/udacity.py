@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_file, naming
-from roadworthy._tables import CsvRow, Table, csv_file, read_rows
+from roadworthy._tables import Table, csv_file, read_rows
 from roadworthy.datasets._base import BaseDataset, OnError, by_stem, image_names, stem_of
 from roadworthy.errors import FrameError, InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame, Signals, SignalUnits
@@ -237,15 +237,12 @@ def _row_signals(table: Table, number: int, id: str) -> Signals:
 def _log(path: Path) -> Table:
     """Return the log with its columns named, by its header where it has one."""
     rows = read_rows(path)
-    if not _is_header(rows[0]):
+    first = rows[0].cells
+    if "center" not in first and "steering" not in map(str.lower, first):
         return Table(path, COLUMNS, rows)
     table = Table(path, tuple(name.lower() for name in rows[0].cells), rows[1:])
     table.require(*COLUMNS)
     return table
-
-
-def _is_header(row: CsvRow) -> bool:
-    return "steering" in (cell.lower() for cell in row.cells) or "center" in row.cells
 
 
 def _timestamp(id: str) -> float | None:

@@ -57,7 +57,10 @@ class YoloDataset(_base.BaseDataset):
         on_error: _base.OnError = "raise",
     ) -> None:
         """Find the images and the class names; no image is opened yet."""
-        given = None if names is None else _given_names(names)
+        given = None
+        if names is not None:
+            parts = names.split(",") if isinstance(names, str) else names
+            given = dict(enumerate(str(one).strip() for one in parts))
         file = _yaml_file(Path(path))
         if file is not None:
             with naming(file):
@@ -243,11 +246,6 @@ def _names_file(folder: Path) -> dict[int, str]:
         f"expected the class names in {folder}, in data.yaml or classes.txt, found neither: "
         "pass names=car,truck,person"
     )
-
-
-def _given_names(names: str | Sequence[str]) -> dict[int, str]:
-    parts = names.split(",") if isinstance(names, str) else names
-    return dict(enumerate(str(one).strip() for one in parts))
 
 
 def _label_folder(images: Path) -> Path:

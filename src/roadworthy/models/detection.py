@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError, check_choice
 from roadworthy.frames import Boxes
 from roadworthy.models.images import View
 from roadworthy.models.outputs import Arrays, check_finite, dense, shapes, words_for
@@ -86,8 +86,8 @@ class DetectionOutput:
     def __post_init__(self) -> None:
         for name, known in (("head", Head), ("box", BoxFormat), ("coordinates", Coordinates)):
             value = getattr(self, name)
-            if value not in get_args(known) and not (value is None and name != "head"):
-                raise InputError(f"{name} must be one of {', '.join(get_args(known))}, got {value!r}")
+            if value is not None or name == "head":
+                check_choice(name, value, get_args(known))
         for name in ("score_threshold", "iou_threshold", "iou_threshold_across"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:

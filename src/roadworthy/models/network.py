@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder
 from roadworthy.cases import Prediction
-from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
+from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError, shortened
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
@@ -402,6 +402,4 @@ def named_frames(frames: Sequence[Frame]) -> str:
     """
     if len(frames) == 1:
         return f"frame {frames[0].id!r}"
-    shown = ", ".join(repr(frame.id) for frame in frames[:3])
-    more = f" and {len(frames) - 3} more" if len(frames) > 3 else ""
-    return f"{len(frames)} frames ({shown}{more})"
+    return f"{len(frames)} frames ({shortened([repr(frame.id) for frame in frames], 3)})"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from roadworthy._importing import imported, required
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, shortened
 from roadworthy.frames import Frame
 from roadworthy.models.network import (
     ModelSpec,
@@ -153,12 +153,7 @@ def misfits(own: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, .
             if given.get(name, shape) != shape
         ],
     )
-    return "; ".join(_few(names) for names in problems if names)
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    return "; ".join(shortened(names, _MOST_NAMED) for names in problems if names)
 
 
 def _state_dict(path: Path) -> dict[str, torch.Tensor]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from roadworthy.cases import Prediction, Requirement
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 from roadworthy.models import SystemUnderTest, task_of
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.scorers import answered_classes
@@ -21,6 +21,12 @@ from roadworthy.visual_change.tolerance import DEFAULT_STUDY, Preserved, known_t
 METHOD = "reliability"
 """The name of the method that tests these requirements."""
 
+_BOOTSTRAP = {
+    "batches": "batches",
+    "batch": "images",
+    **{name: name for name in ("confidence", "baseline", "similar", "seed")},
+}
+"""The parameters of a requirement that are settings of its `Bootstrap`, by their names there."""
 _SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
 
 
@@ -62,14 +68,8 @@ class Preservation:
     only: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.preserve not in get_args(Preserved):
-            raise InputError(
-                f"preserve must be one of {', '.join(get_args(Preserved))}, got {self.preserve!r}"
-            )
-        if self.sampling not in get_args(Sampling):
-            raise InputError(
-                f"sampling must be one of {', '.join(get_args(Sampling))}, got {self.sampling!r}"
-            )
+        check_choice("preserve", self.preserve, get_args(Preserved))
+        check_choice("sampling", self.sampling, get_args(Sampling))
         if not 0 < self.limit <= 1:
             raise InputError(
                 f"the limit of the visual change must be above 0 and at most 1, got {self.limit}"
@@ -138,7 +138,6 @@ class Preservation:
 
     def requirement(self, id: str | None = None) -> Requirement:
         """Return it as what a run tests."""
-        drawn = self.bootstrap
         return Requirement(
             id or self.id,
             self.text,
@@ -151,12 +150,7 @@ class Preservation:
                 "measure": str(self.measure),
                 "versions": self.versions,
                 "sampling": self.sampling,
-                "batches": drawn.batches,
-                "batch": drawn.images,
-                "confidence": drawn.confidence,
-                "baseline": drawn.baseline,
-                "similar": drawn.similar,
-                "seed": drawn.seed,
+                **{name: getattr(self.bootstrap, field) for name, field in _BOOTSTRAP.items()},
                 **({"only": list(self.only)} if self.only else {}),
             },
         )
@@ -173,31 +167,19 @@ class Preservation:
         for name in ("preserve", "transformation", "limit", "measure"):
             if name not in given:
                 raise InputError(f"requirement {requirement.id!r} needs the parameter {name!r}")
-        known = _known(given)
+        known: dict[str, Any] = {field: given[name] for name, field in _BOOTSTRAP.items() if name in given}
         made = cls(
             str(given["preserve"]),  # type: ignore[arg-type]  # checked there
             transformation_named(str(given["transformation"])),
             _number(requirement.id, "limit", given["limit"]),
             read_measure(str(given["measure"])),
-            bootstrap=Bootstrap(**known),  # type: ignore[arg-type]
+            bootstrap=Bootstrap(**known),
         )
         others = {name: given[name] for name in ("versions", "sampling", "source") if name in given}
         only = given.get("only", ())
         if not isinstance(only, list | tuple):
             raise InputError(f"only of requirement {requirement.id!r} must be a list of cases, got {only!r}")
         return replace(made, only=tuple(map(str, only)), **others)  # type: ignore[arg-type]
-
-
-def _known(given: Mapping[str, object]) -> dict[str, object]:
-    names = {
-        "batches": "batches",
-        "batch": "images",
-        "confidence": "confidence",
-        "baseline": "baseline",
-        "similar": "similar",
-        "seed": "seed",
-    }
-    return {inside: given[name] for name, inside in names.items() if name in given}
 
 
 def _number(id: str, name: str, value: object) -> float:

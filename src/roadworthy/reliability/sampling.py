@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from roadworthy.cases import Dataset, FrameSource, originals
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_choice
 from roadworthy.frames import Frame
 from roadworthy.reliability.transformations import Transformation
 from roadworthy.seeding import rng_for
@@ -148,10 +148,7 @@ class SampledFrame:
     sampling: Sampling = "even"
 
     def __post_init__(self) -> None:
-        if self.sampling not in get_args(Sampling):
-            raise InputError(
-                f"sampling must be one of {', '.join(get_args(Sampling))}, got {self.sampling!r}"
-            )
+        check_choice("sampling", self.sampling, get_args(Sampling))
 
     def __call__(self) -> Frame:
         """Return the changed frame, with its Δv.

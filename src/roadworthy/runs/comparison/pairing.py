@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, shortened, suggest
 from roadworthy.runs.store.stored_run import quoted
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _remarks(
         if one in old and other in new and _sha(old[one]) and old[one] == new[other]
     ]
     if same:
-        yield f"the same model in both runs, by its SHA-256: {_some(same)}"
+        yield f"the same model in both runs, by its SHA-256: {shortened(same, _NAMED)}"
     data = _part(before, "data"), _part(after, "data")
     for name in sorted(set(data[0]) & set(data[1])):
         if not _sha(data[0][name]) or not _sha(data[1][name]):
@@ -111,7 +111,7 @@ def _remarks(
     for name in ("tool", "settings", "libraries"):
         differing = _differing(_part(before, name), _part(after, name))
         if differing:
-            yield f"{name}: {_some(differing)}"
+            yield f"{name}: {shortened(differing, _NAMED)}"
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
@@ -127,17 +127,17 @@ def _other_requirements(before: Sequence[StoredPair], after: Sequence[StoredPair
     new = {one.requirement.id: one.requirement for one in after}
     changed = [id for id in old if id in new and _asks(old[id]) != _asks(new[id])]
     if changed:
-        yield f"what is required has changed: {_some(changed)}"
+        yield f"what is required has changed: {shortened(changed, _NAMED)}"
     for words, found in (
         ("no longer tested", [id for id in old if id not in new]),
         ("tested for the first time", [id for id in new if id not in old]),
     ):
         if found:
-            yield f"{words}: {_some(found)}"
+            yield f"{words}: {shortened(found, _NAMED)}"
     for run, pairs in (("first", before), ("second", after)):
         open_ones = [f"{one.requirement.id} on {one.system}" for one in pairs if one.outcome is None]
         if open_ones:
-            yield f"the {run} run was not finished: {_some(open_ones)}"
+            yield f"the {run} run was not finished: {shortened(open_ones, _NAMED)}"
 
 
 def _asks(requirement: Requirement) -> tuple[object, ...]:
@@ -194,11 +194,6 @@ def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _sha(record: Any) -> str:
     return str(record.get("sha256") or "") if isinstance(record, Mapping) else ""
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 Key = tuple[str, str]

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from roadworthy._files import BROKEN_ZIP, is_free, replacing, sha256_of
+from roadworthy._files import BROKEN_ZIP, is_free, replacing, sha256_of, writing
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.documents import FOLDER, TRACE, Written, write_documents
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
@@ -208,10 +208,8 @@ def _check_place(folder: Path, out: Path) -> None:
             raise InputError(f"{out} is there already: choose another name, or delete it")
     elif not is_free(out):
         raise InputError(f"{out} must be new or an empty folder, or end in .zip; choose another")
-    try:
+    with writing(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out.parent}: {error.strerror}; choose another") from error
 
 
 @contextmanager
@@ -241,14 +239,12 @@ def _move_in(scratch: Path, folder: Path, paths: tuple[str, ...]) -> None:
 
 
 def _copy(out: Path, sources: Mapping[str, Path], told: Progress) -> None:
-    try:
+    with writing(out):
         for number, (path, source) in enumerate(sources.items(), 1):
             target = out / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             told("Copying files", number)
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}; choose another place") from error
 
 
 def _zip(out: Path, sources: Mapping[str, Path], told: Progress) -> None:

@@ -169,7 +169,8 @@ class Dispatcher:
 
     def _hand_out(self) -> None:
         crew = self._crew
-        while self._waiting and len(crew.hands) < min(crew.size, len(self._waiting) + self._busy()):
+        busy = sum(bool(hand.pieces) for hand in crew.hands)
+        while self._waiting and len(crew.hands) < min(crew.size, len(self._waiting) + busy):
             crew.hire()
         while self._waiting and (hand := self._free_hand(self._waiting[0])) is not None:
             piece = self._waiting.popleft()
@@ -190,9 +191,6 @@ class Dispatcher:
             crew.dismiss(idle[0])
             crew.hire()
         return None
-
-    def _busy(self) -> int:
-        return sum(bool(hand.pieces) for hand in self._crew.hands)
 
     def _take(self, event: Event) -> None:
         hand = event.hand

@@ -89,14 +89,10 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         module = sys.modules.get(thing.__module__)
         file = getattr(module, "__file__", None)
-        if file is None or "<locals>" in thing.__qualname__ or not _is_users_file(thing.__module__, file):
+        # A file that a user names is imported under a name of our own, which other processes do not know.
+        if file is None or "<locals>" in thing.__qualname__ or thing.__module__ != module_name(Path(file)):
             return NotImplemented
         return imported, (f"{file}:{thing.__qualname__}", "", "function")
-
-
-def _is_users_file(name: str, file: str) -> bool:
-    """Return whether a module was imported by the path of its file."""
-    return name == module_name(Path(file))
 
 
 class _Unpickler(pickle.Unpickler):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, Self, TypeAlias, get_args
 
 from roadworthy.cases import BaseMethod, Case, Dataset, Method, Predict, Status, Verdict
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.models import Simulator, SystemUnderTest
@@ -55,10 +55,7 @@ class Retention:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.images not in get_args(ImageRetention):
-            raise InputError(
-                f"images must be one of {', '.join(get_args(ImageRetention))}, got {self.images!r}"
-            )
+        check_choice("images", self.images, get_args(ImageRetention))
         if not 0 <= self.passes <= 1:
             raise InputError(f"passes must be a share from 0 to 1, got {self.passes}")
 

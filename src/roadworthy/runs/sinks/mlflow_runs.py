@@ -46,7 +46,7 @@ class ExportedRuns:
 
 
 def export_mlflow(
-    run: StoredRun, *, uri: str, experiment: str = "roadworthy", name: str = "", artifacts: bool = True
+    run: StoredRun, *, uri: str, experiment: str = "roadworthy", artifacts: bool = True
 ) -> ExportedRuns:
     """Write a stored run into MLflow.
 
@@ -57,7 +57,6 @@ def export_mlflow(
         run: The run.
         uri: MLflow's tracking URI: a server, ``sqlite:///mlflow.db``, or a folder if MLflow takes one.
         experiment: The experiment; made if it is not there.
-        name: What the run is called; its folder when left out.
         artifacts: Whether report, manifest and evidence go along.
 
     Raises:
@@ -68,17 +67,21 @@ def export_mlflow(
     exceptions = required("mlflow.exceptions", extra="mlflow", purpose="write runs into MLflow")
     try:
         client = mlflow.MlflowClient(tracking_uri=uri)
-        return _export(client, run, experiment, name or run.folder.resolve().name, artifacts)
+        return _export(client, run, experiment, artifacts)
     except exceptions.MlflowException as error:
-        raise InputError(f"MLflow cannot write to {uri}: {_first_sentences(error)}") from error
+        raise InputError(f"MLflow cannot write to {uri}: {' '.join(str(error).split())[:600]}") from error
 
 
-def _export(client: Any, run: StoredRun, experiment: str, name: str, artifacts: bool) -> ExportedRuns:
+def _export(client: Any, run: StoredRun, experiment: str, artifacts: bool) -> ExportedRuns:
     known = client.get_experiment_by_name(experiment)
     id = client.create_experiment(experiment) if known is None else known.experiment_id
     tested = pair_results(run)
     manifest = run.manifest or {}
-    about = {"roadworthy.digests": _digests(manifest), "roadworthy.version": _version(manifest)}
+    about = {
+        "roadworthy.digests": _digests(manifest),
+        "roadworthy.version": str((manifest.get("tool") or {}).get("version", "")),
+    }
+    name = run.folder.resolve().name
     parent = client.create_run(id, run_name=name, tags={key: text for key, text in about.items() if text})
     parent_id = parent.info.run_id
     for status in ("passed", "violated", "inconclusive", "not tried"):
@@ -149,11 +152,3 @@ def _digests(manifest: Mapping[str, Any]) -> str:
         for name, entry in (manifest.get(what) or {}).items()
     ]
     return "\n".join(lines)[:_LONGEST_TAG]
-
-
-def _version(manifest: Mapping[str, Any]) -> str:
-    return str((manifest.get("tool") or {}).get("version", ""))
-
-
-def _first_sentences(error: Exception) -> str:
-    return " ".join(str(error).split())[:600]

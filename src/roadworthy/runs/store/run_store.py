@@ -204,16 +204,13 @@ class RunStore:
             if error is None:
                 self._fill()
             else:
-                self._save_what_goes()
+                # What can be stored is; the error itself says more than a disk that is full.
+                try:
+                    self.flush(sync=True)
+                except InputError:
+                    self._waiting = []
         finally:
             self._release()
-
-    def _save_what_goes(self) -> None:
-        """Flush, when the run is ending with an error already, which is the one to be told."""
-        try:
-            self.flush(sync=True)
-        except InputError:
-            self._waiting = []
 
     @property
     def count(self) -> int:

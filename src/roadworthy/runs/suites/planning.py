@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from roadworthy._files import file_name
 from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Requirement, Severity
-from roadworthy.errors import InputError, RoadworthyError, RuleError, suggest
+from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
 from roadworthy.models import history_of
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
@@ -268,7 +268,11 @@ class _Planner:
 
     def _try(self, kind: Kind[Any, Any], part: Part[Any], where: str, model: str, trials: _Variants) -> str:
         """Note that a model is tried by a part on some data; return why not, if it is not."""
-        facts = self.facts[model, where] if where else self._facts_without_data(model)
+        if where:
+            facts = self.facts[model, where]
+        else:
+            seen = next((one.known for (name, _), one in self.facts.items() if name == model), None)
+            facts = Facts(self.made.models[model], None, seen)
         try:
             reason = kind.unfit(part, facts)
             if reason:
@@ -280,10 +284,6 @@ class _Planner:
         except InputError as error:
             return str(error)
         return ""
-
-    def _facts_without_data(self, model: str) -> Facts:
-        found = next((one for (name, _), one in self.facts.items() if name == model), None)
-        return Facts(self.made.models[model], None, None if found is None else found.known)
 
     def _tell_misfits(self, id: str, whole: str, reasons: dict[tuple[str, str], str]) -> None:
         """Complain about a requirement that fits nothing; note which models it does not fit."""
@@ -300,7 +300,7 @@ class _Planner:
     def _note(self) -> None:
         """Note what was left out, and what no requirement is for."""
         for reason, ids in self.left_out.items():
-            self.made.of_suite.append(f"Left out, because {reason}: {_some(ids)}")
+            self.made.of_suite.append(f"Left out, because {reason}: {shortened(ids, _NOTED)}")
         for kind in KINDS.values():
             for name, data in self.made.data.items():
                 parts = {
@@ -314,7 +314,10 @@ class _Planner:
         for trial in self.made.trials:
             for note in trial.part.notes:
                 noted.setdefault(note, []).append(trial.requirement.id)
-        self.made.notes = [*self.made.of_suite, *(f"{_some(ids)}: {note}" for note, ids in noted.items())]
+        self.made.notes = [
+            *self.made.of_suite,
+            *(f"{shortened(ids, _NOTED)}: {note}" for note, ids in noted.items()),
+        ]
         used = {
             "models": {model for trial in self.made.trials for model in trial.models},
             "data": {trial.data for trial in self.made.trials}.union(
@@ -358,11 +361,6 @@ class _Planner:
             message = f"{id} and {other} would have one folder: use ids that differ in letters or digits"
             self._complain(("requirements", entry_id), message, key=True)
         self.made.trials.append(Trial(requirement, entry_id, kind, part, where, tuple(models)))
-
-
-def _some(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _NOTED} more" if len(ids) > _NOTED else ""
-    return f"{', '.join(ids[:_NOTED])}{more}"
 
 
 def _named(whole: str, trials: _Variants) -> dict[tuple[str, str, str], str]:
