@@ -85,7 +85,7 @@ class TestRequirement:
                 {"parameters": {3: "x"}},
                 "a name in the parameters of requirement 'R1' must be a non-empty string",
             ),
-            ({"tags": "night"}, "must be a sequence of strings, got the string 'night'"),
+            ({"tags": "night"}, "must be a list of strings, got 'night'"),
             ({"tags": ("night", "")}, "a tag of requirement 'R1' must be"),
             ({"severity": "grave"}, "must be one of minor, major, critical, got 'grave'"),
         ],
@@ -114,7 +114,7 @@ class TestCase:
             ({"id": ""}, "a case's id must be a non-empty string, got ''"),
             ({"requirement_id": ""}, "the requirement_id of case 'lap 1' must be"),
             ({"asks": ()}, "case 'lap 1' must ask something of the system under test, got no asks"),
-            ({"asks": ("drive",)}, "case 'lap 1' must ask Predict or RecordDrive, not str"),
+            ({"asks": ("drive",)}, "case 'lap 1' can ask Predict or RecordDrive, not str"),
             ({"parameters": {"x": [1]}}, "'x' in the parameters of case 'lap 1' must be .*, got list"),
             (
                 {"parameters": {"x": 2**63}},
@@ -303,7 +303,7 @@ class TestConclude:
 
     def test_verdicts_on_another_requirement_are_refused(self) -> None:
         other = Requirement("R2", "text", "mirror")
-        with pytest.raises(InputError, match="expected verdicts on requirement 'R2', got one on 'R1'"):
+        with pytest.raises(InputError, match="expected verdicts on 'R2', got one on 'R1'"):
             conclude_rate(other, verdicts(passed=1))
 
     def test_an_impossible_rate_is_refused(self) -> None:

@@ -270,8 +270,8 @@ def test_use_ontology_makes_own_classes_known_to_frames(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("elements:\n  a: {parent: b}\n  b: {parent: a}\n", ":2: the parents form a cycle: a > b > a"),
-        ("elements:\n  a: {parent: a}\n", ":2: the parents form a cycle: a > a"),
+        ("elements:\n  a: {parent: b}\n  b: {parent: a}\n", ":2: parents form a cycle: a > b > a"),
+        ("elements:\n  a: {parent: a}\n", ":2: parents form a cycle: a > a"),
         ("elements:\n  hut: {}\n  hut: {}\n", ":3:3: 'hut' is written twice, first on line 2"),
         (
             "elements:\n  hut:\n    synonyms: [cabin]\n    synonyms: [shed]\n",

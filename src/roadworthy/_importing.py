@@ -59,9 +59,7 @@ def _by_name(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise InputError(
-                f"there is no module {name!r}; looked in {here} and in what is installed"
-            ) from None
+            raise InputError(f"there is no module {name!r}, neither in {here} nor installed") from None
         raise InputError(f"cannot import {name}: {error}") from error
     except Exception as error:
         raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error

@@ -163,9 +163,7 @@ class _Merger:
             while (parent := self.drafts[line[-1]].parent) is not None:
                 if parent in line:
                     cycle = " > ".join([*line[line.index(parent) :], parent])
-                    raise OntologyError(
-                        f"{self.drafts[parent].parent_where}: the parents form a cycle: {cycle}"
-                    )
+                    raise OntologyError(f"{self.drafts[parent].parent_where}: parents form a cycle: {cycle}")
                 line.append(parent)
 
     def _check_colors(self) -> None:

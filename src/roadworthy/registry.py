@@ -132,9 +132,7 @@ class Registry(Generic[T]):
                     self._load_home()
                 for taken in (name, *aliases):
                     if taken in self._entries or taken in self._aliases:
-                        raise InputError(
-                            f"{self.kind} already has {taken!r}; expected a new name for {_where(thing)}"
-                        )
+                        raise InputError(f"{self.kind} already has {taken!r}; rename {_where(thing)}")
                 entry: Entry[Any] = Entry(self.kind, name, summary, source, thing, tuple(aliases))
                 self._entries[name] = entry
                 self._aliases.update(dict.fromkeys(aliases, name))
@@ -233,9 +231,7 @@ class Registry(Generic[T]):
             )
         loaded = point.load()
         if not callable(loaded):
-            raise InputError(
-                f"{point.value!r} must name a class or function, got a value of type {type(loaded).__name__}"
-            )
+            raise InputError(f"{point.value!r} must name a class or function, got {type(loaded).__name__}")
         return Entry(self.kind, point.name, _first_line(loaded), source, loaded)
 
 

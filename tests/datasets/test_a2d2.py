@@ -114,8 +114,8 @@ def test_an_angle_that_the_bus_calls_invalid_is_unknown(tmp_path: Path) -> None:
     ("content", "complaint"),
     [
         ([record(1)], f"has no signals of the frame '{DRIVE}_frontcenter_000000000'"),
-        ([record(0, **steered([1.0], []))], "every steering_angle_calculated needs a sign, 0 or 1, got"),
-        ([record(0, **steered([1.0], [2]))], "every steering_angle_calculated needs a sign, 0 or 1, got"),
+        ([record(0, **steered([1.0], []))], "each steering_angle_calculated needs a sign, 0 or 1, got"),
+        ([record(0, **steered([1.0], [2]))], "each steering_angle_calculated needs a sign, 0 or 1, got"),
         ([record(0, vehicle_speed=[math.nan])], "vehicle_speed must be a list of finite numbers"),
         ([{"frame_name": f"{DRIVE}_camera_frontcenter_000000000.json"}], "cannot read the signal"),
         ([{"flexray": {}}], "expected a list of records with frame_name and flexray"),

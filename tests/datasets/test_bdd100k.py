@@ -181,7 +181,7 @@ def test_predictions_have_scores(tmp_path: Path) -> None:
     assert boxes.scores.tolist() == [0.5, 0.25]
     del scored[0]["score"]
     write(tmp_path, [{"name": "a.jpg", "labels": scored}])
-    with pytest.raises(FrameError, match=r"a\.jpg: 1 of 2 boxes have a score: expected all of them or none"):
+    with pytest.raises(FrameError, match=r"a\.jpg: 1 of 2 boxes have a score: expected all or none"):
         opened(tmp_path)[0]
 
 
@@ -206,7 +206,7 @@ def test_masks(tmp_path: Path) -> None:
     assert third.labels is None
     ids[5, 5] = 19
     cv2.imwrite(str(masks / "b1c66a42-6f7d68ca.png"), ids)
-    with pytest.raises(FrameError, match=r"6f7d68ca\.png: train ids must be 0 to 18 or 255, got 19"):
+    with pytest.raises(FrameError, match=r"6f7d68ca\.png: train ids are 0 to 18 or 255, got 19"):
         opened(tmp_path, masks=masks)[0]
     cv2.imwrite(str(masks / "b1c66a42-6f7d68ca.png"), ids[:-1] % 18)
     with pytest.raises(FrameError, match=r"6f7d68ca\.png: .*labels must have the shape \(72, 128\)"):

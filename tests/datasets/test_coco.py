@@ -118,7 +118,7 @@ def test_images_may_lie_elsewhere_and_be_named_as_on_windows(tmp_path: Path) -> 
         opened(file)
     data = opened(file, images=str(tmp_path / "elsewhere"))
     assert data[0].id == "night/one"
-    with pytest.raises(InputError, match="images must be the folder of the images, found none at"):
+    with pytest.raises(InputError, match="images must be a folder, found nothing at"):
         opened(file, images=tmp_path / "nowhere")
 
 

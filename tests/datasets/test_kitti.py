@@ -180,7 +180,7 @@ def test_a_calibration_without_the_camera(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_frames(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no frames: expected images in image_2 or labels in label_2"):
+    with pytest.raises(InputError, match="has no frames: expected images in image_2 or labels in label_2"):
         KittiDataset(str(tmp_path))
 
 

@@ -178,7 +178,7 @@ def test_without_traffic_nobody_is_on_the_road() -> None:
     [
         ("twon", {}, "unknown track 'twon': did you mean 'town'"),
         ("town", {"weather": "rian"}, "unknown weather 'rian': did you mean 'rainy'"),
-        ("town", {"weather": "rain,"}, "weather must be 'all' or one or more of sunny, .* got 'rain,'"),
+        ("town", {"weather": "rain,"}, "weather must be 'all' or some of sunny, .* got 'rain,'"),
         ("town", {"time": "noon"}, "unknown time of day 'noon'"),
         ("town", {"level": "havy"}, "unknown level 'havy': did you mean 'heavy'"),
         ("town", {"level": "1.5"}, "level lies between 0 and 1, got 1.5"),
@@ -191,8 +191,8 @@ def test_without_traffic_nobody_is_on_the_road() -> None:
         ("town", {"size": "320"}, "size must be width and height in pixels such as '320x160', got '320'"),
         ("town", {"size": "8x8"}, "16 to 8192 pixels"),
         ("town", {"size": 320}, "size must be width and height in pixels such as '320x160', got 320"),
-        ("town", {"weather": 3}, "weather must be 'all' or one or more of sunny, .* got 3"),
-        ("town", {"time": []}, r"time must be 'all' or one or more of day, .* got \[\]"),
+        ("town", {"weather": 3}, "weather must be 'all' or some of sunny, .* got 3"),
+        ("town", {"time": []}, r"time must be 'all' or some of day, .* got \[\]"),
     ],
 )
 def test_bad_options_say_what_was_expected(path: str, options: dict[str, object], message: str) -> None:

@@ -202,7 +202,7 @@ def test_unknown_classes(ultralytics: Path) -> None:
         ),
         ("train: images/train\nnames: [car]\nnc: 2\n", "'nc' is 2, but 'names' has 1 names"),
         ("train: images/nowhere\nnames: [car]\n", "the images of 'train' must be a folder or a text file"),
-        ("train: labels\nnames: [car]\n", r"labels has no images for 'train': expected \.png"),
+        ("train: labels\nnames: [car]\n", r"labels has no images of 'train': expected \.png"),
         ("train: [3]\nnames: [car]\n", "'train' must name a folder or a text file, got 3"),
     ],
 )

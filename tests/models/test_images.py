@@ -135,7 +135,7 @@ def test_a_crop_that_leaves_nothing_names_the_frame() -> None:
         ({"width": 0, "height": 4}, "width must be 1 or more, got 0"),
         ({"history": -1}, "history must be 0 or more"),
         ({"crop": (-1, 0)}, "crop must not be negative"),
-        ({"mean": (1.0, 2.0)}, "mean must have one value, or one for each of 3 channels"),
+        ({"mean": (1.0, 2.0)}, "mean must have 1 value or 3, one per channel"),
         ({"std": (0.0,)}, "std must not be 0"),
         ({"dtype": "uint8", "range": (0, 1)}, "uint8 cannot be scaled"),
     ],

@@ -112,7 +112,7 @@ class TestClassification:
         assert (scores.names, scores.scores.tolist()) == (("car", "tree"), [-1.5, -2.0])
 
     def test_names_that_cannot_be_are_refused(self) -> None:
-        with pytest.raises(InputError, match="class_names has 'cap', which is none of the classes: did you"):
+        with pytest.raises(InputError, match="class_names has 'cap', which is no class: did you"):
             ClassificationOutput(("cab", "jeep"), class_names={"cap": "car"})
         with pytest.raises(InputError, match="leaves out all classes"):
             ClassificationOutput(("cab",), class_names={"cab": None})
@@ -226,7 +226,7 @@ class TestDetection:
         assert named.decode(arrays, views())[0].classes == ("traffic sign",)
         with pytest.raises(InputError, match=r"'toaster' .*with class_names=toaster=none.*on_unknown=skip"):
             DetectionOutput(CLASSES)
-        with pytest.raises(InputError, match="class_names has 'tram', which is none of the classes"):
+        with pytest.raises(InputError, match="class_names has 'tram', which is no class"):
             DetectionOutput(CLASSES, class_names={"tram": "vehicle"}, on_unknown="skip")
 
     def test_images_may_have_different_numbers_of_boxes(self) -> None:

@@ -120,7 +120,7 @@ def test_published_draws_stay_in_the_range(frame: Frame) -> None:
     assert len(set(changes)) > 3
     with pytest.raises(NotApplicable, match=r"of 100 draws .* at most 0\.1"):
         SampledFrame(frame, kind, 0.1, 0.5, 1, "published")()
-    with pytest.raises(InputError, match="nothing is published about how to draw fog"):
+    with pytest.raises(InputError, match="nobody published how to draw fog"):
         SampledFrame(frame, transformation_named("fog"), 0.8, 0.5, 1, "published")()
 
 

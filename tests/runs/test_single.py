@@ -471,7 +471,7 @@ class NoFrame(Mirror):
             Careless(Verdict("other", "R1", Status.PASSED, 1.0)),
             "must return the verdict on case 'f0' of 'R1', got one on 'other' of 'R1'",
         ),
-        (Strayed(), "case 'c' must be on requirement 'R1', got 'R7'"),
+        (Strayed(), "case 'c' must be on 'R1', got 'R7'"),
         (NoFrame(), "a frame source must make a Frame, got str from"),
     ],
 )

@@ -168,9 +168,7 @@ def test_a_run_that_never_got_to_a_case_may_start_again(tmp_path: Path) -> None:
 
 def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(
-        InputError, match="must be empty or new, got a folder with other files; choose another"
-    ):
+    with pytest.raises(InputError, match="must be empty or new, got one with other files; choose another"):
         RunStore(tmp_path, REQUIREMENT)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -251,7 +251,7 @@ def test_a_run_of_another_version_or_with_other_libraries_is_told(
         ("[]", "is no manifest of a run"),
         ('{"format": 1, "seed": NaN}', "manifest.json: seed must be a whole number, got nan"),
         ("{", "must be JSON"),
-        ('{"format": 2}', "has format 2, and this Roadworthy reads up to 1: update it"),
+        ('{"format": 2}', "has format 2, newer than 1: update Roadworthy"),
     ],
 )
 def test_a_manifest_that_cannot_be_read_is_told(tmp_path: Path, content: str, message: str) -> None:

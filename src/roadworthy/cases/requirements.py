@@ -170,9 +170,7 @@ class Requirement:
         object.__setattr__(self, "parameters", as_json(f"the parameters of {what}", self.parameters))
         object.__setattr__(self, "severity", as_enum(f"the severity of {what}", Severity, self.severity))
         if isinstance(self.tags, str):
-            raise InputError(
-                f"the tags of {what} must be a sequence of strings, got the string {self.tags!r}"
-            )
+            raise InputError(f"the tags of {what} must be a list of strings, got {self.tags!r}")
         object.__setattr__(self, "tags", tuple(self.tags))
         for tag in self.tags:
             check_text(f"a tag of {what}", tag)
@@ -200,9 +198,7 @@ class Predict:
             raise InputError("Predict must ask about at least one frame, got none")
         for source in self.frames:
             if not isinstance(source, Frame) and not callable(source):
-                raise InputError(
-                    f"Predict must hold frames or callables that make them, got {type(source).__name__}"
-                )
+                raise InputError(f"Predict takes frames or what makes them, got {type(source).__name__}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,9 +249,7 @@ class Case:
             raise InputError(f"case {self.id!r} must ask something of the system under test, got no asks")
         for ask in self.asks:
             if not isinstance(ask, Predict | RecordDrive):
-                raise InputError(
-                    f"case {self.id!r} must ask Predict or RecordDrive, not {type(ask).__name__}"
-                )
+                raise InputError(f"case {self.id!r} can ask Predict or RecordDrive, not {type(ask).__name__}")
         object.__setattr__(
             self, "parameters", as_scalars(f"the parameters of case {self.id!r}", self.parameters)
         )

@@ -211,7 +211,7 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     for verdict in verdicts:
         if verdict.requirement_id != requirement.id:
             raise InputError(
-                f"expected verdicts on requirement {requirement.id!r}, got one on {verdict.requirement_id!r}"
+                f"expected verdicts on {requirement.id!r}, got one on {verdict.requirement_id!r}"
             )
         counts[verdict.status] += 1
         if verdict.margin is not None:

@@ -52,9 +52,7 @@ def class_names_of(given: ClassNames | str | None) -> dict[str, str | None]:
         for part in filter(None, (part.strip() for part in given.split(","))):
             name, equals, said = map(str.strip, part.partition("="))
             if not equals or not name:
-                raise InputError(
-                    f"class_names must be written name=word,name=word such as rider=bicyclist, got {given!r}"
-                )
+                raise InputError(f"class_names must be like rider=bicyclist,van=vehicle, got {given!r}")
             names[name] = None if said.lower() in ("", "none") else said
     else:
         raise InputError(f"class_names must map names to words of the ontology, got {given!r}")
@@ -404,9 +402,7 @@ class FolderDataset(BaseDataset):
         self._names = image_names(self._folder, recursive=recursive)
         if not self._names:
             hint = "" if recursive else "; recursive=true looks into the folders below it too"
-            raise InputError(
-                f"{self._folder} holds no image: expected files {', '.join(IMAGE_ENDINGS)}{hint}"
-            )
+            raise InputError(f"{self._folder} has no images: expected {', '.join(IMAGE_ENDINGS)}{hint}")
         stems = [name.rpartition(".")[0] for name in self._names]
         times = Counter(stems)
         ids = [name if times[stem] > 1 else stem for name, stem in zip(self._names, stems, strict=True)]

@@ -107,9 +107,7 @@ class ChosenFrames:
         places = {id: index for index, id in enumerate(known)}
         for id in ids:
             if id not in places:
-                raise InputError(
-                    f"{data.name} has no frame {id!r} among its {len(data)}; {suggest(id, places)}"
-                )
+                raise InputError(f"{data.name} has no frame {id!r} in its {len(data)}; {suggest(id, places)}")
         return cls(name, data, sorted({places[id] for id in ids}))
 
     def sampled(self, count: int) -> ChosenFrames:

@@ -193,9 +193,7 @@ def _classes(root: Path, given: _base.ClassNames | str | None) -> dict[_base.Col
             for code, name in names.items()
         }
     except (ValueError, AttributeError) as error:
-        raise InputError(
-            f"{path}: expected colours and classes, such as '#ff0000': 'Car 1': {error}"
-        ) from error
+        raise InputError(f"{path}: expected colours and classes like '#ff0000': 'Car 1': {error}") from error
     return _base.classes_by_color(path, colors, CLASSES, given)
 
 
@@ -222,9 +220,7 @@ def _drive(path: Path, _changed: int) -> Mapping[str, Mapping[str, Any]]:
     expected = f"{path}: expected a list of records with frame_name and flexray"
     records = read_json(path)
     if not isinstance(records, list):
-        raise FrameError(
-            f"{expected}, got {type(records).__name__}: the sensor fusion part of A2D2 is not read"
-        )
+        raise FrameError(f"{expected}, got {type(records).__name__}: A2D2's sensor fusion part is not read")
     try:
         return {Path(record["frame_name"]).stem.replace("_camera_", "_"): record for record in records}
     except (TypeError, KeyError, AttributeError) as error:
@@ -237,9 +233,7 @@ def _decoded(id: str, record: Mapping[str, Any], units: SignalUnits) -> Signals:
     if angle.size:
         sign = _values(id, record, "steering_angle_calculated_sign")
         if sign.shape != angle.shape or not np.isin(sign, (0, 1)).all():
-            raise FrameError(
-                f"frame {id!r}: every steering_angle_calculated needs a sign, 0 or 1, got {sign}"
-            )
+            raise FrameError(f"frame {id!r}: each steering_angle_calculated needs a sign, 0 or 1, got {sign}")
         usable = angle < _NO_ANGLE
         signed = np.where(sign == 1, -angle, angle)[usable]
         if signed.size:

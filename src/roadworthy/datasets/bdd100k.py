@@ -162,9 +162,7 @@ class Bdd100kDataset(_base.BaseDataset):
             scores.append(label.get("score"))
         known = [one for one in scores if one is not None]
         if known and len(known) < len(scores):
-            raise FrameError(
-                f"{len(known)} of {len(scores)} boxes have a score: expected all of them or none"
-            )
+            raise FrameError(f"{len(known)} of {len(scores)} boxes have a score: expected all or none")
         return Boxes(corners, classes, scores=known or None, attributes=facts, **shares)
 
     def _meaning(self, where: str, name: object) -> Meaning | None:
@@ -273,9 +271,7 @@ def _with_mask(frame: Frame, folder: Path) -> Frame:
     with naming(file):
         wrong = (ids >= len(MASK_CLASSES)) & (ids != 255)
         if wrong.any():
-            raise FrameError(
-                f"train ids must be 0 to {len(MASK_CLASSES) - 1} or 255, got {int(ids[wrong][0])}"
-            )
+            raise FrameError(f"train ids are 0 to {len(MASK_CLASSES) - 1} or 255, got {int(ids[wrong][0])}")
         table = np.zeros(256, np.uint8)
         table[: len(MASK_CLASSES)] = [ontology().label_id(word) for word in MASK_CLASSES]
         return frame.replace(labels=LabelMap(table[ids]))

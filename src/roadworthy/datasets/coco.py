@@ -19,6 +19,7 @@ from roadworthy.datasets._base import (
     OnUnknown,
     Outside,
     class_names_of,
+    existing_folder,
     placed,
 )
 from roadworthy.errors import FrameError, InputError
@@ -82,8 +83,7 @@ class CocoDataset(BaseDataset):
             declared = (entry.get("width", width), entry.get("height", height))
             if declared != (width, height):
                 raise FrameError(
-                    f"the image must have the size {declared[0]}x{declared[1]} of its entry, "
-                    f"got {width}x{height}"
+                    f"its entry says {declared[0]}x{declared[1]}, the image has {width}x{height}"
                 )
             if self._annotations is None:
                 return Frame(self.all_ids[number], image)
@@ -199,9 +199,7 @@ def _key(where: str, one: Mapping[str, Any], key: str) -> object:
 
 def _image_folder(file: Path, given: Path | None, names: list[str]) -> Path:
     if given is not None:
-        if not given.is_dir():
-            raise InputError(f"images must be the folder of the images, found none at {given}")
-        return given
+        return existing_folder(given, "images")
     root = file.parent.parent if file.parent.name == "annotations" else file.parent
     split = file.stem.rpartition("_")[2]
     tried = [root / "images" / split, root / split, root / "images", root, file.parent]

@@ -72,9 +72,7 @@ class KittiDataset(_base.BaseDataset):
         self._has = {name: (self._folder / name).is_dir() for name in ("label_2", "calib")}
         ids = sorted(self._images.keys() | _stems(self._folder / "label_2"), key=_base.natural_order)
         if not ids:
-            raise InputError(
-                f"{self._folder} holds no frames: expected images in image_2 or labels in label_2"
-            )
+            raise InputError(f"{self._folder} has no frames: expected images in image_2 or labels in label_2")
         self._results = (
             None if results is None else _base.existing_folder(results, "the results of a detector")
         )
@@ -96,9 +94,7 @@ class KittiDataset(_base.BaseDataset):
             matrix = self._calibration(number).get("P2")
             if matrix is None:
                 file = self._file("calib", number)
-                raise FrameError(
-                    f"{file} has no P2: expected the projection matrix of the left colour camera"
-                )
+                raise FrameError(f"{file} has no P2: expected the matrix of the left colour camera")
             metadata["P2"] = tuple(tuple(row) for row in matrix.tolist())
         if not self._has["label_2"]:
             return Frame(id, image, metadata=metadata)
@@ -184,9 +180,7 @@ class KittiDataset(_base.BaseDataset):
             except ValueError:
                 values = np.zeros(0)
             if values.size not in _SHAPES or not np.isfinite(values).all():
-                raise FrameError(
-                    f"{file}: line {line}: expected a name, a colon and 9 or 12 numbers, got {text!r}"
-                )
+                raise FrameError(f"{file}: line {line}: expected `name: 9 or 12 numbers`, got {text!r}")
             matrices[name.strip()] = values.reshape(_SHAPES[values.size])
             matrices[name.strip()].setflags(write=False)
         return FrozenDict(matrices)

@@ -250,9 +250,7 @@ def _several(name: str, given: Any, known: Sequence[str], kinds: Any = str) -> t
     values = tuple(parts) if isinstance(parts, Sequence) else (parts,)
     values = tuple(one.strip() if isinstance(one, str) else one for one in values)
     if not values or "" in values or not all(isinstance(one, kinds) for one in values):
-        raise InputError(
-            f"{name} must be 'all' or one or more of {', '.join(known)}, joined by commas, got {given!r}"
-        )
+        raise InputError(f"{name} must be 'all' or some of {', '.join(known)}, with commas, got {given!r}")
     return tuple(known) if values == ("all",) else tuple(dict.fromkeys(values))
 
 

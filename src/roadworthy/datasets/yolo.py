@@ -164,14 +164,10 @@ def _split_files(root: Path, split: str, given: object) -> list[Path]:
             raise FrameError(f"{split!r} must name a folder or a text file, got {one!r}")
         place = _existing(root, one.replace("\\", "/"))
         if place is None:
-            raise InputError(
-                f"the images of {split!r} must be a folder or a text file, found none at {root / one}"
-            )
+            raise InputError(f"images of {split!r} must be a folder or text file, found none at {root / one}")
         found = _base.image_files(place, recursive=True) if place.is_dir() else _image_list(place, root)
         if not found:
-            raise InputError(
-                f"{place} has no images for {split!r}: expected {', '.join(_base.IMAGE_ENDINGS)}"
-            )
+            raise InputError(f"{place} has no images of {split!r}: expected {', '.join(_base.IMAGE_ENDINGS)}")
         files += found
     return files
 
@@ -217,9 +213,7 @@ def _from_folder(
 ) -> tuple[list[Path], dict[int, str]]:
     images = folder / "images"
     if not images.is_dir():
-        raise InputError(
-            f"expected a dataset YAML file or the folders images/ and labels/ in {folder}, found neither"
-        )
+        raise InputError(f"expected a dataset YAML file or images/ and labels/ in {folder}, found neither")
     splits = sorted((one.name for one in images.iterdir() if one.is_dir()), key=_split_order)
     if split is not None and split not in splits:
         raise InputError(f"{images} has no split {split!r}: {suggest(split, splits)}")
@@ -242,10 +236,7 @@ def _names_file(folder: Path) -> dict[int, str]:
             if not named:
                 raise FrameError(f"{folder / name} must have one class name per line, got none")
             return named
-    raise InputError(
-        f"expected the class names in {folder}, in data.yaml or classes.txt, found neither: "
-        "pass names=car,truck,person"
-    )
+    raise InputError(f"{folder} has no class names in data.yaml or classes.txt: pass names=car,truck,person")
 
 
 def _label_folder(images: Path) -> Path:

@@ -228,9 +228,7 @@ def _classes(text: str, where: str, folder: Path) -> list[str]:
     if isinstance(found, dict) and set(found) == {str(number) for number in range(len(found))}:
         found = [found[str(number)] for number in range(len(found))]
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise InputError(
-            f"{where}: the class names {path} must be a list of names, or a name for each number from 0 on"
-        )
+        raise InputError(f"{where}: {path} must list class names, or have a name for each number from 0 on")
     return [name.strip() for name in found if name.strip()]
 
 

@@ -98,7 +98,7 @@ class ImageInput:
             values = getattr(self, name)
             if len(values) not in (0, 1, self.channels):
                 raise InputError(
-                    f"{name} must have one value, or one for each of {self.channels} channels, got {values}"
+                    f"{name} must have 1 value or {self.channels}, one per channel, got {values}"
                 )
         if 0 in self.std:
             raise InputError(f"std must not be 0, got {self.std}")
@@ -150,9 +150,7 @@ class ImageInput:
     def _with_size(self) -> ImageInput:
         """Return the input, which has a size if it needs one."""
         if self.fit == "letterbox" and self.width is None:
-            raise InputError(
-                "fit 'letterbox' needs a width and a height, which the network's file does not say"
-            )
+            raise InputError("fit 'letterbox' needs width and height, which the network's file does not say")
         return self
 
     def _layout_of(self, shape: Sequence[int | None]) -> Layout | None:
@@ -168,9 +166,7 @@ class ImageInput:
         if dtype is None:
             return self.dtype or "float32"
         if dtype not in _CHOICES["dtype"]:
-            raise InputError(
-                f"the network takes an input of {dtype}, expected one of {_either(_CHOICES['dtype'])}"
-            )
+            raise InputError(f"the network takes {dtype}, expected {_either(_CHOICES['dtype'])}")
         if self.dtype not in (None, dtype):
             raise InputError(f"the network takes an input of {dtype}, but {self.dtype} is declared")
         return dtype  # type: ignore[return-value]

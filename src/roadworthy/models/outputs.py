@@ -287,9 +287,7 @@ def words_for(
 def _check_names(class_names: Mapping[str, str | None], classes: Sequence[str]) -> None:
     for name in class_names:
         if name not in classes:
-            raise InputError(
-                f"class_names has {name!r}, which is none of the classes: {suggest(name, classes)}"
-            )
+            raise InputError(f"class_names has {name!r}, which is no class: {suggest(name, classes)}")
 
 
 def _known(word: str, before: str, after: str = "") -> None:

@@ -93,9 +93,7 @@ class Recorded:
         try:
             return record if self._read is None else self._read(record)
         except InputError as error:
-            raise SystemUnderTestError(
-                f"the record for frame {frame.id!r} cannot be used: {error}"
-            ) from error
+            raise SystemUnderTestError(f"the record of frame {frame.id!r} cannot be used: {error}") from error
 
 
 @models.register(
@@ -212,9 +210,7 @@ def _coco(label: str, path: Path, annotations: Path | None, options: Mapping[str
         told = image if isinstance(image, dict) else {}
         name = told.get("file_name")
         if not isinstance(told.get("id"), int | str) or not isinstance(name, str) or not Path(name).name:
-            raise InputError(
-                f"{annotations}: an image must have 'id', a number, and 'file_name', got {image!r:.200}"
-            )
+            raise InputError(f"{annotations}: images need 'id', a number, and 'file_name', got {image!r:.80}")
     found: dict[object, list[Mapping[str, Any]]] = {image["id"]: [] for image in known["images"]}
     for number, result in enumerate(results):
         image = result.get("image_id") if isinstance(result, dict) else None

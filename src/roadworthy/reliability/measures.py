@@ -252,9 +252,7 @@ class SignalWithin(TaskMeasure):
     def _answered(self, answer: Prediction) -> float:
         known = answered(answer, Signals).as_dict()
         if self.output not in known:
-            raise SystemUnderTestError(
-                f"expected a prediction of {self.output}, got {', '.join(known) or 'no signal'}"
-            )
+            raise SystemUnderTestError(f"expected {self.output}, got {', '.join(known) or 'no signal'}")
         return known[self.output]
 
 
@@ -310,9 +308,7 @@ def read_measure(text: str, **usual: object) -> TaskMeasure:
     while inside[position:].strip():
         found = _SETTING.match(inside, position)
         if found is None:
-            raise InputError(
-                f"cannot read {inside[position:]!r} in the measure {text!r}: expected name=value"
-            )
+            raise InputError(f"cannot read {inside[position:]!r} in measure {text!r}: expected name=value")
         given[found["key"]] = found["value"]
         position = found.end()
     if word in _TOLERANCES:

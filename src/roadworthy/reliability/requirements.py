@@ -71,9 +71,7 @@ class Preservation:
         check_choice("preserve", self.preserve, get_args(Preserved))
         check_choice("sampling", self.sampling, get_args(Sampling))
         if not 0 < self.limit <= 1:
-            raise InputError(
-                f"the limit of the visual change must be above 0 and at most 1, got {self.limit}"
-            )
+            raise InputError(f"the limit of visual change must be above 0 and at most 1, got {self.limit}")
         if self.versions < 1:
             raise InputError(f"versions of each image must be 1 or more, got {self.versions}")
 

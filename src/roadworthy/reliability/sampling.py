@@ -182,9 +182,7 @@ class SampledFrame:
     def _drawn(self, curve: Strengths) -> tuple[Transform, float]:
         published = self.transformation.published
         if published is None:
-            raise InputError(
-                f"nothing is published about how to draw {self.transformation.name}: use even sampling"
-            )
+            raise InputError(f"nobody published how to draw {self.transformation.name}: use even sampling")
         rng = rng_for(self.seed, "published")
         for _ in range(MOST_DRAWS):
             transform = published(float(rng.random()))

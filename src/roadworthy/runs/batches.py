@@ -125,7 +125,7 @@ class Guarded:
         predictions = self._answers(frames, answer)
         if len(told[0]) != len(frames):
             raise SystemUnderTestError(
-                f"{self.name} told what happened inside it for {len(told[0])} of {len(frames)} frames"
+                f"{self.name} showed its inside for {len(told[0])} of {len(frames)} frames"
             )
         return [Reply(one, told[0].take([place])) for place, one in enumerate(predictions)]
 

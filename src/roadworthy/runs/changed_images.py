@@ -58,9 +58,7 @@ def stored_images(folder: Path) -> list[StoredImage]:
             file = image_path(images, hashes[-1])
             found[hashes[-1]] = StoredImage(str(row["case"]), _original(row), status in _FAILING, file)
     if not found:
-        raise InputError(
-            f"the run {folder} has stored no images of changed frames: run it again with images of all cases"
-        )
+        raise InputError(f"{folder} has no images of changed frames: run it again with images of all cases")
     return list(found.values())
 
 

@@ -145,9 +145,7 @@ class Work:
                     yield item
                 else:
                     if item.requirement_id != id:
-                        raise InputError(
-                            f"case {item.id!r} must be on requirement {id!r}, got {item.requirement_id!r}"
-                        )
+                        raise InputError(f"case {item.id!r} must be on {id!r}, got {item.requirement_id!r}")
                     cases.append(item)
                     if len(cases) >= MAX_CASES:
                         yield cases

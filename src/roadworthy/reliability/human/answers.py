@@ -45,9 +45,7 @@ class UnchangedAccuracy:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise InputError(
-                f"the share of right answers on originals must be above 0 and up to 1, got {self.share}"
-            )
+            raise InputError(f"the share right on originals must be above 0 and up to 1, got {self.share}")
         if self.count is not None and self.count < 1:
             raise InputError(f"there must be at least one answer to an original, got {self.count}")
 
@@ -146,9 +144,7 @@ class Bins:
         if not ((places >= 0) & (places <= 1)).all():
             raise InputError("every visual change must be from 0 to 1; NaN is none")
         if not 0 < width <= 0.25 or abs(1 / width - round(1 / width)) > 1e-6:
-            raise InputError(
-                f"the width of intervals must be a fraction of 1 such as 0.01 or 0.02, got {width}"
-            )
+            raise InputError(f"the width of intervals must be a fraction of 1, such as 0.02, got {width}")
         # A hundredth that was computed, such as 0.29, may lie a rounding error above its interval.
         numbers = np.maximum(np.ceil(np.round(places / width, 6)), 1).astype(np.int64)
         found, inverse = np.unique(numbers, return_inverse=True)
@@ -400,9 +396,7 @@ def bins_of(
     if requirement == "correctness":
         share = sum(one.correct for one in originals) / len(originals)
         if not share:
-            raise InputError(
-                "nobody is right about any image without a change: check the column of the truth"
-            )
+            raise InputError("nobody is right about any unchanged image: check the column of the truth")
         known_share = UnchangedAccuracy(share, len(originals), "answers to originals")
         kept = [one.correct for one in changed]
         changes = [one.visual_change for one in changed]
@@ -410,9 +404,7 @@ def bins_of(
     usual = _majorities(originals)
     comparable = [one for one in changed if one.image in usual]
     if not comparable:
-        raise InputError(
-            f"no image that {word} changed was shown without a change, too: t_p needs both of the same image"
-        )
+        raise InputError(f"no image changed by {word} was also shown unchanged: t_p needs both")
     kept = [one.answer == usual[one.image] for one in comparable]
     changes = [one.visual_change for one in comparable]
     return Bins.counted(word, requirement, changes, kept, None, source, width=width)

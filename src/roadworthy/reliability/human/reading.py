@@ -117,7 +117,5 @@ def _counted(
             except InputError as error:
                 without.append(f"{name}, {requirement}: {error}")
     if not found:
-        raise InputError(
-            f"{source}: {without[0] if without else 'there are no answers about changed images'}"
-        )
+        raise InputError(f"{source}: {without[0] if without else 'no answers about changed images'}")
     return HumanData(tuple(found), tuple(answers), collected, tuple(without))

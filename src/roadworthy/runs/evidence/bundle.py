@@ -99,9 +99,7 @@ def _top(names: list[str], path: Path) -> str:
     if len(tops) > 1:
         tops = {name.split("/")[0] for name in names if name.endswith(f"/{SUMS}")}
     if len(tops) != 1:
-        raise InputError(
-            f"{path} must hold one folder, as `roadworthy evidence bundle` writes it, got {len(tops)}"
-        )
+        raise InputError(f"{path} must hold one folder, as `evidence bundle` writes it, got {len(tops)}")
     return tops.pop()
 
 
@@ -215,13 +213,9 @@ def _check_place(folder: Path, out: Path) -> None:
 @contextmanager
 def _scratch(beside: Path) -> Iterator[Path]:
     """Give a folder on the same disk, so that what is written there can be moved; it is gone afterwards."""
-    try:
+    with writing(beside):
         # The dot keeps it out of SHA256SUMS.
         name = tempfile.mkdtemp(prefix=".evidence-", dir=beside)
-    except OSError as error:
-        raise InputError(
-            f"cannot write to {beside}: {error.strerror}; choose another place with --out"
-        ) from error
     try:
         yield Path(name)
     finally:

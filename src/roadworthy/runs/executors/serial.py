@@ -106,9 +106,7 @@ serial
         raise InputError("address, gpus and makers are for the executor 'ray': use --executor ray")
     if name == "serial":
         if workers not in (None, 1):
-            raise InputError(
-                f"the executor 'serial' has one worker, got workers {workers}: use --executor processes"
-            )
+            raise InputError(f"'serial' has one worker, got {workers}: use --executor processes")
         return SerialExecutor()
     if name == "processes":
         from roadworthy.runs.executors.processes import ProcessExecutor

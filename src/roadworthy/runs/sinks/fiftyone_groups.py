@@ -76,9 +76,7 @@ def export_fiftyone(
         samples += _group(run, row, digests, folder)
     if not samples:
         shutil.rmtree(folder / "data")
-        raise InputError(
-            f"no case of {run.folder} that is {' or '.join(statuses)} has images: run it with images kept"
-        )
+        raise InputError(f"no {' or '.join(statuses)} case of {run.folder} has images: run it keeping images")
     fields = sorted({name for sample in samples for name in sample})
     metadata = {
         "name": "roadworthy",

@@ -178,10 +178,7 @@ def _known_names(metadata: Mapping[str, Any], names: Names | None) -> Names:
         return names
     known = metadata.get("index2label")
     if not known:
-        raise InputError(
-            f"{metadata.get('id')} does not say what its classes are called: give names, such as "
-            "['person', 'car']"
-        )
+        raise InputError(f"{metadata.get('id')} has no class names: give some, such as ['person', 'car']")
     try:
         return {int(number): str(name) for number, name in known.items()}
     except (AttributeError, TypeError, ValueError, OverflowError) as error:

@@ -76,10 +76,7 @@ def from_supervision(
     if names is None:
         if told is None:
             if len(detections):
-                raise FrameError(
-                    "the detections do not say what their classes are called: give names, such as "
-                    "['person', 'car']"
-                )
+                raise FrameError("the detections have no class names: give some, such as ['person', 'car']")
             told = []
         written = list(dict.fromkeys(map(str, told)))
         labels = np.array([written.index(str(one)) for one in told], np.int64)

@@ -62,9 +62,7 @@ def estimate_images(
         2000
     """
     if cases < 0 or not 0 <= failing <= 1:
-        raise InputError(
-            f"expected 0 cases or more, and a failing share from 0 to 1, got {cases} cases and {failing}"
-        )
+        raise InputError(f"cases must be 0 or more and failing a share, got {cases} cases and {failing}")
     if retention.images == "none":
         return ImageEstimate(0, 0, 0, 0)
     sizes = [len(encode_image(frame.image, ".png")) for frame in islice(frames, _TRIED)]

@@ -75,9 +75,7 @@ def hold(folder: Path) -> Callable[[], None]:
         try:
             lock.acquire()
         except Timeout:
-            raise InputError(
-                f"another run is writing to {folder}: wait until it ends, or choose another folder"
-            ) from None
+            raise InputError(f"another run is writing to {folder}: wait, or choose another folder") from None
         except OSError as error:
             if error.errno not in _UNLOCKABLE:
                 raise

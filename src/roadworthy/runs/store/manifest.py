@@ -184,9 +184,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if not isinstance(record, dict) or not isinstance(record.get("format"), int):
         raise InputError(f"{path} is no manifest of a run: expected an object with its format")
     if record["format"] > _FORMAT:
-        raise InputError(
-            f"{path} has format {record['format']}, and this Roadworthy reads up to {_FORMAT}: update it"
-        )
+        raise InputError(f"{path} has format {record['format']}, newer than {_FORMAT}: update Roadworthy")
     if not isinstance(record.get("seed", 0), int):
         # A seed that is NaN would be another one than itself.
         raise InputError(f"{path}: seed must be a whole number, got {record['seed']!r:.80}")

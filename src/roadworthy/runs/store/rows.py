@@ -225,9 +225,7 @@ def read_requirement(record: Mapping[str, Any]) -> Requirement:
             acceptance=Acceptance(**record.get("acceptance", {})),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(
-            f"expected a requirement with id, text and method, got {record!r:.200}: {error}"
-        ) from error
+        raise InputError(f"a requirement needs id, text and method, got {record!r:.200}: {error}") from error
 
 
 def read_outcome(record: Mapping[str, Any]) -> Outcome | None:

@@ -144,9 +144,7 @@ class RunStore:
                     "this one; choose another folder, or delete this one"
                 )
         elif any(one.name != LOCK and not one.name.startswith(UNFINISHED) for one in self.folder.iterdir()):
-            raise InputError(
-                f"{self.folder} must be empty or new, got a folder with other files; choose another"
-            )
+            raise InputError(f"{self.folder} must be empty or new, got one with other files; choose another")
 
     def _had_ended(self, search: bool) -> bool:
         """Return whether the run in the folder had ended; refuse to go on with another one."""
