@@ -20,7 +20,7 @@ from roadworthy.errors import InputError
 from roadworthy.runs.batches import distinct_sources, make_frames
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand
 from roadworthy.runs.executors.faults import ENVIRONMENT, Limits, Piece, pin, process_megabytes
-from roadworthy.runs.executors.pickling import Parcel, Workbench, pack, pack_unit, unpack
+from roadworthy.runs.executors.pickling import OpenJob, Parcel, pack, pack_unit, unpack
 from roadworthy.runs.executors.work import BatchJob
 
 
@@ -72,7 +72,7 @@ class Actor:
 
     def __init__(self) -> None:
         pin()
-        self._bench = Workbench()
+        self._bench = OpenJob()
 
     def open(self, found: Sent, folder: str) -> tuple[str, int]:
         """Open the systems.

@@ -233,7 +233,7 @@ def pack_done(done: Done) -> Parcel:
     return parcel
 
 
-class Workbench:
+class OpenJob:
     """Where a worker works: the job that is open, and the systems that stay open from job to job."""
 
     def __init__(self) -> None:

@@ -28,7 +28,7 @@ from roadworthy.runs.executors.faults import (
     pin,
     process_megabytes,
 )
-from roadworthy.runs.executors.pickling import Looking, Note, Parcel, Shipment, Workbench, pack_unit, unpack
+from roadworthy.runs.executors.pickling import Looking, Note, OpenJob, Parcel, Shipment, pack_unit, unpack
 
 
 def serve(connection: Connection, parent: int) -> None:
@@ -52,7 +52,7 @@ def serve(connection: Connection, parent: int) -> None:
 
 def _work(connection: Connection) -> None:
     """Do what the messages say."""
-    bench = Workbench()
+    bench = OpenJob()
 
     def tell(what: What, content: object = None) -> None:
         connection.send_bytes(pickle.dumps((what, content), protocol=5))

@@ -131,6 +131,11 @@ class Or:
 TEXT_SCHEMA: JsonSchemaValue = {"type": "string", "minLength": 1}
 
 
+def setting(description: str, *default: Any, **limits: Any) -> Any:
+    """Return a key of a form, with what the schema says about it; without a default it must be given."""
+    return Field(*default, description=description, **limits)
+
+
 class Form(BaseModel):
     """What every part of a suite has in common: keys that are not known are refused."""
 
@@ -172,10 +177,9 @@ def as_name(text: str) -> str:
 class AcceptForm(Form):
     """What is accepted."""
 
-    rate: Share = Field(default=0.0, description="The largest share of applicable cases that may fail.")
-    confidence: Share = Field(
-        default=0.95,
-        description="How sure one wants to be: the confidence of the one-sided Clopper-Pearson bound.",
+    rate: Share = setting("The largest share of applicable cases that may fail.", 0.0)
+    confidence: Share = setting(
+        "How sure one wants to be: the confidence of the one-sided Clopper-Pearson bound.", 0.95
     )
 
     @model_validator(mode="before")
@@ -185,27 +189,24 @@ class AcceptForm(Form):
 
 
 Accept = Annotated[AcceptForm, Or(SHARE_SCHEMA)]
-_ACCEPT = Field(
-    default=None,
-    description="Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}; the requirement "
+_ACCEPT = setting(
+    "Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}; the requirement "
     "passes when the bound of that confidence is within it. With 0, or if left out, it passes when no case "
     "tried fails.",
+    None,
 )
-_MODELS = Field(
-    default=None,
-    description="The models it is for, by their names here; all that predict what it is about if left out.",
+_MODELS = setting(
+    "The models it is for, by their names here; all that predict what it is about if left out.", None
 )
-_DATA = Field(
-    default=None, description="The data it is tried on, by their names here; all that fit it if left out."
-)
+_DATA = setting("The data it is tried on, by their names here; all that fit it if left out.", None)
 
 
 class DefaultsForm(Form):
     """What holds for every requirement that does not say otherwise."""
 
-    tags: Words | None = Field(default=None, description="Added to the tags of every requirement.")
-    severity: Literal["minor", "major", "critical"] | None = Field(
-        default=None, description="How bad a violation is; major if left out."
+    tags: Words | None = setting("Added to the tags of every requirement.", None)
+    severity: Literal["minor", "major", "critical"] | None = setting(
+        "How bad a violation is; major if left out.", None
     )
     accept: Accept | None = _ACCEPT
     models: Some | None = _MODELS
@@ -220,15 +221,14 @@ class EntryForm(Form):
     """
 
     key: ClassVar[str]
-    text: Text | None = Field(
-        default=None, description="What must hold, in your words; from the requirement itself if left out."
+    text: Text | None = setting(
+        "What must hold, in your words; from the requirement itself if left out.", None
     )
-    tags: Words | None = Field(
-        default=None,
-        description="Operating-domain terms, standard and clause and the like: [night, ISO 21448:2022 7.3].",
+    tags: Words | None = setting(
+        "Operating-domain terms, standard and clause and the like: [night, ISO 21448:2022 7.3].", None
     )
-    severity: Literal["minor", "major", "critical"] | None = Field(
-        default=None, description="How bad a violation is; major if left out."
+    severity: Literal["minor", "major", "critical"] | None = setting(
+        "How bad a violation is; major if left out.", None
     )
     accept: Accept | None = _ACCEPT
     models: Some | None = _MODELS
@@ -238,12 +238,12 @@ class EntryForm(Form):
 class ModelForm(Form):
     """A model under test."""
 
-    model: Text = Field(
-        description="What to open: a name, kind:path (onnx:net.onnx) or a model.yaml; paths count from the "
+    model: Text = setting(
+        "What to open: a name, kind:path (onnx:net.onnx) or a model.yaml; paths count from the "
         "suite's folder."
     )
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="Options of the model, or keys of a model.yaml such as input.width."
+    options: dict[str, Any] = setting(
+        "Options of the model, or keys of a model.yaml such as input.width.", default_factory=dict
     )
 
     @model_validator(mode="before")
@@ -255,21 +255,14 @@ class ModelForm(Form):
 class DataForm(Form):
     """Frames to test on."""
 
-    data: Text = Field(
-        description="What to open: a name such as world, or name:path; paths count from the suite's folder."
+    data: Text = setting(
+        "What to open: a name such as world, or name:path; paths count from the suite's folder."
     )
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="Options of the reader, such as weather: rain."
-    )
-    sample: Count | None = Field(
-        default=None, description="How many frames, spread over the data; all if left out."
-    )
-    frames: Some | None = Field(
-        default=None, description="Only these frames, by their ids; a sample is then one of these."
-    )
-    labels: Size | None = Field(
-        default=None,
-        description="Read labels without images, for recorded detections: the size of the images, 1242x375.",
+    options: dict[str, Any] = setting("Options of the reader, such as weather: rain.", default_factory=dict)
+    sample: Count | None = setting("How many frames, spread over the data; all if left out.", None)
+    frames: Some | None = setting("Only these frames, by their ids; a sample is then one of these.", None)
+    labels: Size | None = setting(
+        "Read labels without images, for recorded detections: the size of the images, 1242x375.", None
     )
 
     @model_validator(mode="before")

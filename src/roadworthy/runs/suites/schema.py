@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Tag
 
 from roadworthy.runs.suites.forms import (
     TEXT_SCHEMA,
@@ -19,6 +19,7 @@ from roadworthy.runs.suites.forms import (
     Or,
     Text,
     names_of,
+    setting,
 )
 from roadworthy.runs.suites.kinds import FORMS
 
@@ -63,37 +64,32 @@ def _named(given: object) -> object:
 class SuiteForm(Form):
     """A suite of requirements: what is tested, on what, and what must hold."""
 
-    suite: Text | None = Field(default=None, description="What the suite is called in reports.")
-    about: Text | None = Field(default=None, description="What it is for, in a few sentences.")
-    base: Text | None = Field(
-        default=None,
-        description="The folder that paths in the suite count from, seen from its own; that one if left out.",
+    suite: Text | None = setting("What the suite is called in reports.", None)
+    about: Text | None = setting("What it is for, in a few sentences.", None)
+    base: Text | None = setting(
+        "The folder that paths in the suite count from, seen from its own; that one if left out.", None
     )
-    seed: int = Field(
-        default=0, ge=0, lt=2**63, description="The same seed makes the same images and the same verdicts."
-    )
-    passes: int = Field(
-        default=0,
-        ge=0,
-        description="Of how many cases that pass images are stored as well, for each requirement and model.",
+    seed: int = setting("The same seed makes the same images and the same verdicts.", 0, ge=0, lt=2**63)
+    passes: int = setting(
+        "Of how many cases that pass images are stored as well, for each requirement and model.", 0, ge=0
     )
     models: Annotated[
         dict[Name, Annotated[ModelForm, Or(TEXT_SCHEMA)]],
         BeforeValidator(_named),
         Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
-    ] = Field(description="The models under test, by the names that you give them.", min_length=1)
+    ] = setting("The models under test, by the names that you give them.", min_length=1)
     data: Annotated[
         dict[Name, Annotated[DataForm, Or(TEXT_SCHEMA)]],
         BeforeValidator(_named),
         Or(TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA, "minItems": 1}),
-    ] = Field(default_factory=dict, description="The frames to test on, by the names that you give them.")
-    defaults: DefaultsForm = Field(
-        default_factory=DefaultsForm, description="What holds for requirements that do not say otherwise."
+    ] = setting("The frames to test on, by the names that you give them.", default_factory=dict)
+    defaults: DefaultsForm = setting(
+        "What holds for requirements that do not say otherwise.", default_factory=DefaultsForm
     )
     requirements: dict[
         Name, Annotated[RequirementForm, BeforeValidator(_short_requirement), Or(TEXT_SCHEMA)]
-    ] = Field(
-        description="What must hold, by ids of your own: a sentence is a rule, a file of rules or of a "
+    ] = setting(
+        "What must hold, by ids of your own: a sentence is a rule, a file of rules or of a "
         "specification stands for itself, everything else says its kind.",
         min_length=1,
     )

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
-
 from roadworthy._files import naming
-from roadworthy.runs.suites.forms import EntryForm, Some, Text
+from roadworthy.runs.suites.forms import EntryForm, Some, Text, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OfEach, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -21,26 +19,21 @@ class BbslForm(EntryForm):
     """A formal specification over bounding boxes."""
 
     key = "bbsl"
-    bbsl: Text = Field(
-        description="The file of the specification, whose path counts from the suite's folder, or the "
+    bbsl: Text = setting(
+        "The file of the specification, whose path counts from the suite's folder, or the "
         "specification itself."
     )
-    values: dict[str, Any] = Field(
+    values: dict[str, Any] = setting(
+        "Values of external functions, or what gives them: {near: [275, 375], others: {boxes: truck}}.",
         default_factory=dict,
-        description="Values of external functions, or what gives them: {near: [275, 375], others: {boxes: "
-        "truck}}.",
     )
-    bindings: Text | None = Field(default=None, description="A YAML file of bindings.")
-    object: Text | None = Field(
-        default=None, description="The external function that stands for the object under test."
+    bindings: Text | None = setting("A YAML file of bindings.", None)
+    object: Text | None = setting("The external function that stands for the object under test.", None)
+    classes: Some = setting("Which objects are tested.", default_factory=lambda: ["vehicle"])
+    matching: Literal["best", "greedy", "optimal"] = setting(
+        "How detections are matched with objects.", "best"
     )
-    classes: Some = Field(default_factory=lambda: ["vehicle"], description="Which objects are tested.")
-    matching: Literal["best", "greedy", "optimal"] = Field(
-        default="best", description="How detections are matched with objects."
-    )
-    outside: Literal["fail", "apart"] = Field(
-        default="fail", description="What a test is whose object is not detected."
-    )
+    outside: Literal["fail", "apart"] = setting("What a test is whose object is not detected.", "fail")
 
 
 class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):

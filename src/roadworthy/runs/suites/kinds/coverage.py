@@ -11,7 +11,7 @@ from pydantic import Field
 from roadworthy.errors import InputError
 from roadworthy.frames import Signals
 from roadworthy.models import Network, SystemUnderTest
-from roadworthy.runs.suites.forms import Count, EntryForm, Form, Number, Share, Some, Text
+from roadworthy.runs.suites.forms import Count, EntryForm, Form, Number, Share, Some, Text, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, Part, other_task
 from roadworthy.runs.suites.opening import Facts
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 class StepForm(Form):
     """One change on the way to an image of a search."""
 
-    number: int = Field(ge=0, description="The number of the try, which seeds what is random in it.")
-    transform: Text = Field(description="What was done, such as rotation(angle=3).")
+    number: int = setting("The number of the try, which seeds what is random in it.", ge=0)
+    transform: Text = setting("What was done, such as rotation(angle=3).")
 
 
 class ImageForm(Form):
     """An image of a search, made again and judged as it was."""
 
-    frame: Text = Field(description="The original, by its id.")
-    seed: int = Field(ge=0, lt=2**63, description="What is random in the changes begins with it.")
-    bound: Number = Field(gt=0, description="The largest squared error, in the data's own unit.")
-    made: Annotated[list[StepForm], Field(min_length=1)] = Field(
-        description="What was done to the original, one after the other."
+    frame: Text = setting("The original, by its id.")
+    seed: int = setting("What is random in the changes begins with it.", ge=0, lt=2**63)
+    bound: Number = setting("The largest squared error, in the data's own unit.", gt=0)
+    made: Annotated[list[StepForm], Field(min_length=1)] = setting(
+        "What was done to the original, one after the other."
     )
 
 
@@ -44,41 +44,35 @@ class CoverageForm(EntryForm):
     """A search for changed images that raise coverage, with a budget."""
 
     key = "coverage"
-    coverage: Text = Field(description="What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
-    training: Text | None = Field(
-        default=None,
-        description="Data of this suite that the network learned from, for criteria that compare with it; "
+    coverage: Text = setting("What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
+    training: Text | None = setting(
+        "Data of this suite that the network learned from, for criteria that compare with it; "
         "nothing is searched there. The originals if left out.",
+        None,
     )
-    reach: Share | None = Field(default=None, description="The coverage that must be reached.")
-    tries: Count = Field(default=500, description="How many changed images are tried at most.")
-    seconds: Number | None = Field(
-        default=None, gt=0, description="For how long at most; then a rerun may try another number."
+    reach: Share | None = setting("The coverage that must be reached.", None)
+    tries: Count = setting("How many changed images are tried at most.", 500)
+    seconds: Number | None = setting("For how long at most; then a rerun may try another number.", None, gt=0)
+    search: Literal["curious", "algorithm-1", "random", "random-deep"] = setting(
+        "What decides what is tried.", "curious"
     )
-    search: Literal["curious", "algorithm-1", "random", "random-deep"] = Field(
-        default="curious", description="What decides what is tried."
-    )
-    transforms: Some = Field(
+    transforms: Some = setting(
+        "simple, composite, deeptest, a transform, or one with its parameters.",
         default_factory=lambda: ["simple"],
-        description="simple, composite, deeptest, a transform, or one with its parameters.",
     )
-    lambda_: Number = Field(
-        default=5.0, gt=0, alias="lambda", description="λ of Equation 2: how many times the error may grow."
+    lambda_: Number = setting(
+        "λ of Equation 2: how many times the error may grow.", 5.0, gt=0, alias="lambda"
     )
-    reference: Literal["mse", "rmse"] = Field(default="mse", description="What λ multiplies.")
-    output: Literal["steering", "speed"] = Field(default="steering", description="Which answer is judged.")
-    counting: Text = Field(default="distinct", description="Which outputs count as neurons.")
-    deepest: Count = Field(default=8, description="How many transformations of an image, at most.")
-    max_failed_tries: int = Field(
-        default=10, ge=0, description="Of algorithm-1: after how many more an image is given up."
-    )
-    again: bool = Field(
-        default=False, description="Of algorithm-1: push the seeds again when the stack is empty."
-    )
-    only: Annotated[list[ImageForm], Field(min_length=1)] | None = Field(
-        default=None,
-        description="Only these images of an earlier search, each made and judged as it was then; nothing is "
+    reference: Literal["mse", "rmse"] = setting("What λ multiplies.", "mse")
+    output: Literal["steering", "speed"] = setting("Which answer is judged.", "steering")
+    counting: Text = setting("Which outputs count as neurons.", "distinct")
+    deepest: Count = setting("How many transformations of an image, at most.", 8)
+    max_failed_tries: int = setting("Of algorithm-1: after how many more an image is given up.", 10, ge=0)
+    again: bool = setting("Of algorithm-1: push the seeds again when the stack is empty.", False)
+    only: Annotated[list[ImageForm], Field(min_length=1)] | None = setting(
+        "Only these images of an earlier search, each made and judged as it was then; nothing is "
         "searched for.",
+        None,
     )
 
 

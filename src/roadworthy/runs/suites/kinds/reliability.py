@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
-
 from roadworthy.models import SystemUnderTest
-from roadworthy.runs.suites.forms import Count, EntryForm, Number, Share, Some, Text
+from roadworthy.runs.suites.forms import Count, EntryForm, Number, Share, Some, Text, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts
 
@@ -23,35 +21,26 @@ class ReliabilityForm(EntryForm):
     """What a human still sees, the model must still see: the two requirements of Hu et al."""
 
     key = "reliability"
-    reliability: Some = Field(
-        description="What changes the images: fog, [frost, jpeg], …; a requirement for each."
+    reliability: Some = setting("What changes the images: fog, [frost, jpeg], …; a requirement for each.")
+    preserve: Literal["both", "correctness", "prediction"] = setting(
+        "What must be preserved; a requirement for each.", "both"
     )
-    preserve: Literal["both", "correctness", "prediction"] = Field(
-        default="both", description="What must be preserved; a requirement for each."
-    )
-    measure: Some | None = Field(
-        default=None,
-        description="accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), … or several of them; what suits "
+    measure: Some | None = setting(
+        "accuracy, ap(iou=0.5), miou, steering(tolerance=1.39), … or several of them; what suits "
         "the model if left out.",
+        None,
     )
-    limit: Number | None = Field(
-        default=None, gt=0, le=1, description="The largest visual change, instead of what people tolerate."
+    limit: Number | None = setting(
+        "The largest visual change, instead of what people tolerate.", None, gt=0, le=1
     )
-    study: Text = Field(
-        default="imagenet", description="Whose tolerated ranges: imagenet, cifar10 or a YAML file."
-    )
-    versions: Count = Field(default=4, description="How many changed images are made of each frame.")
-    sampling: Literal["even", "published", "levels"] = Field(
-        default="even", description="Which changes are tried."
-    )
-    batches: int = Field(default=200, ge=2, description="Bootstrap batches.")
-    batch: Count | None = Field(
-        default=None, description="Images in a batch; 50, or all of fewer, if left out."
-    )
-    confidence: Share = Field(default=0.95, description="How sure one wants to be.")
-    only: Some | None = Field(
-        default=None,
-        description="Only these cases, by their ids such as town-000003#1, each as it is among all of them.",
+    study: Text = setting("Whose tolerated ranges: imagenet, cifar10 or a YAML file.", "imagenet")
+    versions: Count = setting("How many changed images are made of each frame.", 4)
+    sampling: Literal["even", "published", "levels"] = setting("Which changes are tried.", "even")
+    batches: int = setting("Bootstrap batches.", 200, ge=2)
+    batch: Count | None = setting("Images in a batch; 50, or all of fewer, if left out.", None)
+    confidence: Share = setting("How sure one wants to be.", 0.95)
+    only: Some | None = setting(
+        "Only these cases, by their ids such as town-000003#1, each as it is among all of them.", None
     )
 
 

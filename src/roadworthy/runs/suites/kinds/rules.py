@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
-
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
-from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance
+from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
@@ -20,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class _RuleSettings(EntryForm):
-    same: dict[Literal["steering", "speed"], Tolerance] = Field(
-        default_factory=dict,
-        description="How far answers that are the same may differ: {steering: 1.39, speed: 10%}, in degrees "
+    same: dict[Literal["steering", "speed"], Tolerance] = setting(
+        "How far answers that are the same may differ: {steering: 1.39, speed: 10%}, in degrees "
         "and m/s or as a share.",
+        default_factory=dict,
     )
-    gallery: Text = Field(default="shipped", description="Galleries of cut-outs, joined by commas.")
-    traffic: Literal["right", "left"] = Field(default="right", description="The side that one drives on.")
-    engines: Text | None = Field(
-        default=None,
-        description="A YAML file of image engines; or shipped, for the learned ones that come with "
+    gallery: Text = setting("Galleries of cut-outs, joined by commas.", "shipped")
+    traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
+    engines: Text | None = setting(
+        "A YAML file of image engines; or shipped, for the learned ones that come with "
         "Roadworthy, on frames of the built-in world. Engines that run code or call services need "
         "--allow-commands.",
+        None,
     )
 
 
@@ -39,16 +37,16 @@ class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     key = "rule"
-    rule: Text = Field(description="If …, then …")
-    by: Text | None = Field(
-        default=None,
-        description="What makes the rule's one change instead of what is built in: a transform such as "
+    rule: Text = setting("If …, then …")
+    by: Text | None = setting(
+        "What makes the rule's one change instead of what is built in: a transform such as "
         "rain:heavy, or engine:NAME.",
+        None,
     )
-    after: Text | None = Field(
-        default=None,
-        description="A change that is made first, and must itself do what the rule asks for: a transform "
+    after: Text | None = setting(
+        "A change that is made first, and must itself do what the rule asks for: a transform "
         "such as rain:heavy, or engine:NAME.",
+        None,
     )
 
 
@@ -56,8 +54,8 @@ class RulesForm(_RuleSettings):
     """Every rule of a file, a requirement each; their ids come after that of the entry: paper/R1."""
 
     key = "rules"
-    rules: Some = Field(description="A file of rules, or several; paths count from the suite's folder.")
-    only: Some | None = Field(default=None, description="Only these of the file's rules, by their ids.")
+    rules: Some = setting("A file of rules, or several; paths count from the suite's folder.")
+    only: Some | None = setting("Only these of the file's rules, by their ids.", None)
 
 
 _BUILT_IN = "what is built in"
