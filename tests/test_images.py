@@ -118,7 +118,7 @@ def test_a_chunk_that_is_longer_than_the_file_is_refused(picture: NDArray[np.uin
 
 
 def test_wrong_images_and_endings_are_refused(picture: NDArray[np.uint8], tmp_path: Path) -> None:
-    with pytest.raises(FrameError, match=r"shape \(height, width, 3\) and dtype uint8, got \(32, 48\) uint8"):
+    with pytest.raises(FrameError, match=r"must be \(height, width, 3\) of uint8, got \(32, 48\) uint8"):
         write_image(tmp_path / "a.png", picture[..., 0])
     with pytest.raises(FrameError, match=r"got \(32, 48, 3\) float64"):
         write_image(tmp_path / "a.png", picture / 255)  # type: ignore[arg-type]

@@ -18,16 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from roadworthy.errors import InputError, suggest
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text", Path: "a path"}
-_TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
+_TRUTH = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +71,7 @@ def takes_path(reader: Callable[..., object]) -> Literal["never", "maybe", "alwa
 
 
 def checked_options(
-    name: str, reader: Callable[..., object], given: Mapping[str, object]
+    name: str, reader: Callable[..., object], given: Mapping[str, object], folder: Path = Path()
 ) -> dict[str, object]:
     """Return the options as the reader declares them.
 
@@ -88,6 +79,7 @@ def checked_options(
         name: What the reader is called, for messages.
         reader: The reader.
         given: Options by name; text stands for the value that it spells.
+        folder: What paths among them are relative to.
 
     Raises:
         InputError: An option is unknown or missing, or its value is of the wrong kind.
@@ -109,7 +101,8 @@ Its options are recursive=False, limit=None
     for option in known.values():
         if option.required and option.name not in given:
             raise InputError(f"{name!r} needs the option {option.name!r}: {_expected(option.annotation)}")
-    return {key: _converted(name, known[key], value) for key, value in given.items()}
+    checked = {key: _converted(name, known[key], value) for key, value in given.items()}
+    return {key: folder / one if isinstance(one, Path) else one for key, one in checked.items()}
 
 
 def unknown_option(name: str, key: str, known: Mapping[str, object]) -> str:

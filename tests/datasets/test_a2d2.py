@@ -129,7 +129,7 @@ def test_broken_signals_name_their_file(tmp_path: Path, content: list[object], c
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"), [("{", "must be JSON"), ("{}", "got dict: the sensor fusion")]
+    ("text", "complaint"), [("{", "must be JSON"), ("{}", "got dict: A2D2's sensor fusion")]
 )
 def test_a_bus_file_of_another_kind(tmp_path: Path, text: str, complaint: str) -> None:
     written(tmp_path)

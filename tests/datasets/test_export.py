@@ -187,7 +187,7 @@ def test_the_folder_must_be_new_or_empty(tmp_path: Path) -> None:
     for name, came in (("empty", "a folder with files"), ("file", "a file")):
         with pytest.raises(InputError, match=rf"{name} must be empty or new, got {came}; choose another"):
             export(Given(with_boxes()), tmp_path / name, "coco")
-    with pytest.raises(InputError, match=r"cannot write to .*: (Not a directory|File exists)"):
+    with pytest.raises(InputError, match=r"cannot write .*: (Not a directory|File exists)"):
         export(Given(with_boxes()), tmp_path / "file" / "below", "coco")
 
 

@@ -83,7 +83,7 @@ def test_a_cut_jpeg_is_skipped_and_counted(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_says_what_was_expected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no image: expected files \.png, \.jpg, .*recursive=true"):
+    with pytest.raises(InputError, match=r"has no images: expected \.png, \.jpg, .*recursive=true"):
         load(f"folder:{tmp_path}")
 
 

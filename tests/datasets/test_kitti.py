@@ -169,7 +169,7 @@ def test_a_label_file_that_is_missing_and_an_image_that_is(tmp_path: Path) -> No
 @pytest.mark.parametrize("text", ["P2: 1 2 3", "P2: a b c d e f g h i", "nothing"])
 def test_a_broken_calibration_names_file_and_line(tmp_path: Path, text: str) -> None:
     data = KittiDataset(str(written(tmp_path, CAR, calib=text)))
-    with pytest.raises(FrameError, match=r"calib/000000\.txt: line 1: expected a name, a colon and 9 or 12"):
+    with pytest.raises(FrameError, match=r"calib/000000\.txt: line 1: expected `name: 9 or 12 numbers`"):
         data[0]
 
 

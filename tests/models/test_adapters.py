@@ -186,7 +186,7 @@ class TestTorch:
         ("reference", "message"),
         [
             ("Driver", "expected torch:package.module:Class or torch:file.py:Class, got 'torch:Driver'"),
-            ("no_such_module:Net", "there is no module 'no_such_module'; looked in"),
+            ("no_such_module:Net", "there is no module 'no_such_module', neither in"),
             ("no/such/file.py:Net", "there is no file no/such/file.py"),
             (
                 "pathlib:Path",

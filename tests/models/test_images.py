@@ -162,9 +162,9 @@ def test_what_the_networks_file_says_is_filled_in() -> None:
         ({"history": 2}, (1, 5, 3, 66, 200), None, "t=5, but t=3 is declared"),
         ({}, (1, 10), None, r"input of shape \(1, 10\), expected 4 axes"),
         ({"dtype": "float32"}, (), "uint8", "takes an input of uint8, but float32 is declared"),
-        ({}, (), "int64", "takes an input of int64, expected one of 'float32'"),
-        ({"fit": "letterbox"}, (1, 3, None, None), None, "fit 'letterbox' needs a width and a height"),
-        ({"fit": "letterbox"}, (), None, "fit 'letterbox' needs a width and a height"),
+        ({}, (), "int64", "takes int64, expected 'float32'"),
+        ({"fit": "letterbox"}, (1, 3, None, None), None, "fit 'letterbox' needs width and height"),
+        ({"fit": "letterbox"}, (), None, "fit 'letterbox' needs width and height"),
     ],
 )
 def test_what_the_networks_file_contradicts_is_refused(

@@ -111,7 +111,7 @@ def test_class_names_are_read_from_json(folder: Path) -> None:
     assert classes('{"1": "cab", "0": "tench"}') == ("tench", "cab")
     for wrong in ('{"1": "cab", "2": "tench"}', '["cab", 2]', '"cab"'):
         with pytest.raises(
-            InputError, match=r"classes\.json must be a list of names, or a name for each num"
+            InputError, match=r"classes\.json must list class names, or have a name for each num"
         ):
             classes(wrong)
     with pytest.raises(InputError, match=r"output\.classes: cannot read the class names .*classes\.json"):

@@ -166,7 +166,7 @@ def test_signals_are_near_or_not() -> None:
     assert speed.similarity(Signals(speed=8.0), Signals(speed=5.9)) == 0
     with pytest.raises(NotApplicable, match="has no speed"):
         speed.record(Frame("b", BLACK), Signals(speed=8.0))
-    with pytest.raises(SystemUnderTestError, match="expected speed, got steering"):
+    with pytest.raises(SystemUnderTestError, match="expected a prediction of speed, got steering"):
         speed.similarity(Signals(speed=8.0), Signals(steering=1.0))
 
 

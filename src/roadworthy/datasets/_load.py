@@ -183,10 +183,7 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
         raise InputError(f"{name!r} takes no path, got {path!r}: write {name!r} alone")
     if not path and wanted == "always":
         raise InputError(f"{name!r} needs a path: write '{name}:path/to/data'")
-    checked = {
-        key: relative_to / value if isinstance(value, Path) else value
-        for key, value in checked_options(name, reader, options).items()
-    }
+    checked = checked_options(name, reader, options, relative_to)
     if path and wanted == "always":
         path = str(relative_to / path)
     dataset = reader(path, **checked) if path else reader(**checked)

@@ -121,10 +121,7 @@ def _opened(reference: str, options: Mapping[str, object], folder: Path) -> Syst
         raise InputError(f"{kind!r} takes no description of input and output: it is no network")
     if not isinstance(given.get("spec"), ModelSpec | None):
         raise InputError(f"spec must be a ModelSpec, got {type(given['spec']).__name__}")
-    checked = {
-        key: folder / value if isinstance(value, Path) else value
-        for key, value in checked_options(kind, factory, given).items()
-    }
+    checked = checked_options(kind, factory, given, folder)
     if "name" in known and folder != Path():
         checked.setdefault("name", reference)
     system = (

@@ -112,7 +112,9 @@ class Driver:
             self._earlier.append(frame)
         answer = self._asked(shown)
         if not isinstance(answer, Signals) or (answer.steering is None and answer.speed is None):
-            raise SystemUnderTestError(f"{self.system.name} must give steering or speed, got {answer}")
+            raise SystemUnderTestError(
+                f"{self.system.name} must answer with steering or speed to drive, got {answer}"
+            )
         known = otherwise or Signals()
         return replace(
             answer,

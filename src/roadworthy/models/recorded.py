@@ -93,7 +93,9 @@ class Recorded:
         try:
             return record if self._read is None else self._read(record)
         except InputError as error:
-            raise SystemUnderTestError(f"the record of frame {frame.id!r} cannot be used: {error}") from error
+            raise SystemUnderTestError(
+                f"the record for frame {frame.id!r} cannot be used: {error}"
+            ) from error
 
 
 @models.register(

@@ -252,7 +252,9 @@ class SignalWithin(TaskMeasure):
     def _answered(self, answer: Prediction) -> float:
         known = answered(answer, Signals).as_dict()
         if self.output not in known:
-            raise SystemUnderTestError(f"expected {self.output}, got {', '.join(known) or 'no signal'}")
+            raise SystemUnderTestError(
+                f"expected a prediction of {self.output}, got {', '.join(known) or 'no signal'}"
+            )
         return known[self.output]
 
 

@@ -124,7 +124,9 @@ class Guarded:
 
         predictions = self._answers(frames, answer)
         if len(told[0]) != len(frames):
-            raise SystemUnderTestError(f"{self.name} was observed on {len(told[0])} of {len(frames)} frames")
+            raise SystemUnderTestError(
+                f"{self.name} told what happened inside it for {len(told[0])} of {len(frames)} frames"
+            )
         return [Reply(one, told[0].take([place])) for place, one in enumerate(predictions)]
 
     def _answers(self, frames: Sequence[Frame], call: Callable[[], list[Prediction]]) -> list[Prediction]:

@@ -111,7 +111,7 @@ def test_what_cannot_be_counted() -> None:
         bins_of(changed + shown("a", "original", "car", 3), "frosst", "correctness")
     with pytest.raises(InputError, match="no image changed by frost was also shown unchanged"):
         bins_of(changed + shown("b", "original", "car", 3), "frost", "prediction")
-    with pytest.raises(InputError, match="nobody is right about any image"):
+    with pytest.raises(InputError, match="nobody is right about any unchanged image"):
         bins_of(changed + shown("b", "original", "not car", 3), "frost", "correctness")
 
 

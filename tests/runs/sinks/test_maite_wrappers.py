@@ -75,7 +75,7 @@ def test_what_cannot_be_used_is_told() -> None:
     class Nameless:
         metadata: ClassVar = {"id": "nameless"}
 
-    with pytest.raises(InputError, match="nameless does not say what its classes are called"):
+    with pytest.raises(InputError, match="nameless has no class names"):
         FromMaiteDataset(Nameless())
     with pytest.raises(InputError, match="a data set of MAITE must have metadata with an id, got None"):
         FromMaiteDataset(SimpleNamespace(metadata=None))

@@ -69,7 +69,7 @@ def detections(**others: object) -> SimpleNamespace:
 
 
 def test_detections_that_do_not_say_what_they_are_are_refused() -> None:
-    with pytest.raises(FrameError, match="give names"):
+    with pytest.raises(FrameError, match="give some, such as"):
         from_supervision(detections())
     with pytest.raises(FrameError, match="no class_id"):
         from_supervision(detections(class_id=None), NAMES)

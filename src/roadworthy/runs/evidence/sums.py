@@ -89,9 +89,6 @@ class Differences:
     missing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.changed or self.missing or self.added)
-
     @classmethod
     def of(cls, folder: Path, *, progress: Callable[[int], None] | None = None) -> Differences:
         """Hash everything in a folder again and compare.
