@@ -223,7 +223,7 @@ def test_coco_files_do_as_well(data: Path, roadworthy: Run) -> None:
         (("--truth", "kitti:truth", "--size", "1242x375", "--detections", "results"), "bound to near()"),
         (
             ("--truth", "kitti:results", "--size", "9x9", "--set", "near=1,2", "--detections", "results"),
-            "holds no frames",
+            "has no frames",
         ),
     ],
 )

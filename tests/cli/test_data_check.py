@@ -94,7 +94,7 @@ def test_what_cannot_even_be_opened_is_an_error(roadworthy: Run, tmp_path: Path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "labels.json").write_text("[1, 2")
     for reference, message in (
-        ("folder:empty", "holds no image"),
+        ("folder:empty", "has no images"),
         ("coco:labels.json", "labels.json must be JSON"),
         ("nowhere:x", "there is no data set 'nowhere'"),
     ):

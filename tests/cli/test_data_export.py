@@ -50,7 +50,7 @@ def test_frames_are_spread_over_the_data_set(roadworthy: Run) -> None:
         (["world", "out", "--format", "yolo", "-n", "0"], "--sample must be 1 or more, got 0"),
         (["world", "taken", "--format", "yolo", "-n", "1"], "taken must be empty or new, got a folder"),
         (["world", "out", "-f", "yolo", "-n", "1", "--classes", "crr"], "'crr' is not in the ontology"),
-        (["folder:pictures", "out", "-f", "yolo"], "pictures holds no image"),
+        (["folder:pictures", "out", "-f", "yolo"], "pictures has no images"),
         (["wrold", "out", "-f", "yolo"], "did you mean 'world'?"),
     ],
 )

@@ -255,5 +255,5 @@ def test_requirements_come_back_as_they_were() -> None:
         "R1", "gardées \udce9", "lanes", {"a": [1, {"b": None}]}, ("x",), acceptance=Acceptance(0.2, 0.9)
     )
     assert read_requirement(json.loads(json.dumps(requirement_record(one)))) == one
-    with pytest.raises(InputError, match="expected a requirement with id, text and method"):
+    with pytest.raises(InputError, match="a requirement needs id, text and method"):
         read_requirement({"id": "R1"})

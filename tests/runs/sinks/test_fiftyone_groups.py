@@ -66,7 +66,7 @@ def test_folders_with_files_and_runs_without_images_are_refused(stored: StoredRu
     (tmp_path / "full" / "mine").touch()
     with pytest.raises(InputError, match="must be empty or new"):
         export_fiftyone(stored, tmp_path / "full")
-    with pytest.raises(InputError, match="no passed case of .* has images"):
+    with pytest.raises(InputError, match=r"no passed case of .* has images"):
         export_fiftyone(stored, tmp_path / "out", statuses=("passed",))
 
 
