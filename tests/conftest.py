@@ -35,6 +35,13 @@ def commands_made_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def runs_in_one_process() -> Iterator[None]:
+    """Starting processes takes longer than most runs here; what they are for is tested by name."""
+    with patch.dict(os.environ, ROADWORTHY_EXECUTOR="serial"):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_disks() -> Iterator[None]:
     """Whether a file is on the disk or on its way shows after a power cut only, which no test makes.
 

@@ -83,7 +83,6 @@ QUESTIONS = [
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ROADWORTHY_EXECUTOR", "serial")
     (tmp_path / "stop.bbsl").write_text(SPEC)
 
 

@@ -16,8 +16,6 @@ def roadworthy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     """Runs a command in this process, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    # Starting processes takes longer than most runs here; what they are for is tested by name.
-    monkeypatch.setenv("ROADWORTHY_EXECUTOR", "serial")
     runner = CliRunner()
 
     def run(*args: str) -> Result:

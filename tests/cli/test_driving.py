@@ -189,9 +189,10 @@ def test_what_a_model_drove_before_it_hung_or_died_is_kept(
     roadworthy: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    monkeypatch.delenv("ROADWORTHY_EXECUTOR")  # what a user gets who says nothing: a process for the model
     result = roadworthy(
         "driving", "drive", "--model", f"python:drivers:{way}", "-o", "traffic=0", "--seconds", "2",
-        "--timeout", "4", "--executor", "processes", "--out", "lap",
+        "--timeout", "4", "--out", "lap",
     )  # fmt: skip
     assert result.exit_code == 1, result.output
     assert read_drive(str(tmp_path / "lap")).ended == "the drive was cut off"

@@ -226,7 +226,7 @@ def test_a_model_that_crashes_is_a_violation_in_processes_too(
     process: Callable[..., subprocess.CompletedProcess[str]], suite: Path
 ) -> None:
     suite.write_text(SUITE.replace("careful}", "careful, broken: python:drivers.py:broken}"))
-    result = process("run", str(suite), "--workers", "2", "--only", "N1", "--json")
+    result = process("run", str(suite), *PROCESSES, "2", "--only", "N1", "--json")
     assert result.returncode == 1, result.stderr
     rows = {row["model"]: row for row in json.loads(result.stdout)["results"]}
     assert rows["broken"]["counts"]["error"] == 4
