@@ -185,15 +185,9 @@ def purpose(path: Path) -> str:
 
 def reference() -> str:
     """Return the map of the rooms."""
-    graph = rooms()
     lines = ["![The rooms and what they import](pictures/architecture.svg)", ""]
     for number, name in enumerate(FLOOR_NAMES):
-        lines += [
-            f"### {name[0].upper()}{name[1:]}",
-            "",
-            "| room | what it is for | imports |",
-            "|---|---|---|",
-        ]
+        lines += [f"### {name[0].upper()}{name[1:]}", "", "| room | what it is for |", "|---|---|"]
         here = sorted(FLOORS[number] - set(FACES), key=lambda room: (is_inside(room), room))
         for room in here:
             folder = SOURCE / ROOT / room
@@ -201,11 +195,8 @@ def reference() -> str:
             more = [f"[{page}]({page}.md)" for page in PAGES.get(room, ())]
             told = purpose(face) + (f" More: {', '.join(more)}." if more else "")
             named = f"**`{room}/`**" if folder.is_dir() else f"`{room}.py`"
-            shown = ", ".join(sorted(one for one in graph[room] if not is_inside(one)))
-            lines.append(f"| {named} | {told} | {shown} |")
-            lines += [
-                f"| `{_part(one)}` | {purpose(one)} | |" for one in sorted(folder.glob("*/__init__.py"))
-            ]
+            lines.append(f"| {named} | {told} |")
+            lines += [f"| `{_part(one)}` | {purpose(one)} |" for one in sorted(folder.glob("*/__init__.py"))]
         lines.append("")
     return "\n".join(lines)
 

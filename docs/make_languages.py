@@ -143,7 +143,7 @@ OUTCOMES = {
     ),
     "Two bounds of one change": ("slow down, but by at most 30%",),
 }  # fmt: skip
-"""Then-parts that show each way to say what should come of a change."""
+"""Then-parts that show each way to say what should follow a change."""
 
 REFUSED = (
     "If a car or a truck appears, slow down.",
@@ -225,21 +225,27 @@ def rules_reference() -> str:
     """Return the reference part of the page on the language of rules."""
     lines = ["## What changes", ""]
     for heading, sentences in CONDITIONS.items():
-        lines += [f"### {heading}", "", "| sentence | how it is read | what must hold |", "|---|---|---|"]
+        compared = any(len(parse(one).blocks) > 1 for one in sentences)
+        more = (" what must hold |", "---|") if compared else ("", "")
+        lines += [f"### {heading}", "", f"| sentence | how it is read |{more[0]}", f"|---|---|{more[1]}"]
         for one in sentences:
             formulas = "<br>".join(_code(block.expectation.formula) for block in parse(one).blocks)
-            lines.append(f"| {one} | {_changes(one)} | {formulas} |")
+            lines.append(f"| {one} | {_changes(one)} |" + (f" {formulas} |" if compared else ""))
         lines.append("")
-    lines += ["## What should come of it", ""]
+    lines += ["## What should follow", ""]
     lines += [
         "x1 is the prediction before, x2 the one after the change; steering to the right is positive.",
         "",
     ]
     for heading, outcomes in OUTCOMES.items():
         lines += [f"### {heading}", "", "| words | output | what must hold |", "|---|---|---|"]
+        alike: dict[tuple[str, str], list[str]] = {}
         for words, rule in zip(outcomes, rules_of(outcomes), strict=True):
             expectation = parse(rule).blocks[0].expectation
-            lines.append(f"| {words} | {expectation.output} | {_code(expectation.formula)} |")
+            alike.setdefault((expectation.output, expectation.formula), []).append(words)
+        lines += [
+            f"| {'; '.join(words)} | {output} | {_code(held)} |" for (output, held), words in alike.items()
+        ]
         lines.append("")
     lines += ["## What is refused", "", "| sentence | reason |", "|---|---|"]
     lines += [f"| {_marked(one)} | {_reason(one)} |" for one in REFUSED]
