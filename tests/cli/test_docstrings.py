@@ -43,9 +43,13 @@ def paint_it(
     return Answer(document, ["Painted", table], ["wet"], errors=errors, exit_code=FAILED if fast else 0)
 
 
-@command(app, "roadworthy frame")
+@command(app)
 def frame() -> Answer:
-    """Frame it."""
+    """Frame it.
+
+    Examples:
+        roadworthy frame
+    """
     return Answer({})
 
 

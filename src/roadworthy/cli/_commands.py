@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import wraps
-from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from roadworthy.cli import options
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._console import examples
 from roadworthy.cli.options import AsJson
@@ -37,19 +39,18 @@ _LISTED: Mapping[str, str] = {
 """Groups that are about things with names: of which kind these are."""
 
 
-def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[[_Function], _Function]:
+def command(app: typer.Typer, *, name: str | None = None) -> Callable[[_Function], _Function]:
     """Add a command whose `Answer` is printed here, with --json; it ends with the answer's exit code.
 
-    A parameter that is a dataclass stands for options that several commands share, one for each field.
-
-    A parameter whose type is not `Annotated` is described in the docstring, below ``Options:``, as
-    ``name (METAVAR): Its help.`` One without a default is an argument, others are options; one that is False
-    is a flag. Names of the option may stand before the metavar: ``(--element -e WORD)``. Below ``Examples:``
-    stand commands to try.
+    What typer must know of a parameter stands in the docstring, below ``Options:``, as
+    ``name (METAVAR): Its help.`` One without a default is an argument, and so is one whose metavar is in
+    brackets; others are options, and one that is False is a flag. Before the metavar may stand names of the
+    option, ``(--element -e WORD)``, and ``min=1`` or ``envvar=NAME``. What several commands take is described
+    once: in the docstring of their module, or in that of `roadworthy.cli.options`; or it is a field of a
+    dataclass, which stands for all its fields. Below ``Examples:`` stand commands to try.
 
     Args:
         app: The group.
-        lines: Examples for its help page, where the docstring has none.
         name: What it is called, where that is not the name of the function.
     """
 
@@ -59,79 +60,70 @@ def command(app: typer.Typer, *lines: str, name: str | None = None) -> Callable[
             # Few commands ask: those that refuse what cannot be a document.
             asked: dict[str, Any] = {"as_json": as_json} if "as_json" in signature.parameters else {}
             for part, kind in shared.items():
-                asked[part] = kind(**{one.name: others.pop(one.name) for one in fields(kind)})
+                asked[part] = kind(**{field.name: others.pop(field.name) for field in fields(kind)})
             answer = function(*given, **others, **asked)
             answer.give(as_json=as_json)
             raise typer.Exit(answer.exit_code)
 
-        text, described, tried = _described(inspect.getdoc(function) or "")
+        text, _, tried = _sections(function)
         run.__doc__ = text
         signature = inspect.signature(function, eval_str=True)
-        own = [one for one in signature.parameters.values() if one.name != "as_json"]
-        shared: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+        own = [each for each in signature.parameters.values() if each.name != "as_json"]
+        shared: dict[str, Any] = {each.name: each.annotation for each in own if is_dataclass(each.annotation)}
         parameters = [
-            *(
-                each
-                for one in own
-                for each in (
-                    _options(shared[one.name])
-                    if one.name in shared
-                    else [one.replace(annotation=_declared(one, described))]
-                )
-            ),
-            inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
+            declared
+            for each in own
+            for declared in (
+                _declared(shared[each.name], inspect.signature(shared[each.name], eval_str=True))
+                if each.name in shared
+                else _declared(function, signature.replace(parameters=[each]))
+            )
         ]
-        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
-        run.__signature__ = signature.replace(parameters=keywords)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
-        app.command(name, cls=Command, epilog=examples(*lines, *tried))(run)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("as_json", keyword, default=False, annotation=AsJson))
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        app.command(name, cls=Command, epilog=examples(*tried))(run)
         return function
 
     return add
 
 
-def _described(docstring: str) -> tuple[str, dict[str, tuple[str, str]], list[str]]:
-    """Return what a docstring says of a command and of its parameters, by name, and its examples."""
-    rest, _, tried = docstring.partition("\n\nExamples:\n")
+def _sections(described: object) -> tuple[str, dict[str, tuple[str, str]], list[str]]:
+    """Return what a docstring says, what it says of parameters, by name, and its examples."""
+    rest, _, tried = (inspect.getdoc(described) or "").partition("\n\nExamples:\n")
     text, _, section = rest.partition("\n\nOptions:\n")
     parts = re.findall(r"^    (\w+)(?: \((.+?)\))?: (.+?)(?=\n    \w|\Z)", section, re.MULTILINE | re.DOTALL)
-    described = {name: (form, " ".join(help.split())) for name, form, help in parts}
-    return text, described, re.split(r"\n(?=\S)", textwrap.dedent(tried)) if tried else []
+    options = {name: (form, " ".join(help.split())) for name, form, help in parts}
+    lines = re.split(r"\n(?=\S)", textwrap.dedent(tried)) if tried else []
+    return text, options, [" ".join(line.split()) for line in lines]
 
 
-def _declared(parameter: inspect.Parameter, described: Mapping[str, tuple[str, str]]) -> Any:
-    """Return the type of a parameter with what typer must know of it."""
-    kind, default = parameter.annotation, parameter.default
-    if get_origin(kind) is Annotated:
-        return kind
-    form, help = described[parameter.name]
-    names = [word for word in form.split() if word.startswith("-")]
-    metavar = " ".join(word for word in form.split() if not word.startswith("-")) or None
-    if default is inspect.Parameter.empty and not names:
-        return Annotated[kind, typer.Argument(metavar=metavar, help=help)]
-    if default is False or names:
-        long = [] if any(one.startswith("--") for one in names) else [parameter.name.replace("_", "-")]
-        names = [*(f"--{one}" for one in long), *names]
-    return Annotated[kind, typer.Option(*names, metavar=metavar, help=help)]
+def _declared(owner: Any, signature: inspect.Signature) -> Iterator[inspect.Parameter]:
+    """Yield parameters of a command or a dataclass, their types with what typer must know of them."""
+    places = (options, sys.modules[owner.__module__], owner)
+    described = {name: each for place in places for name, each in _sections(place)[1].items()}
+    for parameter in signature.parameters.values():
+        kind = parameter.annotation
+        if get_origin(kind) is not Annotated:
+            kind = Annotated[kind, _info(parameter, *described[parameter.name])]
+        yield parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _options(shared: Any) -> list[inspect.Parameter]:
-    """Return the options that the fields of a dataclass are."""
-    kind, hints = inspect.Parameter.KEYWORD_ONLY, get_type_hints(shared, include_extras=True)
-    return [
-        inspect.Parameter(one.name, kind, default=one.default, annotation=hints[one.name])
-        for one in fields(shared)
-    ]
-
-
-def opt(metavar: str | None, help: str, *names: str, **others: Any) -> Any:
-    """Return an option that takes a value: what stands for it, its help, and names other than the usual."""
-    return typer.Option(*names, metavar=metavar, help=help, **others)
-
-
-def flag(name: str, help: str) -> Any:
-    """Return an option that is given or not."""
-    return typer.Option(name, help=help)
+def _info(parameter: inspect.Parameter, form: str, help: str) -> Any:
+    """Return the argument or option that a docstring describes."""
+    words = form.split()
+    names = [word for word in words if word.startswith("-")]
+    given = dict(word.split("=") for word in words if word.startswith(("min=", "envvar=")))
+    limits: dict[str, Any] = {**given, **({"min": int(given["min"])} if "min" in given else {})}
+    metavar = " ".join(word for word in words if word not in names and word.partition("=")[0] not in given)
+    required = parameter.default is inspect.Parameter.empty
+    if (required and not names) or metavar.startswith("["):
+        return typer.Argument(metavar=metavar.strip("[]") or None, help=help)
+    if parameter.default is False or names:
+        long = [] if any(name.startswith("--") for name in names) else [parameter.name.replace("_", "-")]
+        names = [*(f"--{name}" for name in long), *names]
+    return typer.Option(*names, metavar=metavar or None, help=help, **limits)
 
 
 class Command(TyperCommand):

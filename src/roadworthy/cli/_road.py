@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from roadworthy._files import write_json, write_text
 from roadworthy.cli._answer import Answer, Shown
@@ -34,43 +32,29 @@ class RunOptions:
 
     Attributes:
         out: Where everything is written; None for the command's usual folder, or the next free one.
+
+    Options:
+        out (FOLDER): Where everything is written. The usual folder if left out, or the next if that holds
+            another run.
+        executor (envvar=ROADWORTHY_EXECUTOR): Where it runs.
+        workers (N): Processes; as many as there are cores if left out.
+        address (ADDRESS): Of the Ray cluster, such as auto.
+        timeout (S): Seconds that a batch may take before its case is given up.
+        images: Of which cases images are stored; a sample has some that pass as well.
+        resume: Go on with the same run in the folder.
+        accept_inconclusive: Exit code 0, not 3, where the cases do not suffice.
+        allow_commands: Let image engines of yours run programs and code.
     """
 
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Where everything is written. The usual folder if left out, or the next if that holds "
-            "another run.",
-        ),
-    ] = None
-    executor: Annotated[
-        Literal["serial", "processes", "ray"],
-        typer.Option(help="Where it runs.", envvar="ROADWORTHY_EXECUTOR"),
-    ] = "processes"
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if left out.")
-    ] = None
-    address: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of the Ray cluster, such as auto.")
-    ] = None
-    timeout: Annotated[
-        float, typer.Option(metavar="S", help="Seconds that a batch may take before its case is given up.")
-    ] = 600.0
-    images: Annotated[
-        Literal["failures", "sample", "all", "none"],
-        typer.Option(help="Of which cases images are stored; a sample has some that pass as well."),
-    ] = "failures"
-    resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Go on with the same run in the folder.")
-    ] = True
-    accept_inconclusive: Annotated[
-        bool,
-        typer.Option("--accept-inconclusive", help="Exit code 0, not 3, where the cases do not suffice."),
-    ] = False
-    allow_commands: Annotated[
-        bool, typer.Option("--allow-commands", help="Let image engines of yours run programs and code.")
-    ] = False
+    out: Path | None = None
+    executor: Literal["serial", "processes", "ray"] = "processes"
+    workers: int | None = None
+    address: str | None = None
+    timeout: float = 600.0
+    images: Literal["failures", "sample", "all", "none"] = "failures"
+    resume: bool = True
+    accept_inconclusive: bool = False
+    allow_commands: bool = False
 
     def __post_init__(self) -> None:
         """Refuse at once what would be refused when models and data have been opened."""

@@ -1,10 +1,14 @@
-"""``roadworthy data``: looking at data sets, checking them and converting them."""
+"""``roadworthy data``: looking at data sets, checking them and converting them.
+
+Options:
+    reference (DATA): The data: a name, or name:path; see `list datasets`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -12,7 +16,7 @@ from roadworthy._files import plain_name
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, listed, parse_options, tracked, write_picture
-from roadworthy.cli.options import FewFrames, Options, Picture, Sample, check_within, counted, opened, words
+from roadworthy.cli.options import check_within, counted, opened, words
 from roadworthy.datasets import EXPORT_FORMATS, spread
 from roadworthy.datasets import export as exported
 from roadworthy.datasets.summary import DatasetSummary, box_words, spread_frames, summarize
@@ -26,19 +30,15 @@ _MOST_FRAMES = 400  # larger pictures open in hardly any program
 _MOST_NAMED = 12
 _MOST_BAD = 20  # bad frames in the text for people; JSON has all
 
-Reference = Annotated[
-    str, typer.Argument(metavar="DATA", help="The data: a name, or name:path; see `list datasets`.")
-]
-
 
 @command(app)
 def show(
-    reference: Reference,
-    option: Options = None,
-    sample: FewFrames = 12,
+    reference: str,
+    option: list[str] | None = None,
+    sample: int = 12,
     columns: int = 3,
     overlay: str = "boxes,labels,signals",
-    out: Picture = None,
+    out: Path | None = None,
     seed: int | None = None,
 ) -> Answer:
     """Draw a contact sheet of a data set with what is known about its frames.
@@ -47,6 +47,7 @@ def show(
         columns (N): Frames beside each other.
         overlay (NAMES): What to draw: boxes, labels, depth, instances, signals, joined by commas; or none.
         seed (N): The seed of generated data; the same as -o seed=N.
+        sample (-n N): Frames, spread over the data.
 
     Examples:
         roadworthy data show world
@@ -97,7 +98,7 @@ def show(
 
 
 @command(app)
-def check(reference: Reference, option: Options = None) -> Answer:
+def check(reference: str, option: list[str] | None = None) -> Answer:
     """Read every frame of a data set, and report bad files, classes, signals and sizes.
 
     Ends with 0 when every frame can be read and with 2 when one cannot.
@@ -130,11 +131,11 @@ def check(reference: Reference, option: Options = None) -> Answer:
 
 @command(app)
 def export(
-    reference: Reference,
+    reference: str,
     folder: Path,
     format: str,
-    option: Options = None,
-    sample: Sample = None,
+    option: list[str] | None = None,
+    sample: int | None = None,
     classes: str | None = None,
 ) -> Answer:
     """Write the images and boxes of a data set as KITTI, COCO or YOLO.

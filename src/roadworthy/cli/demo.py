@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@command(app, "roadworthy demo", "roadworthy demo --out pictures --json")
-def demo(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo-out"),
-) -> Answer:
-    """Draw the built-in world, and test the shipped networks by requirements of all five kinds."""
+@command(app)
+def demo(out: Path = Path("demo-out")) -> Answer:
+    """Draw the built-in world, and test the shipped networks by requirements of all five kinds.
+
+    Options:
+        out (FOLDER): Where to write.
+
+    Examples:
+        roadworthy demo
+        roadworthy demo --out pictures --json
+    """
     from roadworthy.images import write_image
     from roadworthy.report import frame_sheet, pair_sheet
 

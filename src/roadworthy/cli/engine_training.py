@@ -1,11 +1,27 @@
-"""``roadworthy engines train``: learned engines, from data with label maps or from two kinds of images."""
+"""``roadworthy engines train``: learned engines, from data with label maps or from two kinds of images.
+
+Options:
+    out (--out FOLDER): The folder of the engine.
+    supports (WORDS): What the engine does: "remove line", "replace building by tree", "replace time by
+        night", "replace season by winter"; repeatable.
+    name (NAME): Its name; as its folder if left out.
+    network_option (-m KEY=VALUE): A setting of the network; repeatable.
+    size (WIDTHxHEIGHT): The size to train at; 320 pixels wide if left out.
+    steps (N): Batches to learn from, at most.
+    minutes (MINUTES): The most time; no limit if left out.
+    loss (LOSS): Of the adversary: lsgan or hinge.
+    half: Store weights with 16 bits, which halves the file.
+    domain (WORDS): What the engine is for, such as camvid.
+    license (WORDS): The terms of use of the data or weights.
+    source (WORDS): Where the data or weights come from.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -13,23 +29,7 @@ from roadworthy.cases import Dataset
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import Bars, bars, parse_options
-from roadworthy.cli.options import (
-    Batch,
-    Data,
-    Device,
-    Options,
-    Precision,
-    Rate,
-    Resume,
-    Seed,
-    Small,
-    ValidationShare,
-    Workers,
-    opened,
-    processes,
-    training_folder,
-    two_numbers,
-)
+from roadworthy.cli.options import opened, processes, training_folder, two_numbers
 from roadworthy.errors import InputError
 from roadworthy.training import CHECKPOINT
 from roadworthy.training.engines.settings import EngineSettings
@@ -41,36 +41,6 @@ app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Train an engine of your own; a GPU makes it bearable."
 )
 
-EngineFolder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="The folder of the engine.")]
-EngineName = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Its name; as its folder if left out.")
-]
-Supports = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--supports",
-        metavar="WORDS",
-        help='What the engine does: "remove line", "replace building by tree", "replace time by night", '
-        '"replace season by winter"; repeatable.',
-    ),
-]
-Size = Annotated[
-    str | None,
-    typer.Option(metavar="WIDTHxHEIGHT", help="The size to train at; 320 pixels wide if left out."),
-]
-NetworkOptions = Annotated[
-    list[str] | None,
-    typer.Option("--network-option", "-m", metavar="KEY=VALUE", help="A setting of the network; repeatable."),
-]
-Steps = Annotated[int, typer.Option(metavar="N", help="Batches to learn from, at most.")]
-Minutes = Annotated[
-    float | None, typer.Option(metavar="MINUTES", help="The most time; no limit if left out.")
-]
-Adversaries = Annotated[str, typer.Option("--loss", metavar="LOSS", help="Of the adversary: lsgan or hinge.")]
-Half = Annotated[bool, typer.Option("--half", help="Store weights with 16 bits, which halves the file.")]
-Domain = Annotated[str, typer.Option(metavar="WORDS", help="What the engine is for, such as camvid.")]
-License = Annotated[str, typer.Option(metavar="WORDS", help="The terms of use of the data or weights.")]
-Source = Annotated[str, typer.Option(metavar="WORDS", help="Where the data or weights come from.")]
 
 _STATE = "the state of the last checkpoint"
 _WIDTH = 320
@@ -87,33 +57,33 @@ _NARROW: dict[str, dict[str, Any]] = {
 
 @command(app)
 def synthesis(
-    out: EngineFolder,
-    data: Data = "world",
-    option: Options = None,
-    supports: Supports = None,
-    name: EngineName = None,
+    out: Path,
+    data: str = "world",
+    option: list[str] | None = None,
+    supports: list[str] | None = None,
+    name: str | None = None,
     architecture: str = "pix2pixhd-global",
-    network_option: NetworkOptions = None,
-    small: Small = False,
-    size: Size = None,
+    network_option: list[str] | None = None,
+    small: bool = False,
+    size: str | None = None,
     context: bool = True,
     edges: bool = False,
     perceptual: str = "detector",
-    val_share: ValidationShare = 0.1,
-    steps: Steps = 40_000,
-    minutes: Minutes = None,
-    batch: Batch = 4,
-    lr: Rate = 2e-4,
-    loss: Adversaries = "lsgan",
-    seed: Seed = 0,
-    device: Device = "auto",
-    precision: Precision = "auto",
-    workers: Workers = None,
-    resume: Resume = False,
-    half: Half = False,
-    domain: Domain = "",
-    license: License = "",
-    source: Source = "",
+    val_share: float = 0.1,
+    steps: int = 40_000,
+    minutes: float | None = None,
+    batch: int = 4,
+    lr: float = 2e-4,
+    loss: str = "lsgan",
+    seed: int = 0,
+    device: str = "auto",
+    precision: str = "auto",
+    workers: int | None = None,
+    resume: bool = False,
+    half: bool = False,
+    domain: str = "",
+    license: str = "",
+    source: str = "",
 ) -> Answer:
     """Train an engine that paints what a label map says, in the manner of Pix2pixHD.
 
@@ -166,32 +136,32 @@ def synthesis(
 
 @command(app)
 def translation(
-    out: EngineFolder,
+    out: Path,
     source_data: str,
     target_data: str,
-    supports: Supports = None,
-    option: Options = None,
+    supports: list[str] | None = None,
+    option: list[str] | None = None,
     to_option: list[str] | None = None,
-    name: EngineName = None,
+    name: str | None = None,
     method: Literal["unit", "ugatit"] = "unit",
-    network_option: NetworkOptions = None,
-    small: Small = False,
-    size: Size = None,
-    val_share: ValidationShare = 0.1,
-    steps: Steps = 100_000,
-    minutes: Minutes = None,
-    batch: Batch = 1,
-    lr: Rate = 1e-4,
-    loss: Adversaries = "lsgan",
-    seed: Seed = 0,
-    device: Device = "auto",
-    precision: Precision = "auto",
-    workers: Workers = None,
-    resume: Resume = False,
-    half: Half = False,
-    domain: Domain = "",
-    license: License = "",
-    source: Source = "",
+    network_option: list[str] | None = None,
+    small: bool = False,
+    size: str | None = None,
+    val_share: float = 0.1,
+    steps: int = 100_000,
+    minutes: float | None = None,
+    batch: int = 1,
+    lr: float = 1e-4,
+    loss: str = "lsgan",
+    seed: int = 0,
+    device: str = "auto",
+    precision: str = "auto",
+    workers: int | None = None,
+    resume: bool = False,
+    half: bool = False,
+    domain: str = "",
+    license: str = "",
+    source: str = "",
 ) -> Answer:
     r"""Train an engine that turns one kind of images into another, from images that are no pairs.
 

@@ -1,10 +1,17 @@
-"""``roadworthy engines``: learned engines that change images, and those of users."""
+"""``roadworthy engines``: learned engines that change images, and those of users.
+
+Options:
+    which (ENGINE): A learned engine: its folder or name; see `engines list`.
+    supports (WORDS): What the engine does: "remove line", "replace building by tree", "replace time by
+        night", "replace season by winter"; repeatable.
+    device (DEVICE): Where it runs: cpu or cuda.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -13,26 +20,8 @@ from roadworthy.cli import engine_training
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import listed, make_folder, progress, tracked, write_picture
-from roadworthy.cli.engine_training import (
-    Domain,
-    EngineName,
-    Half,
-    License,
-    Source,
-    Supports,
-    network_settings,
-)
-from roadworthy.cli.options import (
-    Data,
-    FewFrames,
-    Options,
-    Picture,
-    Seed,
-    check_within,
-    counted,
-    opened,
-    two_numbers,
-)
+from roadworthy.cli.engine_training import network_settings
+from roadworthy.cli.options import check_within, counted, opened, two_numbers
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError
 from roadworthy.report import transform_strip
@@ -55,11 +44,6 @@ _FILE = Path("engines.yaml")
 _TILE_WIDTH = 400  # pixels on the sheet
 _MOST_FRAMES = 50
 _NEARER = {True: "yes", False: "no", None: "not measured"}
-
-Which = Annotated[
-    str, typer.Argument(metavar="ENGINE", help="A learned engine: its folder or name; see `engines list`.")
-]
-RunsOn = Annotated[str, typer.Option("--device", metavar="DEVICE", help="Where it runs: cpu or cuda.")]
 
 
 def _opened(which: str, device: str = "cpu") -> LearnedEngine:
@@ -132,7 +116,7 @@ def _row(source: str, engine: UserEngine) -> dict[str, Any]:
 
 
 @command(app)
-def show(which: Which) -> Answer:
+def show(which: str) -> Answer:
     """Tell what is known about a learned engine: what it does and takes, how it was made, how good it is.
 
     Examples:
@@ -201,11 +185,11 @@ def _number(metric: EngineMetric, value: float | None, low: float | None, high: 
 
 @command(app)
 def use(
-    which: Which,
+    which: str,
     file: Path = _FILE,
     name: str | None = None,
-    supports: Supports = None,
-    device: RunsOn = "cpu",
+    supports: list[str] | None = None,
+    device: str = "cpu",
 ) -> Answer:
     """Put a learned engine into an engines file, before all others: rules that are run with it use it.
 
@@ -248,17 +232,20 @@ def use(
 
 @command(app, name="try")
 def try_engine(
-    which: Which,
-    data: Data = "world:town",
-    option: Options = None,
-    sample: FewFrames = 4,
-    seed: Seed = 0,
-    device: RunsOn = "cpu",
-    out: Picture = None,
+    which: str,
+    data: str = "world:town",
+    option: list[str] | None = None,
+    sample: int = 4,
+    seed: int = 0,
+    device: str = "cpu",
+    out: Path | None = None,
 ) -> Answer:
     """Draw frames as they are, as a learned engine changes them, and as the built-in transforms do.
 
     Tells how long the engine takes, which frames do not qualify and why, and which classes it never saw.
+
+    Options:
+        sample (-n N): Frames, spread over the data.
 
     Examples:
         roadworthy engines try day-to-night
@@ -368,19 +355,19 @@ def _compared_cells(row: dict[str, Any]) -> tuple[str, ...]:
 @command(app, name="import")
 def import_engine(
     checkpoint: Path,
-    out: engine_training.EngineFolder,
-    supports: Supports = None,
+    out: Path,
+    supports: list[str] | None = None,
     channels: str = "",
     edges: bool | None = None,
     direction: str = "a2b",
     setting: list[str] | None = None,
-    name: EngineName = None,
+    name: str | None = None,
     size: str = "",
     most: str = "",
-    half: Half = False,
-    domain: Domain = "",
-    license: License = "",
-    source: Source = "",
+    half: bool = False,
+    domain: str = "",
+    license: str = "",
+    source: str = "",
 ) -> Answer:
     """Make an engine of weights that you have: a folder with the network as ONNX, and a card.
 
@@ -396,6 +383,12 @@ def import_engine(
         setting (KEY=VALUE): What the weights do not tell of the network; repeatable.
         size (WIDTHxHEIGHT): The size of the images that it was trained with.
         most (WIDTHxHEIGHT): The largest size to run it at; larger images are made smaller.
+        out (--out FOLDER): The folder of the engine.
+        name (NAME): Its name; as its folder if left out.
+        half: Store weights with 16 bits, which halves the file.
+        domain (WORDS): What the engine is for, such as camvid.
+        license (WORDS): The terms of use of the data or weights.
+        source (WORDS): Where the data or weights come from.
 
     Examples:
         roadworthy engines import latest_net_G.pth --out city --channels cityscapes --supports "remove car"
@@ -434,7 +427,7 @@ def import_engine(
 
 
 @command(app)
-def export(which: Which, out: Path) -> Answer:
+def export(which: str, out: Path) -> Answer:
     """Write the weights of a learned engine as a file for PyTorch.
 
     `engines import` makes an engine of such a file again. The engine itself is its folder: copy that to

@@ -1,18 +1,22 @@
-"""``roadworthy evidence``: bundling what a run shows, verifying it, and handing it to other tools."""
+"""``roadworthy evidence``: bundling what a run shows, verifying it, and handing it to other tools.
+
+Options:
+    suite (FILE): The suite, if it names files beside it; else the run's copy is read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import console
-from roadworthy.cli.options import AllowCommands, RunFolder, check_within
+from roadworthy.cli.options import check_within
 from roadworthy.errors import InputError, suggest
 from roadworthy.runs.evidence import verify as verified
 from roadworthy.runs.evidence import write_bundle
@@ -30,11 +34,6 @@ _MOST = 50  # findings that are printed; --json has all
 _TARGETS = {"mlflow": "", "fiftyone": "failures", "reqif": "requirements.reqif"}
 """Other tools, each with an example of what is written for it."""
 
-Suite = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="The suite, if it names files beside it; else the run's copy is read."),
-]
-
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
@@ -49,13 +48,13 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
 
 @command(app)
 def bundle(
-    run: RunFolder,
+    run: Path,
     out: Path | None = None,
     images: bool = True,
     reqif: bool = False,
     operating_domain: Path | None = None,
     functional: bool = True,
-    suite: Suite = None,
+    suite: Path | None = None,
 ) -> Answer:
     """Write the evidence of a run: trace, triggering conditions, coverage, an argument in GSN, and hashes.
 
@@ -109,8 +108,8 @@ def verify(
     rerun: int = 0,
     seed: int = 0,
     tolerance: float = 1e-6,
-    suite: Suite = None,
-    allow_commands: AllowCommands = False,
+    suite: Path | None = None,
+    allow_commands: bool = False,
 ) -> Answer:
     """Hash every file again, compare with what was bundled, and let a sample of the cases run again.
 
@@ -178,7 +177,7 @@ def verify(
 
 @command(app)
 def export(
-    run: RunFolder,
+    run: Path,
     to: str,
     out: Path | None = None,
     uri: str = "",

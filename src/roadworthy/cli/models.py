@@ -1,4 +1,13 @@
-"""``roadworthy models``: trying, training, evaluating and exporting models."""
+"""``roadworthy models``: trying, training, evaluating and exporting models.
+
+Options:
+    reference (MODEL): kind:path, a model.yaml, or a name; see `list models`.
+    model_option (-m KEY=VALUE): An option of the model, or a key of its model.yaml such as input.width;
+        repeatable.
+    output (WORDS): What it predicts, joined by commas: speed, steering or both; classes for the detector and
+        the classifier.
+    network_option (-m KEY=VALUE): A size of it, such as hidden=128; repeatable.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -17,19 +25,6 @@ from roadworthy.cli._answer import FAILED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import Bars, bars, make_folder, parse_options, tracked, write_picture
 from roadworthy.cli.options import (
-    Batch,
-    Data,
-    Device,
-    FewFrames,
-    Options,
-    Picture,
-    Precision,
-    Rate,
-    Resume,
-    Seed,
-    Small,
-    ValidationShare,
-    Workers,
     check_within,
     counted,
     free_folder,
@@ -58,48 +53,23 @@ _MOST_FRAMES = 100
 _OTHER_SEED = 1_000_003  # what is added to the seed of generated data, for validation
 _FORMATS: dict[str, training.ExportFormat] = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript"}
 
-Reference = Annotated[
-    str, typer.Argument(metavar="MODEL", help="kind:path, a model.yaml, or a name; see `list models`.")
-]
-ModelOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model-option",
-        "-m",
-        metavar="KEY=VALUE",
-        help="An option of the model, or a key of its model.yaml such as input.width; repeatable.",
-    ),
-]
-Outputs = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        metavar="WORDS",
-        help="What it predicts, joined by commas: speed, steering or "
-        "both; classes for the detector and the classifier.",
-    ),
-]
-NetworkOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--network-option", "-m", metavar="KEY=VALUE", help="A size of it, such as hidden=128; repeatable."
-    ),
-]
-
 
 @command(app, name="try")
 def try_model(
-    reference: Reference,
-    data: Data = "world",
-    option: Options = None,
-    model_option: ModelOptions = None,
-    sample: FewFrames = 6,
-    out: Picture = None,
+    reference: str,
+    data: str = "world",
+    option: list[str] | None = None,
+    model_option: list[str] | None = None,
+    sample: int = 6,
+    out: Path | None = None,
 ) -> Answer:
     """Let a model answer a few frames, draw the answers and tell what it is like.
 
     For a network without a description, print what its file says and a model.yaml to start from. The exit
     code is then 2, because nothing was tried.
+
+    Options:
+        sample (-n N): Frames, spread over the data.
 
     Examples:
         roadworthy models try onnx:net.onnx
@@ -162,12 +132,12 @@ def _undescribed(reference: str, runtime: Runtime) -> Answer:
 
 @command(app)
 def evaluate(
-    reference: Reference,
-    data: Data = "world",
-    option: Options = None,
-    model_option: ModelOptions = None,
+    reference: str,
+    data: str = "world",
+    option: list[str] | None = None,
+    model_option: list[str] | None = None,
     lap: list[str] | None = None,
-    batch: Batch = 64,
+    batch: int = 64,
 ) -> Answer:
     """Compare a model's answers with the truth of a whole data set.
 
@@ -207,9 +177,9 @@ def export(
     source: str,
     file: Path,
     network: str | None = None,
-    output: Outputs = None,
-    network_option: NetworkOptions = None,
-    small: Small = False,
+    output: str | None = None,
+    network_option: list[str] | None = None,
+    small: bool = False,
 ) -> Answer:
     """Write a reference network as ONNX or TorchScript, checked to answer like the original.
 
@@ -265,27 +235,27 @@ def chosen_variant(name: str, output: str | None, options: list[str] | None, sma
 @command(app)
 def train(
     name: str,
-    data: Data = "world",
-    option: Options = None,
-    output: Outputs = None,
-    network_option: NetworkOptions = None,
-    small: Small = False,
+    data: str = "world",
+    option: list[str] | None = None,
+    output: str | None = None,
+    network_option: list[str] | None = None,
+    small: bool = False,
     out: Path | None = None,
-    resume: Resume = False,
+    resume: bool = False,
     weights: str | None = None,
     val_data: str | None = None,
-    val_share: ValidationShare = 0.2,
+    val_share: float = 0.2,
     epochs: int = 50,
     patience: int = 8,
-    batch: Batch = 64,
-    lr: Rate = 1e-4,
+    batch: int = 64,
+    lr: float = 1e-4,
     decay: str = "none",
     mirror: float = 0.5,
     brightness: float = 0.2,
-    seed: Seed = 0,
-    device: Device = "auto",
-    precision: Precision = "auto",
-    workers: Workers = None,
+    seed: int = 0,
+    device: str = "auto",
+    precision: str = "auto",
+    workers: int | None = None,
     memory: float = 8.0,
 ) -> Answer:
     """Train a reference network and write it as ONNX, with its card and a model.yaml.

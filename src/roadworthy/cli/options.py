@@ -1,4 +1,22 @@
-"""Options and arguments that several commands take, each declared once, and what opens the things named."""
+"""Options and arguments that several commands take, each declared once, and what opens the things named.
+
+Options:
+    option (-o KEY=VALUE): An option of the data set; repeatable.
+    data (-d DATA): The data: a name, or name:path.
+    sample (-n N): Frames, spread over the data; all if left out.
+    seed (N): The seed of all random numbers.
+    out (FILE): The picture; named after its subject if left out.
+    device (DEVICE): cpu, cuda:0, …; auto: a GPU if there is one.
+    workers (N): Processes to use; all cores if left out.
+    small: Small networks: to try it out, or for a small GPU.
+    batch (N): Images at a time.
+    val_share (SHARE): The part of the data for validation.
+    lr (RATE): Adam's learning rate.
+    precision (HOW): auto: mixed on a GPU; float32: never mixed; bfloat16: always.
+    resume: Go on with the training in the folder.
+    run (RUN): The folder of a run.
+    allow_commands: Let image engines run programs and code.
+"""
 
 from __future__ import annotations
 
@@ -28,39 +46,6 @@ _FEW = 200  # images: making so many takes no longer than starting processes
 _MOST_PROCESSES = 8
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
-Data = Annotated[str, typer.Option("--data", "-d", metavar="DATA", help="The data: a name, or name:path.")]
-Options = Annotated[
-    list[str] | None,
-    typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of the data set; repeatable."),
-]
-Sample = Annotated[
-    int | None,
-    typer.Option("--sample", "-n", metavar="N", help="Frames, spread over the data; all if left out."),
-]
-FewFrames = Annotated[int, typer.Option("--sample", "-n", metavar="N", help="Frames, spread over the data.")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="The seed of all random numbers.")]
-Picture = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="The picture; named after its subject if left out."),
-]
-Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="Processes to use; all cores if left out.")
-]
-AllowCommands = Annotated[
-    bool, typer.Option("--allow-commands", help="Let image engines run programs and code.")
-]
-Batch = Annotated[int, typer.Option("--batch", metavar="N", help="Images at a time.")]
-Rate = Annotated[float, typer.Option("--lr", metavar="RATE", help="Adam's learning rate.")]
-Small = Annotated[bool, typer.Option("--small", help="Small networks: to try it out, or for a small GPU.")]
-ValidationShare = Annotated[
-    float, typer.Option("--val-share", metavar="SHARE", help="The part of the data for validation.")
-]
-Device = Annotated[str, typer.Option(metavar="DEVICE", help="cpu, cuda:0, …; auto: a GPU if there is one.")]
-Precision = Annotated[
-    str, typer.Option(metavar="HOW", help="auto: mixed on a GPU; float32: never mixed; bfloat16: always.")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the training in the folder.")]
 
 
 def check_within(name: str, value: float | None, low: float, high: float | None = None) -> None:

@@ -10,7 +10,6 @@ import typer
 from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
-from roadworthy.cli.options import RunFolder
 from roadworthy.errors import InputError, suggest
 from roadworthy.report.comparison import as_document, counted, sentence, write_comparison
 from roadworthy.report.html import write_report
@@ -33,7 +32,7 @@ _COLUMNS = ("requirement", "model", "verdict", "before", "after", "broken", "fix
 
 
 @command(app, name="report")
-def write_reports(run: RunFolder, formats: list[str] | None = None, out: Path | None = None) -> Answer:
+def write_reports(run: Path, formats: list[str] | None = None, out: Path | None = None) -> Answer:
     """Write the report of a run: one HTML page that needs no other file, JUnit XML, CSV and Markdown.
 
     Any folder with the rows of a run will do, also of one that is still going on or of a single method, such

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,34 +22,14 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@command(
-    app,
-    "roadworthy run examples/demo.suite.yaml",
-    "roadworthy run night.suite.yaml --dry-run",
-    "roadworthy run night.suite.yaml --only fog --only R7 --sample 20 --out quick",
-    "roadworthy run night.suite.yaml --executor ray --address auto --workers 64 --json",
-)
+@command(app)
 def run(
-    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A YAML file; see docs/suites.md.")],
+    suite: Path,
     how: RunOptions,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="ID|TAG|KIND", help="Only requirements with this; repeatable."),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Say what would run, how long and how large; try a few cases only."),
-    ] = False,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample",
-            "-n",
-            metavar="N",
-            help="At most N frames of all data, tries of a search and drives; all if left out.",
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Instead of the suite's own.", min=0)] = None,
+    only: list[str] | None = None,
+    dry_run: bool = False,
+    sample: int | None = None,
+    seed: int | None = None,
 ) -> Answer:
     """Test everything that a suite asks for: models, data and requirements of all kinds from one file.
 
@@ -57,6 +37,19 @@ def run(
     run that was stopped in whatever way goes on when the command is given again; a changed suite, model or
     data set is another run and gets a folder of its own. Exit codes: 0 everything passed, 1 something is
     violated, 2 wrong use or something could not be tried, 3 something is inconclusive.
+
+    Options:
+        suite (SUITE): A YAML file; see docs/suites.md.
+        only (ID|TAG|KIND): Only requirements with this; repeatable.
+        dry_run: Say what would run, how long and how large; try a few cases only.
+        sample (-n N): At most N frames of all data, tries of a search and drives; all if left out.
+        seed (min=0 N): Instead of the suite's own.
+
+    Examples:
+        roadworthy run examples/demo.suite.yaml
+        roadworthy run night.suite.yaml --dry-run
+        roadworthy run night.suite.yaml --only fog --only R7 --sample 20 --out quick
+        roadworthy run night.suite.yaml --executor ray --address auto --workers 64 --json
     """
     plan = planned(suite, how, Path(), only=only or (), sample=sample, seed=seed)
     if dry_run:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,7 +14,7 @@ from roadworthy._files import check_free
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, progress, tracked
-from roadworthy.cli.options import Data, Options, Out, opened
+from roadworthy.cli.options import Out, opened
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
@@ -34,46 +34,34 @@ clips = typer.Typer(cls=Group, no_args_is_help=True, help=_RATE)
 def _rate() -> None: ...
 
 
-def opt(metavar: str | None, help: str, *names: str, **others: Any) -> Any:
-    """Return an option with a value."""
-    return typer.Option(*names, metavar=metavar, help=help, **others)
-
-
-def flag(name: str, help: str) -> Any:
-    """Return an option that is given or not."""
-    return typer.Option(name, help=help)
-
-
-def _number(help: str, **others: Any) -> Any:
-    return opt("N", help, **others)
-
-
-def _drives(help: str) -> Any:
-    return opt("DRIVE", f"{help}; a drive's folder, or one that holds several. Repeatable.")
-
-
-@command(
-    pairs,
-    "roadworthy rules study rules-out --out study",
-    "roadworthy rules study rules-out --model epoch --balanced --pairs 120 --groups 6",
-)
+@command(pairs)
 def study(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder that `rules run` wrote.")],
-    model: Annotated[str | None, opt("MODEL", "Whose answers are rated; the first if left out.")] = None,
-    pairs: Annotated[
-        int | None,
-        _number("How many pairs; if left out, so many that shares are known within 5% at 95% confidence."),
-    ] = None,
-    groups: Annotated[int, _number("Groups; a rater rates one at a time.")] = 15,
-    raters: Annotated[int, _number("People who rate each group.")] = 8,
-    balanced: Annotated[bool, flag("--balanced", "As many violations as other pairs, of each rule.")] = False,
-    seed: Annotated[int, _number("The same seed makes the same images.")] = 0,
+    run: Path,
+    model: str | None = None,
+    pairs: int | None = None,
+    groups: int = 15,
+    raters: int = 8,
+    balanced: bool = False,
+    seed: int = 0,
     out: Out = Path("study"),
 ) -> Answer:
     """Plan a blind study: people rate, from 1 to 7, how real images look and how reasonable answers are.
 
     The folder gets raters/, with images, a plan and an empty table of ratings, and key.json, which says what
     each pair is. Give raters the first only: no name in it says which pairs violate a rule.
+
+    Options:
+        run (RUN): The folder that `rules run` wrote.
+        model (MODEL): Whose answers are rated; the first if left out.
+        pairs (N): How many pairs; if left out, so many that shares are known within 5% at 95% confidence.
+        groups (N): Groups; a rater rates one at a time.
+        raters (N): People who rate each group.
+        balanced: As many violations as other pairs, of each rule.
+        seed (N): The same seed makes the same images.
+
+    Examples:
+        roadworthy rules study rules-out --out study
+        roadworthy rules study rules-out --model epoch --balanced --pairs 120 --groups 6
     """
     from roadworthy.runs.store import StoredRun
     from roadworthy.studies.pairs import pairs_of, plan_pairs, rated_system, write_pairs
@@ -103,14 +91,17 @@ def study(
     )
 
 
-@command(pairs, "roadworthy rules ratings study study/raters/ratings.csv")
-def ratings(
-    folder: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `rules study` wrote.")],
-    files: Annotated[
-        list[Path], typer.Argument(metavar="RATINGS", help="Tables that raters filled in, one or more.")
-    ],
-) -> Answer:
-    """Sum up the ratings of a study, and how far raters agree (Krippendorff's alpha, ordinal)."""
+@command(pairs)
+def ratings(folder: Path, files: list[Path]) -> Answer:
+    """Sum up the ratings of a study, and how far raters agree (Krippendorff's alpha, ordinal).
+
+    Options:
+        folder (STUDY): The folder that `rules study` wrote.
+        files (RATINGS): Tables that raters filled in, one or more.
+
+    Examples:
+        roadworthy rules ratings study study/raters/ratings.csv
+    """
     from roadworthy.studies.pairs import PairPlan, evaluate_pairs, read_ratings
 
     given = read_ratings(*files)
@@ -120,33 +111,19 @@ def ratings(
     return Answer(result.document(), result.tables())
 
 
-@command(
-    glances,
-    "roadworthy reliability plan --data world-crops -o classes=car,truck -t frost --pairs 20",
-    "roadworthy reliability plan --data folder:images --target pedestrian --raters 8 --out experiment",
-    "roadworthy reliability thresholds experiment --rule careful",
-)
+@command(glances)
 def plan(
-    data: Data = "world-crops",
-    option: Options = None,
-    target: Annotated[str, opt("CLASS", "What people look for: CLASS, or not CLASS.")] = "car",
-    transform: Annotated[
-        list[str] | None,
-        opt(
-            "NAME",
-            "What changes the images: one of the paper's eight, or any transform that has an amount; "
-            "repeatable. The eight if left out.",
-            "--transform",
-            "-t",
-        ),
-    ] = None,
-    pairs: Annotated[int, _number("Pairs of original and changed image for each transformation.")] = 300,
-    batch: Annotated[int, _number("Images in a batch, which one person does.")] = 20,
-    raters: Annotated[int, _number("People who answer for each image.")] = 5,
-    checks: Annotated[int, _number("Images in a batch that are shown for long, to see who attends.")] = 2,
-    practice: Annotated[int, _number("Images to begin with, not counted.")] = 5,
-    exposure: Annotated[int, opt("MS", "How long an image is shown.")] = 200,
-    seed: Annotated[int, _number("The same seed makes the same images and batches.")] = 0,
+    data: str = "world-crops",
+    option: list[str] | None = None,
+    target: str = "car",
+    transform: list[str] | None = None,
+    pairs: int = 300,
+    batch: int = 20,
+    raters: int = 5,
+    checks: int = 2,
+    practice: int = 5,
+    exposure: int = 200,
+    seed: int = 0,
     out: Out = Path("experiment"),
 ) -> Answer:
     """Plan a forced-choice experiment with people: images, masks, batches, checks, and the key.
@@ -154,6 +131,23 @@ def plan(
     An image is shown for 200 ms, then a mask of noise, then a person chooses. Changed images cover all of the
     visual change evenly. Nobody sees two versions of an image: a person stays in one track of batches. A page
     runs plan.json; keep key.json to yourself. Then put the answers into answers.csv, and ask for thresholds.
+
+    Options:
+        target (CLASS): What people look for: CLASS, or not CLASS.
+        transform (-t NAME): What changes the images: one of the paper's eight, or any transform that has an
+            amount; repeatable. The eight if left out.
+        pairs (N): Pairs of original and changed image for each transformation.
+        batch (N): Images in a batch, which one person does.
+        raters (N): People who answer for each image.
+        checks (N): Images in a batch that are shown for long, to see who attends.
+        practice (N): Images to begin with, not counted.
+        exposure (MS): How long an image is shown.
+        seed (N): The same seed makes the same images and batches.
+
+    Examples:
+        roadworthy reliability plan --data world-crops -o classes=car,truck -t frost --pairs 20
+        roadworthy reliability plan --data folder:images --target pedestrian --raters 8 --out experiment
+        roadworthy reliability thresholds experiment --rule careful
     """
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
     from roadworthy.reliability.human.answers import MOST_TOO_FEW
@@ -205,41 +199,23 @@ def plan(
     return Answer(document, lines)
 
 
-@command(
-    clips,
-    "roadworthy driving drive --model dave2 -s world:town --frames --out drives/good/town",
-    "roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/poor/town",
-    "roadworthy driving rate plan --good drives/good --poor drives/poor --out study",
-    "roadworthy driving rate plan --good drives/good --poor drives/poor --attention drives/crashes",
-    "roadworthy driving rate plan --good drives --by 'SD(LP)' --clip-format gif --mixed",
-    name="plan",
-)
+@command(clips, name="plan")
 def plan_ratings(
-    good: Annotated[list[Path] | None, _drives("Drives of the model that drives well")] = None,
-    poor: Annotated[list[Path] | None, _drives("Drives of models that drive poorly, such as mutants")] = None,
-    attention: Annotated[
-        list[Path] | None, _drives("Drives that crash, to see who looks; those of --poor if left out")
-    ] = None,
-    by: Annotated[
-        str | None,
-        opt("METRIC", "Tell good from poor by this metric: of all clips, the best and the worst third."),
-    ] = None,
-    clips: Annotated[int, _number("Good clips in a questionnaire, and as many poor ones.", min=1)] = 5,
-    checks: Annotated[int, _number("Crashes in a questionnaire.", min=0)] = 1,
-    raters: Annotated[int, _number("People for each questionnaire.")] = 5,
-    questionnaires: Annotated[
-        int | None, _number("How many; as many as the clips allow if left out.")
-    ] = None,
-    mixed: Annotated[bool, flag("--mixed", "A questionnaire may show several tracks.")] = False,
-    shortest: Annotated[float, opt("SECONDS", "Of a clip.")] = 10.0,
-    longest: Annotated[float, opt("SECONDS", "Of a clip.")] = 15.0,
-    clip_format: Annotated[str, opt("NAME", "webm, which browsers show; mp4; or gif.")] = "webm",
-    width: Annotated[int, opt("PIXELS", "Of the clips.", min=64)] = 480,
-    seed: Annotated[int, _number("Chooses clips and their order.")] = 0,
-    settings: Annotated[
-        Path | None,
-        opt("FILE", "What metrics are told: targets, conditions, bins …; YAML with what differs from ours."),
-    ] = None,
+    good: list[Path] | None = None,
+    poor: list[Path] | None = None,
+    attention: list[Path] | None = None,
+    by: str | None = None,
+    clips: int = 5,
+    checks: int = 1,
+    raters: int = 5,
+    questionnaires: int | None = None,
+    mixed: bool = False,
+    shortest: float = 10.0,
+    longest: float = 15.0,
+    clip_format: str = "webm",
+    width: int = 480,
+    seed: int = 0,
+    settings: Path | None = None,
     out: Out = Path("rating-study"),
 ) -> Answer:
     """Plan a rating study: questionnaires of good and poor clips and a crash that shows who looks.
@@ -248,6 +224,33 @@ def plan_ratings(
     from the frames that `driving drive --frames` kept, or by driving again what was recorded in the built-in
     world. The folder gets plan.json, instructions.md, clips/, answers.csv to be filled in, README.md, and
     key.json, which no rater may see.
+
+    Options:
+        good (DRIVE): Drives of the model that drives well; a drive's folder, or one that holds several.
+            Repeatable.
+        poor (DRIVE): Drives of models that drive poorly, such as mutants; a drive's folder, or one that holds
+            several. Repeatable.
+        attention (DRIVE): Drives that crash, to see who looks; those of --poor if left out; a drive's folder,
+            or one that holds several. Repeatable.
+        by (METRIC): Tell good from poor by this metric: of all clips, the best and the worst third.
+        clips (min=1 N): Good clips in a questionnaire, and as many poor ones.
+        checks (min=0 N): Crashes in a questionnaire.
+        raters (N): People for each questionnaire.
+        questionnaires (N): How many; as many as the clips allow if left out.
+        mixed: A questionnaire may show several tracks.
+        shortest (SECONDS): Of a clip.
+        longest (SECONDS): Of a clip.
+        clip_format (NAME): webm, which browsers show; mp4; or gif.
+        width (min=64 PIXELS): Of the clips.
+        seed (N): Chooses clips and their order.
+        settings (FILE): What metrics are told: targets, conditions, bins …; YAML with what differs from ours.
+
+    Examples:
+        roadworthy driving drive --model dave2 -s world:town --frames --out drives/good/town
+        roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/poor/town
+        roadworthy driving rate plan --good drives/good --poor drives/poor --out study
+        roadworthy driving rate plan --good drives/good --poor drives/poor --attention drives/crashes
+        roadworthy driving rate plan --good drives --by 'SD(LP)' --clip-format gif --mixed
     """
     from roadworthy.driving.drives.readers import drives_in
     from roadworthy.driving.metrics import MetricSettings
@@ -311,29 +314,26 @@ def plan_ratings(
     return Answer(document, [table, facts])
 
 
-@command(
-    clips,
-    "roadworthy driving rate results study",
-    "roadworthy driving rate results study --answers monday.csv --answers tuesday.csv --out results",
-    "roadworthy driving rate results study --least-kappa 0 --json",
-)
+@command(clips)
 def results(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `rate plan` wrote.")],
-    answers: Annotated[
-        list[Path] | None, opt("FILE", "A CSV file of answers; repeatable. The study's if left out.")
-    ] = None,
-    least_kappa: Annotated[
-        float, opt("KAPPA", "Of a questionnaire whose clips count; fair is above 0.2.")
-    ] = 0.2,
-    out: Annotated[
-        Path | None, opt("FOLDER", "Where results are written; STUDY/results if left out.")
-    ] = None,
+    study: Path, answers: list[Path] | None = None, least_kappa: float = 0.2, out: Path | None = None
 ) -> Answer:
     """Say how far raters agree, what they think of each clip, and which metrics go with it.
 
     Raters who do not give the crash the lowest score are left out. Fleiss' kappa says how far the others
     agree, and only clips of questionnaires with a fair agreement are correlated with metrics, in the shape of
     the paper's Table II. Writes agreement.csv, clips.csv, correlations.csv, results.json and results.md.
+
+    Options:
+        study (STUDY): The folder that `rate plan` wrote.
+        answers (FILE): A CSV file of answers; repeatable. The study's if left out.
+        least_kappa (KAPPA): Of a questionnaire whose clips count; fair is above 0.2.
+        out (FOLDER): Where results are written; STUDY/results if left out.
+
+    Examples:
+        roadworthy driving rate results study
+        roadworthy driving rate results study --answers monday.csv --answers tuesday.csv --out results
+        roadworthy driving rate results study --least-kappa 0 --json
     """
     from roadworthy.studies.clip_results import evaluate_clips, read_clip_ratings
     from roadworthy.studies.clips import ClipPlan

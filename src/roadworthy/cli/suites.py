@@ -10,7 +10,6 @@ import typer
 from roadworthy._files import write_text
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli.options import AllowCommands
 from roadworthy.errors import InputError
 from roadworthy.runs.suites import plan_suite, read_suite
 from roadworthy.runs.suites.schema import schema_text, suite_schema
@@ -19,7 +18,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 @command(app)
-def check(suites: list[Path], allow_commands: AllowCommands = False) -> Answer:
+def check(suites: list[Path], allow_commands: bool = False) -> Answer:
     """Check suites without running them: their form, rules, specifications, models and data.
 
     Every complaint names file, line and column. The exit code is 0 if all is well, else 2.

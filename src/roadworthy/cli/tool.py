@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -14,7 +14,6 @@ from roadworthy._options import options_of
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, tracked
-from roadworthy.cli.options import Seed
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.registry import BUILT_IN, Entry
 from roadworthy.result_tables import ResultTable
@@ -25,13 +24,11 @@ _MANY = 50  # of one kind, that are listed only when it is asked for
 
 
 @command(app, name="list")
-def list_all(
-    kind: Annotated[
-        str | None,
-        typer.Argument(help="Only this kind: datasets, transforms, models, metrics or simulators."),
-    ] = None,
-) -> Answer:
+def list_all(kind: str | None = None) -> Answer:
     """List the data sets, transforms, models, metrics and simulators, plug-ins included.
+
+    Options:
+        kind ([KIND]): Only this kind: datasets, transforms, models, metrics or simulators.
 
     Examples:
         roadworthy list
@@ -111,7 +108,7 @@ def _rows(kind: str, entries: list[dict[str, Any]], *, in_short: bool) -> Iterat
 
 @command(app, name="selftest")
 def self_test(
-    out: Path | None = None, only: list[str] | None = None, quick: bool = False, seed: Seed = 0
+    out: Path | None = None, only: list[str] | None = None, quick: bool = False, seed: int = 0
 ) -> Answer:
     """Seed known faults into models, labels and specifications, and report which the tool finds.
 

@@ -1,10 +1,14 @@
-"""``roadworthy transforms`` and ``roadworthy gallery``: changes to images, and the objects that they add."""
+"""``roadworthy transforms`` and ``roadworthy gallery``: changes to images, and the objects that they add.
+
+Options:
+    gallery ([GALLERY]): shipped, or folders of galleries, joined by commas.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -12,18 +16,7 @@ from roadworthy._files import plain_name
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import listed, make_folder, parse_options, tracked, write_picture
-from roadworthy.cli.options import (
-    Data,
-    FewFrames,
-    Options,
-    Out,
-    Picture,
-    Sample,
-    Seed,
-    check_within,
-    counted,
-    opened,
-)
+from roadworthy.cli.options import Out, check_within, counted, opened
 from roadworthy.datasets import spread
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError
@@ -45,23 +38,19 @@ _MOST_FRAMES = 50
 _MOST_STEPS = 20
 _MOST_CUT_OUTS = 400
 
-GalleryName = Annotated[
-    str, typer.Argument(metavar="[GALLERY]", help="shipped, or folders of galleries, joined by commas.")
-]
-
 
 @command(app)
 def show(
     name: str,
-    data: Data = "world:town",
-    option: Options = None,
+    data: str = "world:town",
+    option: list[str] | None = None,
     parameter: list[str] | None = None,
-    sample: FewFrames = 2,
+    sample: int = 2,
     steps: int = 6,
     presets: bool = False,
     overlay: str = "none",
-    seed: Seed = 0,
-    out: Picture = None,
+    seed: int = 0,
+    out: Path | None = None,
 ) -> Answer:
     """Draw frames under a transform, from identity to strongest, with the visual change of each.
 
@@ -71,6 +60,7 @@ def show(
         presets: Draw its presets instead of amounts.
         overlay (NAMES): What to draw over it: boxes, labels, depth, instances.
         parameter (-p KEY=VALUE): A parameter of the transform; repeatable.
+        sample (-n N): Frames, spread over the data.
 
     Examples:
         roadworthy transforms show rotation
@@ -159,10 +149,10 @@ def describe(name: str) -> Answer:
 @command(app)
 def apply(
     transform: str,
-    data: Data = "world:town",
-    option: Options = None,
-    sample: Sample = None,
-    seed: Seed = 0,
+    data: str = "world:town",
+    option: list[str] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
     out: Out = Path("changed"),
 ) -> Answer:
     """Change the frames of a data set; write the images, and what became of every frame.
@@ -202,8 +192,8 @@ def harvest(
     data: str,
     out: Path,
     element: list[str] | None = None,
-    option: Options = None,
-    sample: Sample = None,
+    option: list[str] | None = None,
+    sample: int | None = None,
     smallest: int = 40,
     most: int | None = None,
     add: bool = False,
@@ -276,7 +266,7 @@ def harvest(
 
 
 @command(gallery, name="list")
-def list_gallery(gallery: GalleryName = "shipped") -> Answer:
+def list_gallery(gallery: str = "shipped") -> Answer:
     """Tell what a gallery has.
 
     Examples:
@@ -296,7 +286,7 @@ def list_gallery(gallery: GalleryName = "shipped") -> Answer:
 
 
 @command(gallery, name="show")
-def show_gallery(gallery: GalleryName = "shipped", element: str = "", out: Picture = None) -> Answer:
+def show_gallery(gallery: str = "shipped", element: str = "", out: Path | None = None) -> Answer:
     """Draw a sheet of what a gallery has, each cut-out with its height in metres.
 
     Options:

@@ -1,22 +1,38 @@
-"""``roadworthy reliability change``, ``thresholds``, ``study`` and ``retrain``: what people tolerate."""
+"""``roadworthy reliability``: does a model still see what a human still sees?
+
+Options:
+    study (NAME): Whose tolerated ranges: imagenet or cifar10 of Hu et al., or a YAML file.
+    seed (N): The same seed makes the same images and batches.
+    transform (-t NAME): What changes the images: one of the paper's eight, or any transform that has an
+        amount; repeatable. The eight if left out.
+    limit (Δv): The largest visual change, instead of what people tolerate.
+    model (MODEL): A model: a name, kind:path or a model.yaml; repeatable. classifier if left out.
+    path ([PATH]): A CSV file of binned or single answers, a folder of binned ones, or an experiment's folder.
+    measure (MEASURE): accuracy, accuracy(of=car), ap(iou=0.5), miou, steering(tolerance=1.39) or
+        speed(tolerance=1); repeatable. What suits the model if left out.
+    versions (N): How many changed images are made of each frame.
+    batches (N): Bootstrap batches.
+    batch (K): Images in a batch; 50, or all of fewer, if left out.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer, write_document
-from roadworthy.cli._commands import Group, command, opt
+from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, progress, tracked
-from roadworthy.cli.options import Data, FewFrames, Options, Out, frames_of, free_folder
-from roadworthy.cli.reliability._group import app
-from roadworthy.cli.reliability._options import Limit, Seed, Study, Transforms
+from roadworthy.cli._road import RunOptions, answered, data_document, planned, suite_document
+from roadworthy.cli.options import Out, frames_of, free_folder
+from roadworthy.cli.studies import glances
+from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
@@ -24,44 +40,202 @@ if TYPE_CHECKING:
 
     from roadworthy.cli._answer import Shown
     from roadworthy.reliability.human import HumanData, UnchangedAccuracy
+    from roadworthy.runs.suites import SuitePlan, SuiteResult
+
+
+HELP = "Check that a model still sees what a human still sees."
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+
+
+FAILED = 2
+
+
+@command(app)
+def check(
+    how: RunOptions,
+    model: list[str] | None = None,
+    data: str = "world-crops",
+    option: list[str] | None = None,
+    transform: list[str] | None = None,
+    preserve: str = "both",
+    measure: list[str] | None = None,
+    limit: float | None = None,
+    study: str = "imagenet",
+    sample: int | None = None,
+    versions: int = 4,
+    batches: int = 200,
+    batch: int | None = None,
+    sampling: str = "even",
+    seed: int = 0,
+) -> Answer:
+    """Check that a model still sees what a human still sees.
+
+    Images are changed as long as people tolerate it. Correctness: the model must be as good on them as on the
+    originals. Prediction: its answers must stay as they were, as much as under a change that is hardly one;
+    no truth is needed. The reliability distance says how much is missing; a requirement is met when its upper
+    bound of 95% confidence is at most 0. The folder gets the rows of every case, the images of those that
+    fail, plots, report.html, junit.xml, evidence, tables.md, result.json and suite.yaml.
+
+    Options:
+        preserve (WHAT): What must be preserved: correctness, prediction or both.
+        sampling (HOW): even: over the visual change. published: parameters as the paper's authors draw them.
+            levels: ImageNet-C's five.
+
+    Examples:
+        roadworthy reliability check --model classifier --data world-crops --transform defocus-blur
+        roadworthy reliability check --model dave2 --data world --sample 100 --measure steering
+        roadworthy reliability check --model detector --data world -t frost --measure "ap(iou=0.7)"
+        roadworthy reliability check --model net.yaml --data folder:images --preserve prediction -t jpeg
+        roadworthy reliability check --model dave2 --data world -t fog --limit 0.8
+    """
+    _check_settings(preserve, versions, batches, limit)
+    entries = _entries(
+        transform,
+        study,
+        preserve=preserve,
+        measure=measure,
+        limit=limit,
+        versions=versions,
+        sampling=sampling,
+        batches=batches,
+        batch=batch,
+    )
+    document = suite_document(
+        "reliability check",
+        entries,
+        models=model or ["classifier"],
+        data=data_document(data, option, sample),
+        seed=seed,
+    )
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.reliability import ReliabilityReport
+
+        report = ReliabilityReport(result)
+        return report.tables(), {**report.document(), "sampling": sampling}
+
+    return answered(document, how, Path("reliability-out"), made_of)
+
+
+@command(app)
+def rank(
+    how: RunOptions,
+    model: list[str] | None = None,
+    data: str = "world-crops",
+    option: list[str] | None = None,
+    transform: list[str] | None = None,
+    measure: list[str] | None = None,
+    limit: float | None = None,
+    study: str = "imagenet",
+    sample: int | None = None,
+    versions: int = 4,
+    batches: int = 200,
+    batch: int | None = None,
+    seed: int = 0,
+) -> Answer:
+    """Rank models by their reliability distance, beside a plain benchmark (Table 2 of Hu et al.).
+
+    The benchmark is the performance on the five levels of ImageNet-C, or on the original images where it has
+    no such change. A model that is further down by its reliability distance has a gap that the benchmark does
+    not show; it is marked by an arrow. All models see the same images. The exit code is 0 whatever the
+    places: a ranking judges nobody.
+
+    Examples:
+        roadworthy reliability rank --model dave2 --model epoch --data world --sample 99 --measure steering
+        roadworthy reliability rank --model mine --model classifier --data world-crops -t frost -t jpeg
+    """
+    from roadworthy.reliability import transformation_named
+
+    if model is None or len(model) < 2:
+        raise InputError(f"a ranking needs two models or more, got {len(model or ())}: repeat --model")
+    _check_settings("both", versions, batches, limit)
+    shared = {"measure": measure, "batches": batches, "batch": batch}
+    entries = _entries(transform, study, preserve="both", limit=limit, versions=versions, **shared)
+    levels = {
+        f"{name} levels": {
+            "reliability": entry["reliability"],
+            "preserve": "correctness",
+            "sampling": "levels",
+            "limit": 1.0,
+            "versions": 5,
+            **shared,
+        }
+        for name, entry in entries.items()
+        if transformation_named(name).levels
+    }
+    frames = data_document(data, option, sample)
+    document = suite_document("reliability rank", {**entries, **levels}, models=model, data=frames, seed=seed)
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.papers.reliability import ranking_of
+        from roadworthy.report.reliability import ReliabilityReport
+
+        report = ReliabilityReport(result)
+        tables, rows = ranking_of(report)
+        return tables, {**report.document(), "ranking": rows}
+
+    how, usual = replace(how, images="none"), Path("reliability-rank")
+    plan = planned(document, how, usual)
+    _check_same_task(plan)
+    answer = answered(plan, how, usual, made_of)
+    return answer if answer.exit_code == FAILED else replace(answer, exit_code=0, conclusion="")
+
+
+def _check_settings(preserve: str, versions: int, batches: int, limit: float | None) -> None:
+    if preserve not in ("correctness", "prediction", "both"):
+        raise InputError(f"--preserve must be correctness, prediction or both, got {preserve!r}")
+    if versions < 1:
+        raise InputError(f"--versions of each image must be 1 or more, got {versions}")
+    if batches < 2:
+        raise InputError(f"--batches must be 2 or more, got {batches}")
+    if limit is not None and not 0 < limit <= 1:
+        raise InputError(f"--limit must be above 0 and at most 1, got {limit:g}")
+
+
+def _entries(transforms: Sequence[str] | None, study: str, **settings: Any) -> dict[str, dict[str, Any]]:
+    """Return an entry for each transformation: those given, or the paper's that a study has limits for."""
+    from roadworthy.reliability import PAPER_TRANSFORMATIONS
+    from roadworthy.visual_change.tolerance import known_tolerance
+
+    names = transforms or [
+        name for name in PAPER_TRANSFORMATIONS if known_tolerance(name, study=study) is not None
+    ]
+    return {name: {"reliability": [name], "study": study, **settings} for name in names}
+
+
+def _check_same_task(plan: SuitePlan) -> None:
+    tasks = {model: trial.part.inside.made.measure.task for trial, model in plan.pairs}
+    if len(set(tasks.values())) > 1 or len(tasks) < len(plan.suite.form.models):
+        each = ", ".join(f"{name} ({task})" for name, task in tasks.items())
+        raise InputError(f"models must have the same task to be ranked, got {each}")
+
 
 _OTHER_SEED = 1_000_003  # what is added to the seed of changes and of data that is made, for validation
-
-_ANSWERS = typer.Argument(
-    metavar="PATH",
-    help="A CSV file of binned or single answers, a folder of binned ones, or an experiment's folder.",
-)
 
 
 @dataclass(frozen=True)
 class People:
-    """What people answered, and how a threshold is found from it."""
+    """What people answered, and how a threshold is found from it.
 
-    rule: Annotated[
-        str,
-        opt("NAME", "How a threshold is found: imagenet or cifar10 (published), released, text, or careful."),
-    ] = "imagenet"
-    originals: Annotated[
-        float | None,
-        opt("SHARE", "The share of right answers on images without a change; from the data if left out."),
-    ] = None
-    transform: Annotated[
-        list[str] | None, opt("NAME", "Only this transformation; repeatable.", "--transform", "-t")
-    ] = None
-    column: Annotated[
-        list[str] | None,
-        opt("NAME=COLUMN", "The name of a column of single answers, such as answer=human_label; repeatable."),
-    ] = None
-    answers: Annotated[
-        list[Path] | None,
-        opt("FILE", "Answers to an experiment, if they are not in its answers.csv; repeatable."),
-    ] = None
-    width: Annotated[
-        float | None,
-        opt("Δv", "Width of the intervals for single answers; wider needs fewer answers. 0.01 if left out."),
-    ] = None
-    seed: Seed = 0
-    plot: Annotated[Path | None, opt("FILE", "Draw them, as .png or .svg.")] = None
+    Options:
+        rule (NAME): How a threshold is found: imagenet or cifar10 (published), released, text, or careful.
+        originals (SHARE): The share of right answers on images without a change; from the data if left out.
+        transform (-t NAME): Only this transformation; repeatable.
+        column (NAME=COLUMN): The name of a column of single answers, such as answer=human_label; repeatable.
+        answers (FILE): Answers to an experiment, if they are not in its answers.csv; repeatable.
+        width (Δv): Width of the intervals for single answers; wider needs fewer answers. 0.01 if left out.
+        plot (FILE): Draw them, as .png or .svg.
+    """
+
+    rule: str = "imagenet"
+    originals: float | None = None
+    transform: list[str] | None = None
+    column: list[str] | None = None
+    answers: list[Path] | None = None
+    width: float | None = None
+    seed: int = 0
+    plot: Path | None = None
 
     def opened(self, path: Path) -> HumanData:
         """Read the answers."""
@@ -89,23 +263,23 @@ class People:
         return [f"Wrote {self.plot}"]
 
 
-@command(
-    app,
-    "roadworthy reliability change before.png after.png",
-    "roadworthy reliability change before.png after.png --transform contrast",
-    "roadworthy reliability change before.png after.jpg --transform jpeg --study cifar10 --json",
-)
-def change(
-    reference: Annotated[Path, typer.Argument(metavar="A", help="The original image.", show_default=False)],
-    changed: Annotated[Path, typer.Argument(metavar="B", help="The changed image.", show_default=False)],
-    transform: Annotated[str, opt("NAME", "What changed it, if that is known.", "--transform", "-t")] = "",
-    study: Study = "imagenet",
-) -> Answer:
+@command(app)
+def change(reference: Path, changed: Path, transform: str = "", study: str = "imagenet") -> Answer:
     """Say how much of the change between two images a human sees, and whether people tolerate as much.
 
     Δv is 0 where nobody sees the change or it improves the image, and 1 where nothing is left. How much
     people tolerate depends on what changed the image; with --transform the exit code is 1 if it is too much
     for them.
+
+    Options:
+        reference (A): The original image.
+        changed (B): The changed image.
+        transform (-t NAME): What changed it, if that is known.
+
+    Examples:
+        roadworthy reliability change before.png after.png
+        roadworthy reliability change before.png after.png --transform contrast
+        roadworthy reliability change before.png after.jpg --transform jpeg --study cifar10 --json
     """
     from roadworthy.images import read_image
     from roadworthy.visual_change import ReferenceImage
@@ -154,20 +328,13 @@ def _yes(value: object) -> str:
     return "yes" if value else "no"
 
 
-@command(
-    app,
-    "roadworthy reliability thresholds human/imagenet --plot thresholds.png",
-    "roadworthy reliability thresholds frost.csv --originals 0.97 --rule careful",
-    "roadworthy reliability thresholds raw.csv --column answer=human_label --column truth=label --json",
-    "roadworthy reliability thresholds experiment --rule careful --save mine.yaml",
-    "roadworthy reliability thresholds",
-)
+@command(app)
 def thresholds(
     people: People,
-    path: Annotated[Path | None, _ANSWERS] = None,
-    repetitions: Annotated[int, opt("N", "How often the experiment is simulated; 0: no intervals.")] = 1000,
-    confidence: Annotated[float, opt("SHARE", "Of spread and interval.")] = 0.9,
-    save: Annotated[Path | None, opt("FILE", "Write them as a YAML file that `check --study` takes.")] = None,
+    path: Path | None = None,
+    repetitions: int = 1000,
+    confidence: float = 0.9,
+    save: Path | None = None,
 ) -> Answer:
     """Find the visual change up to which people do as well as without any.
 
@@ -175,6 +342,18 @@ def thresholds(
     of repetitions of the same experiment lie; a wide one says that the threshold is a matter of luck. A drop
     must grow before it is significant, so it begins below the threshold: the last column says where. Without
     a PATH, the published thresholds are shown that come with the program, and where they are from.
+
+    Options:
+        repetitions (N): How often the experiment is simulated; 0: no intervals.
+        confidence (SHARE): Of spread and interval.
+        save (FILE): Write them as a YAML file that `check --study` takes.
+
+    Examples:
+        roadworthy reliability thresholds human/imagenet --plot thresholds.png
+        roadworthy reliability thresholds frost.csv --originals 0.97 --rule careful
+        roadworthy reliability thresholds raw.csv --column answer=human_label --column truth=label --json
+        roadworthy reliability thresholds experiment --rule careful --save mine.yaml
+        roadworthy reliability thresholds
     """
     if path is None:
         return _published()
@@ -264,19 +443,15 @@ studies = typer.Typer(cls=Group, no_args_is_help=True, help="Do the paper's stud
 app.add_typer(studies, name="study")
 
 
-@command(
-    studies,
-    "roadworthy reliability study levels --data world --sample 50",
-    "roadworthy reliability study levels --data folder:images -t frost -t jpeg",
-)
+@command(studies)
 def levels(
-    data: Data = "world",
-    option: Options = None,
-    transform: Transforms = None,
-    sample: FewFrames = 50,
-    versions: Annotated[int, opt("N", "How many changed images are drawn of each frame.")] = 5,
-    study: Study = "imagenet",
-    seed: Seed = 0,
+    data: str = "world",
+    option: list[str] | None = None,
+    transform: list[str] | None = None,
+    sample: int = 50,
+    versions: int = 5,
+    study: str = "imagenet",
+    seed: int = 0,
     out: Out = Path("reliability-levels"),
 ) -> Answer:
     """Say how well the five levels of ImageNet-C cover the range of changes that people tolerate (RQ2).
@@ -285,6 +460,14 @@ def levels(
     range they cover, and which share of their images is outside of it; the same for parameters drawn as the
     paper's authors do, and for images drawn evenly over the visual change. The folder gets ranges.png (Figure
     5), distributions.png (Figure 6), tables.md and result.json.
+
+    Options:
+        sample (-n N): Frames, spread over the data.
+        versions (N): How many changed images are drawn of each frame.
+
+    Examples:
+        roadworthy reliability study levels --data world --sample 50
+        roadworthy reliability study levels --data folder:images -t frost -t jpeg
     """
     from roadworthy.papers.reliability import level_table, study_levels
     from roadworthy.papers.reliability_figures import distribution_figure, range_figure
@@ -313,22 +496,23 @@ def levels(
     return Answer({"folder": str(out), **document}, [table, f"Wrote {out}"])
 
 
-@command(
-    studies,
-    "roadworthy reliability study subsets human/imagenet",
-    "roadworthy reliability study subsets raw.csv --draw raters --pairs 50 --plot subsets.png",
-)
+@command(studies)
 def subsets(
-    people: People,
-    path: Annotated[Path, _ANSWERS],
-    draw: Annotated[str | None, opt("WHAT", "images, raters or answers; images where known.")] = None,
-    share: Annotated[float, opt("SHARE", "How much of the whole a subset is.")] = 0.6,
-    pairs: Annotated[int, opt("N", "How many pairs of subsets.")] = 10,
+    people: People, path: Path, draw: str | None = None, share: float = 0.6, pairs: int = 10
 ) -> Answer:
     """Find thresholds from parts of the answers, and compare the curves (RQ1).
 
     Curves are alike where their 83% intervals overlap, at every visual change: those of the two subsets of a
     pair and that of all answers. Thresholds may be far apart even so.
+
+    Options:
+        draw (WHAT): images, raters or answers; images where known.
+        share (SHARE): How much of the whole a subset is.
+        pairs (N): How many pairs of subsets.
+
+    Examples:
+        roadworthy reliability study subsets human/imagenet
+        roadworthy reliability study subsets raw.csv --draw raters --pairs 50 --plot subsets.png
     """
     from roadworthy.papers.reliability import study_subsets
     from roadworthy.papers.reliability_figures import draw_subsets
@@ -349,36 +533,43 @@ def subsets(
     return Answer(document, [table, *_left_out(data, troubles), *wrote])
 
 
-@command(
-    app,
-    "roadworthy reliability retrain classifier --data world-crops -o count=2000 -t gaussian-noise",
-    "roadworthy reliability rank --model classifier --model retrained/classifier -t gaussian-noise",
-    "roadworthy reliability retrain dave2 --data world -o count=4000 -o seed=11 --out sturdy",
-)
+@command(app)
 def retrain(
-    network: Annotated[
-        str,
-        typer.Argument(metavar="NETWORK", help="dave2, epoch, detector or classifier.", show_default=False),
-    ],
-    data: Data = "world-crops",
-    option: Options = None,
-    transform: Transforms = None,
-    limit: Limit = None,
-    study: Study = "imagenet",
-    versions: Annotated[int | None, opt("N", "Changed versions of a frame; default: one per change.")] = None,
-    weights: Annotated[str | None, opt("MODEL", "Weights to start from, or none; default: shipped.")] = None,
-    epochs: Annotated[int, opt("N", "The most epochs.")] = 10,
-    lr: Annotated[float, opt("RATE", "Adam's learning rate, which falls to 0.")] = 1e-3,
-    minutes: Annotated[float | None, opt("N", "No epoch is started that would end later.")] = None,
-    workers: Annotated[int, opt("N", "Processes that make images.")] = 1,
-    seed: Seed = 11,
-    out: Annotated[Path | None, opt("FOLDER", "Where to write; default: the next retrained/NETWORK.")] = None,
+    network: str,
+    data: str = "world-crops",
+    option: list[str] | None = None,
+    transform: list[str] | None = None,
+    limit: float | None = None,
+    study: str = "imagenet",
+    versions: int | None = None,
+    weights: str | None = None,
+    epochs: int = 10,
+    lr: float = 1e-3,
+    minutes: float | None = None,
+    workers: int = 1,
+    seed: int = 11,
+    out: Path | None = None,
 ) -> Answer:
     """Train a reference network on, with images changed inside the range that people tolerate.
 
     Each frame is followed by changed versions of it, whose visual change is even over the tolerated range.
     Validation data is made alike: with another seed where data is made, or the end of what was recorded. The
     folder is opened like any model; check it with frames and a seed that it was not trained with.
+
+    Options:
+        network (NETWORK): dave2, epoch, detector or classifier.
+        versions (N): Changed versions of a frame; default: one per change.
+        weights (MODEL): Weights to start from, or none; default: shipped.
+        epochs (N): The most epochs.
+        lr (RATE): Adam's learning rate, which falls to 0.
+        minutes (N): No epoch is started that would end later.
+        workers (N): Processes that make images.
+        out (FOLDER): Where to write; default: the next retrained/NETWORK.
+
+    Examples:
+        roadworthy reliability retrain classifier --data world-crops -o count=2000 -t gaussian-noise
+        roadworthy reliability rank --model classifier --model retrained/classifier -t gaussian-noise
+        roadworthy reliability retrain dave2 --data world -o count=4000 -o seed=11 --out sturdy
     """
     from roadworthy.models.zoo import architecture
     from roadworthy.training import Settings, train, value_text
@@ -416,3 +607,6 @@ def retrain(
     rows = tuple((one.name, value_text(one), str(one.frames)) for one in measures)
     table = ResultTable("", ("measure", "value", "frames"), rows)
     return Answer(document, [table, f"Wrote {folder}: a network that has seen {training.name}"])
+
+
+app.add_typer(glances)

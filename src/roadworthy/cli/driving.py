@@ -1,20 +1,27 @@
-"""``roadworthy driving metrics``, ``mutate`` and ``oracle``: how good driving is, and what notices faults."""
+"""``roadworthy driving``: models that drive in simulators, and how well they do.
+
+Options:
+    settings (FILE): What metrics are told: targets, conditions, bins …; YAML with what differs from ours.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from roadworthy._files import write_text
-from roadworthy.cli._answer import Answer
-from roadworthy.cli._commands import command, flag, opt
+from roadworthy._yaml import read_yaml
+from roadworthy.cli._answer import FAILED, Answer
+from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
-from roadworthy.cli.driving._group import SettingsFile, app, settings_of
+from roadworthy.cli._road import RunOptions, answer_of, planned, run_plan, suite_document
+from roadworthy.cli.studies import clips
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
@@ -23,45 +30,177 @@ if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricSettings
     from roadworthy.driving.requirements import Collection
+    from roadworthy.report.drive_tables import DriveReport
+    from roadworthy.runs.suites import SuiteResult
+
+
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Let models drive in simulators, measure how well they drive, and learn oracles.",
+)
+
+
+def settings_of(path: Path | None) -> MetricSettings:
+    """Return the settings of a file, or those that come with the package."""
+    from roadworthy.driving.metrics import MetricSettings
+
+    return MetricSettings.standard() if path is None else MetricSettings.load(path)
+
+
+USUAL = Path("drive-out")
+
+
+@command(app)
+def drive(
+    how: RunOptions,
+    model: str = "dave2",
+    simulator: str = "world:meadow",
+    option: list[str] | None = None,
+    model_option: list[str] | None = None,
+    laps: int = 1,
+    seconds: float = 600.0,
+    metres: float | None = None,
+    end_at: list[str] | None = None,
+    metric: str = "LP",
+    video: str = "failing",
+    video_format: str = "mp4",
+    frames: bool = False,
+    oracle: Path | None = None,
+    settings: Path | None = None,
+) -> Answer:
+    """Let a model drive in a simulator, record the drive, measure it and draw it.
+
+    Writes drive.parquet, metrics.csv with a row for each sector, drive.json, drive.png and a video, beside
+    report.html, junit.xml, evidence, and suite.yaml, which `roadworthy run` takes. If the model or the
+    simulator fails, what was driven until then is written all the same.
+
+    The exit code is 1 if the vehicle crashed, crossed a line or stood still for good in any sector, if a
+    threshold of the oracle is passed or if the model failed; 2 if the simulator failed; 3 if nothing could be
+    judged.
+
+    Options:
+        model (MODEL): Who drives: a name, kind:path or a model.yaml.
+        simulator (-s SIMULATOR): Where: name or name:what, see `roadworthy list simulators`.
+        option (-o KEY=VALUE): An option of the simulator; repeatable.
+        model_option (-m KEY=VALUE): An option of the model; repeatable.
+        laps (N): Laps; 0 does not count them.
+        seconds (S): The longest drive, in the simulator.
+        metres (M): The farthest drive.
+        end_at (EVENT): End at this event; repeatable. crash if left out; or none.
+        metric (NAME): What colours the way in drive.png, such as LP or SD(SA).
+        video (WHAT): failing: the first sector that failed; all; none; or a sector's name.
+        video_format (NAME): mp4; webm, which browsers show; or gif.
+        frames: Keep what the camera saw in frames.zip, for clips to be rated.
+        oracle (FILE): What `driving oracle --json` wrote: its thresholds must hold as well.
+
+    Examples:
+        roadworthy driving drive --model dave2 --simulator world:town
+        roadworthy driving drive --model chauffeur -s world:mountain -o weather=rain -o traffic=0 --laps 2
+        roadworthy driving drive --model mine/model.yaml -s udacity:127.0.0.1:4567 --seconds 120
+        roadworthy driving drive --model dave2 -s donkey:127.0.0.1:9091 -o scene=generated_track
+        roadworthy driving drive --model dave2 -s world:town --end-at 'line crossing' --video all
+        roadworthy driving drive --model mutants/GF-0.03 -s world:town --frames --out drives/GF-0.03
+        roadworthy driving drive --model dave2 -s world:town --oracle oracle.json
+    """
+    from roadworthy.driving.metrics import parse_metric
+    from roadworthy.driving.requirements import WHOLE_DRIVE
+    from roadworthy.report.driving import FILM_ENDINGS
+
+    parse_metric(metric)
+    if f".{video_format}" not in FILM_ENDINGS:
+        raise InputError(f"--video-format is mp4, webm or gif, got {video_format!r}")
+    settings_of(settings)
+    changes = {} if settings is None else read_yaml(settings, "file of metric settings", "targets …").data
+    # How many laps there will be, or which sectors, is not known beforehand.
+    known = simulator.partition(":")[0] == "world" and laps
+    kept = {"none": "none", "failing": "failing"}.get(video, "all")
+    entry = {
+        "driving": {} if oracle is None else str(oracle),
+        "simulator": [simulator],
+        "options": parse_options(option or []),
+        "laps": laps,
+        "seconds": seconds,
+        "metres": metres,
+        "end_at": [] if end_at == ["none"] else end_at,
+        "sectors": None if known else [WHOLE_DRIVE],
+        "frames": "all" if frames else kept,
+        "settings": changes,
+    }
+    suite = suite_document("driving drive", {"drive": entry}, models=[model])
+    options = parse_options(model_option or [], "-m threads=1")
+    suite["models"] = {name: {"model": one, "options": options} for name, one in suite["models"].items()}
+    plan = planned(suite, how, USUAL)
+    reports: list[DriveReport] = []
+
+    def write(result: SuiteResult) -> None:
+        from roadworthy.report.drive_tables import DriveReport
+
+        report = DriveReport(result)
+        if report.driven:
+            report.write(metric, video, video_format, frames=frames)
+            reports.append(report)
+
+    # One drive needs one process, and may take as long as it lasts in the simulator.
+    one = replace(how, workers=how.workers or 1, timeout=how.timeout + seconds)
+    published = run_plan(plan, one, USUAL, extras=write)
+    if not reports:
+        return answer_of(published, how)
+    (report,) = reports
+    facts = report.document()
+    notes = [*facts.pop("notes"), *published.result.notes]
+    answer = answer_of(published, how, shown=report.lines(), document={**facts, "notes": notes})
+    if not report.problem:
+        return replace(answer, notes=notes)
+    return replace(
+        answer,
+        notes=notes,
+        document={**answer.document, "exit_code": FAILED},
+        exit_code=FAILED,
+        conclusion=f"The film could not be written (exit code {FAILED})",
+        errors=[report.problem],
+    )
+
 
 _LENGTHS = ("drive", "sector", "step")
 Rows = list[dict[str, Any]]
 
 
-@command(
-    app,
-    "roadworthy driving metrics --list",
-    "roadworthy driving metrics --list udacity-sim:driving_log.csv",
-    "roadworthy driving metrics drive-out --per sector --csv sectors.csv",
-    "roadworthy driving metrics donkey:tub --cut-seconds 10 --per sector",
-    "roadworthy driving metrics table:log.csv -o mapping=columns.yaml --metric 'SD(LP)'",
-    "roadworthy driving metrics drive-out --per step --metric LP --metric 'DevT(SP)' --csv steps.csv",
-)
+@command(app)
 def metrics(
-    log: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[LOG]",
-            help="The drive: the folder of `driving drive`, or format:path with udacity-sim, donkey, "
-            "commonroad or table.",
-            show_default=False,
-        ),
-    ] = None,
-    listed: Annotated[bool, flag("--list", "List all metrics; with a log, which of them it allows.")] = False,
-    metric: Annotated[list[str] | None, opt("NAME", "Only this metric, such as SD(LP); repeatable.")] = None,
-    per: Annotated[str, opt("WHAT", "drive, sector or step: what a number is for.")] = "drive",
-    option: Annotated[
-        list[str] | None, opt("KEY=VALUE", "An option of the reader; repeatable.", "--option", "-o")
-    ] = None,
-    cut_seconds: Annotated[float | None, opt("SECONDS", "Cut the drive into sectors this long.")] = None,
-    cut_metres: Annotated[float | None, opt("METRES", "Cut the drive into sectors this long.")] = None,
-    settings: SettingsFile = None,
-    csv: Annotated[Path | None, opt("FILE", "Write the numbers as CSV.")] = None,
+    log: str | None = None,
+    listed: bool = False,
+    metric: list[str] | None = None,
+    per: str = "drive",
+    option: list[str] | None = None,
+    cut_seconds: float | None = None,
+    cut_metres: float | None = None,
+    settings: Path | None = None,
+    csv: Path | None = None,
 ) -> Answer:
     """Measure the quality of a drive by the 127 metrics of the literature, or list them.
 
     A metric is an operator applied to something measured: SD(LP) is the standard deviation of the lateral
     position. docs/driving.md defines all of them.
+
+    Options:
+        log ([LOG]): The drive: the folder of `driving drive`, or format:path with udacity-sim, donkey,
+            commonroad or table.
+        listed (--list): List all metrics; with a log, which of them it allows.
+        metric (NAME): Only this metric, such as SD(LP); repeatable.
+        per (WHAT): drive, sector or step: what a number is for.
+        option (-o KEY=VALUE): An option of the reader; repeatable.
+        cut_seconds (SECONDS): Cut the drive into sectors this long.
+        cut_metres (METRES): Cut the drive into sectors this long.
+        csv (FILE): Write the numbers as CSV.
+
+    Examples:
+        roadworthy driving metrics --list
+        roadworthy driving metrics --list udacity-sim:driving_log.csv
+        roadworthy driving metrics drive-out --per sector --csv sectors.csv
+        roadworthy driving metrics donkey:tub --cut-seconds 10 --per sector
+        roadworthy driving metrics table:log.csv -o mapping=columns.yaml --metric 'SD(LP)'
+        roadworthy driving metrics drive-out --per step --metric LP --metric 'DevT(SP)' --csv steps.csv
     """
     from roadworthy.report.drive_tables import write_rows
 
@@ -179,31 +318,43 @@ def _notes(drive: Drive) -> list[str]:
     return [f"{note}." for note in drive.notes]
 
 
-@command(
-    app,
-    "roadworthy driving mutate --model dave2 --out mutants",
-    "roadworthy driving mutate --model dave2 --drive meadow --out mutants",
-    "roadworthy driving mutate --model chauffeur --operators NEB,NS --ratios 0.03 --seed 4 --out more",
-    "roadworthy driving mutate --model dave2 --operators LD --list",
-    "roadworthy driving mutate --again mutants/GF-0.03/mutant.json --out again",
-    "roadworthy driving drive --model mutants/GF-0.03",
-)
+@command(app)
 def mutate(
-    model: Annotated[str, opt("MODEL", "The network: a shipped one, or a trained file or folder.")] = "dave2",
-    operators: Annotated[str, opt("NAMES", "The operators, comma-separated.")] = "GF,WS,NEB,NAI,NS,LR,LA,LD",
-    ratios: Annotated[str, opt("SHARES", "Of weights (GF), neurons (WS, NEB, NAI, NS).")] = "0.01,0.03,0.05",
-    layers: Annotated[int, opt("N", "How many layers LR, LA and LD change, each in a mutant.")] = 3,
-    sigma: Annotated[float, opt("SHARE", "The noise of GF, as a share of the layer's own spread.")] = 1.0,
-    seed: Annotated[int, opt("N", "Chooses layers, weights, neurons and noise.")] = 0,
-    again: Annotated[Path | None, opt("FILE", "Make the mutant of this mutant.json again.")] = None,
-    listed: Annotated[bool, flag("--list", "List the layers each operator can change, or why not.")] = False,
-    drive: Annotated[str | None, opt("TRACK", "Let every mutant drive a lap of this track.")] = None,
-    out: Annotated[Path, opt("FOLDER", "Where everything is written.")] = Path("mutants"),
+    model: str = "dave2",
+    operators: str = "GF,WS,NEB,NAI,NS,LR,LA,LD",
+    ratios: str = "0.01,0.03,0.05",
+    layers: int = 3,
+    sigma: float = 1.0,
+    seed: int = 0,
+    again: Path | None = None,
+    listed: bool = False,
+    drive: str | None = None,
+    out: Path = Path("mutants"),
 ) -> Answer:
     """Make mutants of a trained network, as DeepMutation++ does: faults to try an oracle on.
 
     Every mutant becomes a folder that all commands open as a model, with a mutant.json to make it again.
     mutants.csv says what became of each: equivalent to the original on all probe images, crashing, or alive.
+
+    Options:
+        model (MODEL): The network: a shipped one, or a trained file or folder.
+        operators (NAMES): The operators, comma-separated.
+        ratios (SHARES): Of weights (GF), neurons (WS, NEB, NAI, NS).
+        layers (N): How many layers LR, LA and LD change, each in a mutant.
+        sigma (SHARE): The noise of GF, as a share of the layer's own spread.
+        seed (N): Chooses layers, weights, neurons and noise.
+        again (FILE): Make the mutant of this mutant.json again.
+        listed (--list): List the layers each operator can change, or why not.
+        drive (TRACK): Let every mutant drive a lap of this track.
+        out (FOLDER): Where everything is written.
+
+    Examples:
+        roadworthy driving mutate --model dave2 --out mutants
+        roadworthy driving mutate --model dave2 --drive meadow --out mutants
+        roadworthy driving mutate --model chauffeur --operators NEB,NS --ratios 0.03 --seed 4 --out more
+        roadworthy driving mutate --model dave2 --operators LD --list
+        roadworthy driving mutate --again mutants/GF-0.03/mutant.json --out again
+        roadworthy driving drive --model mutants/GF-0.03
     """
     from roadworthy.models.zoo import load_module, located_weights, read_variant
     from roadworthy.training import mutants
@@ -271,34 +422,21 @@ def _fates(rows: Rows, *, driven: bool) -> ResultTable:
     return ResultTable("", tuple(columns), tuple(tuple(one[name] for name in columns) for one in cells))
 
 
-def _drives(help: str) -> Any:
-    return opt("DRIVE", f"{help}; a drive's folder, or one that holds several. Repeatable.")
-
-
-@command(
-    app,
-    "roadworthy driving oracle --nominal drives/dave2 --mutants drives/mutants --give-up 1",
-    "roadworthy driving oracle --nominal drives/dave2 --mutants drives/mutants --metric 'SD(SA)' "
-    "--metric 'Max(LP)' --smtlib problem.smt2",
-    "roadworthy driving oracle --nominal drives/dave2 --mutants drives/dave2-mutants --test-nominal "
-    "drives/chauffeur --test-mutants drives/chauffeur-mutants",
-)
+@command(app)
 def oracle(
-    nominal: Annotated[list[Path] | None, _drives("Drives of the model that drives well")] = None,
-    mutants: Annotated[list[Path] | None, _drives("Drives of its mutants")] = None,
-    test_nominal: Annotated[list[Path] | None, _drives("Drives of another model, to test oracles on")] = None,
-    test_mutants: Annotated[list[Path] | None, _drives("Drives of that model's mutants")] = None,
-    metric: Annotated[
-        list[str] | None, opt("NAME", "Use this metric; repeatable. Default: those of Table II.")
-    ] = None,
-    down: Annotated[list[str] | None, opt("NAME", "A metric where less is worse, unlike usual.")] = None,
-    up: Annotated[list[str] | None, opt("NAME", "A metric where more is worse, unlike usual.")] = None,
-    size: Annotated[int | None, opt("N", "Use the N metrics with the top variance scores.", min=1)] = None,
-    give_up: Annotated[int, opt("K", "In how many nominal sectors an alarm is allowed.", min=0)] = 0,
-    partial: Annotated[bool, flag("--partial", "Also use the sectors that drives do not finish.")] = False,
-    seconds: Annotated[float | None, opt("SECONDS", "For each fit at most; then a bound is told.")] = None,
-    smtlib: Annotated[Path | None, opt("FILE", "Write the problem for other solvers, as SMT-LIB.")] = None,
-    settings: SettingsFile = None,
+    nominal: list[Path] | None = None,
+    mutants: list[Path] | None = None,
+    test_nominal: list[Path] | None = None,
+    test_mutants: list[Path] | None = None,
+    metric: list[str] | None = None,
+    down: list[str] | None = None,
+    up: list[str] | None = None,
+    size: int | None = None,
+    give_up: int = 0,
+    partial: bool = False,
+    seconds: float | None = None,
+    smtlib: Path | None = None,
+    settings: Path | None = None,
 ) -> Answer:
     """Find thresholds of metrics that raise an alarm in as many sectors of mutants as possible.
 
@@ -306,6 +444,30 @@ def oracle(
     are left out: they need no metric. So is the sector in the middle of which a drive ends. With drives of
     another model and its mutants, oracles of every size up to --size and for every number of sectors up to
     --give-up are tried on them.
+
+    Options:
+        nominal (DRIVE): Drives of the model that drives well; a drive's folder, or one that holds several.
+            Repeatable.
+        mutants (DRIVE): Drives of its mutants; a drive's folder, or one that holds several. Repeatable.
+        test_nominal (DRIVE): Drives of another model, to test oracles on; a drive's folder, or one that holds
+            several. Repeatable.
+        test_mutants (DRIVE): Drives of that model's mutants; a drive's folder, or one that holds several.
+            Repeatable.
+        metric (NAME): Use this metric; repeatable. Default: those of Table II.
+        down (NAME): A metric where less is worse, unlike usual.
+        up (NAME): A metric where more is worse, unlike usual.
+        size (min=1 N): Use the N metrics with the top variance scores.
+        give_up (min=0 K): In how many nominal sectors an alarm is allowed.
+        partial: Also use the sectors that drives do not finish.
+        seconds (SECONDS): For each fit at most; then a bound is told.
+        smtlib (FILE): Write the problem for other solvers, as SMT-LIB.
+
+    Examples:
+        roadworthy driving oracle --nominal drives/dave2 --mutants drives/mutants --give-up 1
+        roadworthy driving oracle --nominal drives/dave2 --mutants drives/mutants --metric 'SD(SA)' \
+            --metric 'Max(LP)' --smtlib problem.smt2
+        roadworthy driving oracle --nominal drives/dave2 --mutants drives/dave2-mutants --test-nominal \
+            drives/chauffeur --test-mutants drives/chauffeur-mutants
     """
     if not nominal or not mutants:
         raise InputError("give drives of the good driver with --nominal and of its mutants with --mutants")
@@ -387,3 +549,6 @@ def _ranked(good: Collection, bad: Collection, shared: list[str]) -> list[str]:
 
     values = np.concatenate([one.table.select(shared).values for one in (good, bad)])
     return list(variance_scores(SectorTable.of(values, metrics=shared)).ranking)
+
+
+app.add_typer(clips, name="rate")

@@ -1,20 +1,30 @@
-"""``roadworthy coverage study``: DeepTest's studies on your own network and data."""
+"""``roadworthy coverage study``: DeepTest's studies on your own network and data.
+
+Options:
+    sample (-n N): How many seed images, drawn at random; 0 for all.
+    transformation (--transform -t NAME): simple, composite, deeptest, a transform, or one with its
+        parameters; repeatable.
+    counting (NAME): What counts as a neuron: distinct, or deeptest as the public code does.
+    threshold (NUMBER): Above which a neuron is activated.
+    batch (N): Images that a network sees at a time.
+    lam (--lambda λ): λ of Equation 2.
+    reference: What λ multiplies: the originals' MSE or RMSE.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from roadworthy._files import file_name, write_json, write_text
 from roadworthy.cli._answer import Answer
-from roadworthy.cli._commands import Group, command, opt
+from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, progress
-from roadworthy.cli.coverage._group import seed_images
-from roadworthy.cli.options import Data, Options, opened_models
+from roadworthy.cli.options import history_of, opened, opened_models
 from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,42 +41,49 @@ app = typer.Typer(
     help="Repeat DeepTest's studies on your network and data: a table and a figure for each question.",
 )
 
-Sample = Annotated[int, opt("N", "How many seed images, drawn at random; 0 for all.", "--sample", "-n")]
-Transformations = Annotated[
-    list[str] | None,
-    opt(
-        "NAME",
-        "simple, composite, deeptest, a transform, or one with its parameters; repeatable.",
-        "--transform",
-        "-t",
-    ),
-]
-Counting = Annotated[
-    str, opt("NAME", "What counts as a neuron: distinct, or deeptest as the public code does.")
-]
-Threshold = Annotated[float, opt("NUMBER", "Above which a neuron is activated.")]
-Lambda = Annotated[float, opt("λ", "λ of Equation 2.", "--lambda")]
-Reference = Annotated[Literal["mse", "rmse"], opt(None, "What λ multiplies: the originals' MSE or RMSE.")]
-Batch = Annotated[int, opt("N", "Images that a network sees at a time.")]
+
+def seed_images(
+    reference: str,
+    options: list[str] | None,
+    systems: Sequence[SystemUnderTest],
+    *,
+    sample: int,
+    part: str | None,
+    seed: int,
+) -> SeedImages:
+    """Open a data set and draw seed images from it.
+
+    Raises:
+        InputError: There are no frames, or a number is out of range.
+    """
+    from roadworthy.papers.deeptest.seeds import SeedImages
+
+    if sample < 0:
+        raise InputError(f"--sample must be 0 or more, got {sample}")
+    history = max((history_of(one) or 0 for one in systems), default=0)
+    # Data that is made is made in the number that is used.
+    count = sample if sample and part is None else None
+    data = opened(reference, options, count=count, history=history or None)
+    return SeedImages.draw(data, sample, part=part, seed=seed, history=history, count=count)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The networks and the data of a study, and where it is written."""
+    """The networks and the data of a study, and where it is written.
 
-    model: Annotated[
-        list[str] | None,
-        opt("MODEL", "A network: a name, kind:path or a model.yaml; repeatable. dave2 if left out."),
-    ] = None
-    data: Data = "world"
-    option: Options = None
-    frames: Annotated[
-        str | None, opt("FROM:TO", "Only these frames, such as 3600: to skip the training.")
-    ] = None
-    seed: Annotated[int, opt("N", "The same seed draws and makes the same images.")] = 0
-    out: Annotated[Path, opt("FOLDER", "Where tables (CSV), figures (PNG) and JSON are written.")] = Path(
-        "coverage-study"
-    )
+    Options:
+        model (MODEL): A network: a name, kind:path or a model.yaml; repeatable. dave2 if left out.
+        frames (FROM:TO): Only these frames, such as 3600: to skip the training.
+        seed (N): The same seed draws and makes the same images.
+        out (FOLDER): Where tables (CSV), figures (PNG) and JSON are written.
+    """
+
+    model: list[str] | None = None
+    data: str = "world"
+    option: list[str] | None = None
+    frames: str | None = None
+    seed: int = 0
+    out: Path = Path("coverage-study")
 
     def opened(self, sample: int) -> tuple[list[SystemUnderTest], SeedImages]:
         """Open the networks, and draw so many seed images from the data."""
@@ -77,15 +94,16 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Neurons:
-    """What counts as an activated neuron."""
+    """What counts as an activated neuron.
 
-    counting: Counting = "distinct"
-    threshold: Threshold = 0.2
-    scaling: Annotated[
-        Literal["outputs", "neurons", "none"],
-        opt(None, "What a neuron's number is scaled by, within its layer, before."),
-    ] = "outputs"
-    batch: Batch = 64
+    Options:
+        scaling: What a neuron's number is scaled by, within its layer, before.
+    """
+
+    counting: str = "distinct"
+    threshold: float = 0.2
+    scaling: Literal["outputs", "neurons", "none"] = "outputs"
+    batch: int = 64
 
     @property
     def how(self) -> HowCounted:
@@ -126,23 +144,21 @@ def _records(items: Iterable[Any]) -> list[dict[str, Any]]:
     return [asdict(one) for one in items]
 
 
-@command(
-    app,
-    "roadworthy coverage study directions --model dave2 --model epoch",
-    "roadworthy coverage study directions --model epoch-udacity -d udacity-ch2:drive --frames 3600:",
-)
+@command(app)
 def directions(
-    inputs: Inputs,
-    neurons: Neurons,
-    sample: Sample = 500,
-    angle: Annotated[
-        Literal["predicted", "recorded"], opt(None, "Whose steering angle: the network's, or the driver's.")
-    ] = "predicted",
+    inputs: Inputs, neurons: Neurons, sample: int = 500, angle: Literal["predicted", "recorded"] = "predicted"
 ) -> Answer:
     """Does coverage change with what the network answers? RQ1, Table 5.
 
     Spearman's correlation of the coverage of single images with the steering angle, and a comparison of
     images steered to the left with images steered to the right.
+
+    Options:
+        angle: Whose steering angle: the network's, or the driver's.
+
+    Examples:
+        roadworthy coverage study directions --model dave2 --model epoch
+        roadworthy coverage study directions --model epoch-udacity -d udacity-ch2:drive --frames 3600:
     """
     from roadworthy.papers.deeptest.directions import study_directions
     from roadworthy.papers.deeptest.figures import draw_directions
@@ -157,18 +173,18 @@ def directions(
     return _answer(inputs.out, "directions", document, [study.table()], figures)
 
 
-@command(
-    app,
-    "roadworthy coverage study transformations --model dave2 --model epoch",
-    "roadworthy coverage study transformations -t deeptest --sample 20",
-)
+@command(app)
 def transformations(
-    inputs: Inputs, neurons: Neurons, sample: Sample = 100, transformation: Transformations = None
+    inputs: Inputs, neurons: Neurons, sample: int = 100, transformation: list[str] | None = None
 ) -> Answer:
     """Do different transformations activate different neurons? RQ2, Figure 4.
 
     Jaccard distances between the neurons of changed images of one seed image, for every pair of
     transformations, and the coverage of a seed image as transformations are added.
+
+    Examples:
+        roadworthy coverage study transformations --model dave2 --model epoch
+        roadworthy coverage study transformations -t deeptest --sample 20
     """
     from roadworthy.papers.deeptest.figures import draw_transformations
     from roadworthy.papers.deeptest.transformations import study_transformations
@@ -186,18 +202,18 @@ def transformations(
     return _answer(inputs.out, "transformations", document, study.tables(), figures)
 
 
-@command(
-    app,
-    "roadworthy coverage study change --model dave2 --model epoch",
-    "roadworthy coverage study change --counting deeptest --model epoch --sample 50",
-)
+@command(app)
 def change(
-    inputs: Inputs, neurons: Neurons, sample: Sample = 100, transformation: Transformations = None
+    inputs: Inputs, neurons: Neurons, sample: int = 100, transformation: list[str] | None = None
 ) -> Answer:
     """By how much does each transformation change the coverage of a seed image? Figure 5.
 
     All images of a transformation together and single ones, against the seed image, with Wilcoxon's signed
     rank test and Cohen's d; beside them as many other seed images, unchanged.
+
+    Examples:
+        roadworthy coverage study change --model dave2 --model epoch
+        roadworthy coverage study change --counting deeptest --model epoch --sample 50
     """
     from roadworthy.papers.deeptest.figures import draw_change
     from roadworthy.papers.deeptest.transformations import study_change
@@ -223,27 +239,30 @@ def _observed(
     return seeds, found
 
 
-@command(
-    app,
-    "roadworthy coverage study guided --model dave2 --model epoch --sample 20",
-    "roadworthy coverage study guided --model dave2-udacity -d udacity-ch2:drive --frames 3600:",
-    "roadworthy coverage study guided --tries 500 --lambda 3 --counting deeptest --out strict",
-)
+@command(app)
 def guided(
     inputs: Inputs,
-    sample: Sample = 20,
-    transformation: Transformations = None,
-    tries: Annotated[int, opt("N", "Tries of each search; 0 for as many as all transformations make.")] = 0,
-    lam: Lambda = 5.0,
-    reference: Reference = "mse",
-    counting: Counting = "distinct",
-    threshold: Threshold = 0.2,
+    sample: int = 20,
+    transformation: list[str] | None = None,
+    tries: int = 0,
+    lam: float = 5.0,
+    reference: Literal["mse", "rmse"] = "mse",
+    counting: str = "distinct",
+    threshold: float = 0.2,
 ) -> Answer:
     """Can coverage be increased further by combining transformations? RQ3, Table 6.
 
     The seed images alone, every transformation of every seed image with every parameter, and searches that
     combine transformations: by chance, DeepTest's Algorithm 1, and ours. Each search has as many tries as all
     transformations make images, and begins again with its seeds when it has nothing left to try.
+
+    Options:
+        tries (N): Tries of each search; 0 for as many as all transformations make.
+
+    Examples:
+        roadworthy coverage study guided --model dave2 --model epoch --sample 20
+        roadworthy coverage study guided --model dave2-udacity -d udacity-ch2:drive --frames 3600:
+        roadworthy coverage study guided --tries 500 --lambda 3 --counting deeptest --out strict
     """
     from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.papers.deeptest.comparison import study_guided
@@ -285,37 +304,37 @@ def guided(
     return _answer(inputs.out, "guided", document, [study.table()], figures)
 
 
-@command(
-    app,
-    "roadworthy coverage study deviation --model dave2 --model epoch",
-    "roadworthy coverage study deviation --model dave2-udacity -d udacity-ch2:drive --frames 3600:",
-    "roadworthy coverage study deviation --lambda 3 --epsilon 0.02 --reference rmse",
-    "roadworthy coverage study deviation --guided search-out",
-)
+@command(app)
 def deviation(
     inputs: Inputs,
-    sample: Sample = 50,
-    transformation: Transformations = None,
-    lam: Lambda = 5.0,
-    epsilon: Annotated[float, opt("NUMBER", "ε of Equation 3, in the square of the data set's unit.")] = 0.03,
-    reference: Reference = "mse",
-    radius: Annotated[float, opt("NUMBER", "How near violations are that count as one finding.")] = 1.0,
-    guided: Annotated[
-        Path | None,
-        opt(
-            "RUN",
-            "A run of `coverage search --images all` on this data: its images are judged too, and its seed "
-            "images are added to the others.",
-        ),
-    ] = None,
-    check: Annotated[int, opt("N", "Findings of each model that are drawn for checking by hand.")] = 16,
-    batch: Batch = 64,
+    sample: int = 50,
+    transformation: list[str] | None = None,
+    lam: float = 5.0,
+    epsilon: float = 0.03,
+    reference: Literal["mse", "rmse"] = "mse",
+    radius: float = 1.0,
+    guided: Path | None = None,
+    check: int = 16,
+    batch: int = 64,
 ) -> Answer:
     """Which changed images are answered wrongly, and by how much? RQ4, Figure 6, Tables 7 and 8.
 
     Errors, λ and ε are in the native unit of the data set, which the tables state. Violations that are alike
     count as one finding. checks-MODEL.png shows findings drawn at random and checks.csv waits for your
     judgement of them; `false-alarms` counts it.
+
+    Options:
+        epsilon (NUMBER): ε of Equation 3, in the square of the data set's unit.
+        radius (NUMBER): How near violations are that count as one finding.
+        guided (RUN): A run of `coverage search --images all` on this data: its images are judged too, and its
+            seed images are added to the others.
+        check (N): Findings of each model that are drawn for checking by hand.
+
+    Examples:
+        roadworthy coverage study deviation --model dave2 --model epoch
+        roadworthy coverage study deviation --model dave2-udacity -d udacity-ch2:drive --frames 3600:
+        roadworthy coverage study deviation --lambda 3 --epsilon 0.02 --reference rmse
+        roadworthy coverage study deviation --guided search-out
     """
     from roadworthy.coverage.oracle import check_epsilon, check_lambda, check_radius
     from roadworthy.coverage.parameter_sets import parameter_sets
@@ -351,13 +370,16 @@ def deviation(
     return _answer(out, "deviation", document, study.tables, figures, notes=said, written=written)
 
 
-@command(app, "roadworthy coverage study false-alarms coverage-study/checks.csv", name="false-alarms")
-def false_alarms(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="CHECKS", help="Tables of `study deviation` that were filled in.")
-    ],
-) -> Answer:
-    """How many of the findings that were checked by hand are false alarms? Figure 8, with bounds."""
+@command(app, name="false-alarms")
+def false_alarms(files: list[Path]) -> Answer:
+    """How many of the findings that were checked by hand are false alarms? Figure 8, with bounds.
+
+    Options:
+        files (CHECKS): Tables of `study deviation` that were filled in.
+
+    Examples:
+        roadworthy coverage study false-alarms coverage-study/checks.csv
+    """
     from roadworthy.papers.deeptest.checking import count_false_alarms, read_checks
 
     found = count_false_alarms([one for file in files for one in read_checks(file)])

@@ -1,0 +1,663 @@
+"""``roadworthy bbsl``: specifications in BBSL, and detectors tested by them.
+
+Options:
+    classes (LIST): Which objects are tested, such as car,van,truck.
+    size (WIDTHxHEIGHT): The size of the images, for labels without images.
+    spec (SPEC): A file with a specification in BBSL.
+    bind (FILE): A YAML file that binds external functions; see docs/bbsl.md.
+    value (--set NAME=VALUE): An external function's value: near=275,375; repeatable.
+    object_name (--object NAME): The external function that stands for the object under test.
+    truth (--truth DATA): The ground truth: a data set, such as kitti:path.
+    invalid (WHAT): Detections whose corners are turned: error, or skip.
+    matching (HOW): How detections are matched: best, greedy or optimal.
+    outside (WHAT): An object that is not detected: fail, as in the paper, or apart.
+    allow (SHARE): The share of test cases that may fail, such as 5%.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from roadworthy.cli._answer import PASSED, VIOLATED, Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import make_folder, tracked
+from roadworthy.cli._road import RunOptions, answered, data_document
+from roadworthy.cli.options import image_size, opened, share, two_numbers
+from roadworthy.errors import FrameError, InputError, suggest
+from roadworthy.models.load import model_name, short_name
+from roadworthy.result_tables import ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from roadworthy.bbsl import Bindings, Spec
+    from roadworthy.bbsl.testing import ObjectRole
+    from roadworthy.bbsl.testing.tables import SuiteSpecification
+    from roadworthy.cases import Dataset
+    from roadworthy.cli._answer import Shown
+    from roadworthy.runs.suites import SuiteResult
+
+
+HELP = "Specify object detection formally, prove specifications sound, and test detectors with them."
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+
+
+def values_of(given: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of external functions that stand on the command line."""
+    values: dict[str, Any] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"a value is written name=value, such as --set near=275,375, got {text!r}")
+        values[name.strip()] = _value(value.strip(), text)
+    return values
+
+
+def _value(text: str, whole: str) -> bool | float | list[float]:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        numbers = [float(part) for part in text.strip("[]()").split(",")]
+    except ValueError:
+        raise InputError(
+            f"a value is true, false, a number, two numbers (an interval) or four (a box), got {whole!r}"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A specification with what it is tried with.
+
+    Attributes:
+        file: The file of the specification.
+        spec: The specification.
+        bindings: What gives external functions their values.
+        role: What stands for the object under test.
+        values: Those of the values that are the same in every frame and stand in no file.
+        bound: The file of the other bindings.
+    """
+
+    file: Path
+    spec: Spec
+    bindings: Bindings
+    role: ObjectRole | None
+    values: Mapping[str, Any]
+    bound: Path | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it was read from."""
+        return [one for one in (self.file, self.bound) if one is not None]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else the verdicts depend on; what JSON can hold."""
+        return {
+            "values": dict(self.values),
+            "object": None if self.role is None else self.role.function,
+            "classes": None if self.role is None else list(self.role.classes),
+        }
+
+
+def subject_of(
+    file: Path, bind: Path | None, given: Sequence[str] | None, name: str, classes: str
+) -> Subject:
+    """Return a specification, its bindings, and what stands for the object under test."""
+    return bound_subject(file, values_of(given), name, classes, bind)
+
+
+def bound_subject(
+    file: Path, values: Mapping[str, Any], name: str, classes: str, bind: Path | None = None
+) -> Subject:
+    """Return a specification with values of external functions, and a file that binds others."""
+    from roadworthy.bbsl import Bindings, load, load_bindings
+    from roadworthy.bbsl.testing import find_role
+
+    bindings = Bindings({**({} if bind is None else load_bindings(bind).sources), **values})
+    spec = load(file)
+    spec.check_types()
+    words = [word.strip() for word in classes.split(",") if word.strip()]
+    role = find_role(spec, bindings.sources, function=name, classes=words)
+    return Subject(file, spec, bindings, role, values, bind)
+
+
+def truth_of(reference: str, options: list[str] | None, size: str) -> Dataset:
+    """Open the ground truth; with a size, labels are read without images."""
+    from roadworthy.bbsl.testing import LabelledFrames
+
+    data = opened(reference, options)
+    if not len(data):
+        raise InputError(f"{data.name} has no frames to test on")
+    if size:
+        if not hasattr(data, "boxes"):
+            raise InputError(f"{data.name} cannot be read without its images: leave --size out")
+        return LabelledFrames(data, *image_size(size))  # type: ignore[arg-type]  # it has boxes
+    try:
+        data[0]
+    except FrameError as error:
+        hint = "; --size 1242x375 tests labels without images" if hasattr(data, "boxes") else ""
+        raise InputError(f"{error}{hint}") from error
+    return data
+
+
+def detector_document(
+    detections: Path | None, model: str, annotations: Path | None, invalid: str
+) -> dict[str, Any]:
+    """Return what is tested, by its name, as a suite has it: recorded detections, or a model."""
+    if (detections is None) == (not model):
+        raise InputError("give either --detections PATH or --model MODEL")
+    if detections is None:
+        return {model_name(model): model}
+    if invalid not in ("error", "skip"):
+        raise InputError(f"--invalid must be error or skip, got {invalid!r}")
+    options = {"on_invalid": invalid} | ({} if annotations is None else {"annotations": str(annotations)})
+    return {detections.name: {"model": f"recorded:{detections}", "options": options}}
+
+
+def zones_of(subject: Subject, height: float) -> Mapping[str, tuple[str, Sequence[float]]]:
+    """Return the intervals that are the same in every frame, to be drawn, in image pixels."""
+    from roadworthy.report.specifications import zones_of as zones
+
+    return zones(subject, height)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What gives external functions their values, and how the ground truth is read."""
+
+    bind: Path | None = None
+    value: list[str] | None = None
+    object_name: str = ""
+    classes: str = "vehicle"
+    option: list[str] | None = None
+    size: str = ""
+
+    def subject(self, spec: Path) -> Subject:
+        """Return the specification with its bindings."""
+        return subject_of(spec, self.bind, self.value, self.object_name, self.classes)
+
+
+@command(app)
+def check(
+    spec: list[Path], boxes: int = 3, seconds: float = 10.0, image: str = "", draw: Path | None = None
+) -> Answer:
+    """Prove that specifications are exhaustive, exclusionary and non-redundant, or show where they are not.
+
+    Exhaustive: every input is in a case. Exclusionary: none is in two. Non-redundant: every case can hold. A
+    proof over sets of boxes is for any number of boxes, or says up to how many. The exit code is 1 if
+    something was found against a specification or a question was left open, 0 if not.
+
+    Options:
+        spec (SPEC...): Files with specifications in BBSL.
+        boxes (N): Boxes of a set to try, where no number is known to suffice.
+        seconds (S): The most time for one question.
+        image (WxH): The size of IMG; any if left out.
+        draw (FOLDER): Draw the witnesses into this folder.
+
+    Examples:
+        roadworthy bbsl check stop.bbsl
+        roadworthy bbsl check examples/bbsl/*.bbsl
+        roadworthy bbsl check cut_in.bbsl --boxes 5 --seconds 60 --draw witnesses
+    """
+    from roadworthy.bbsl import load
+    from roadworthy.report.bbsl import draw_check
+    from roadworthy.report.plots import save
+
+    specs = {path: load(path) for path in spec}
+    size = image_size(image) if image else None
+    results = {
+        path: specs[path].check(boxes=boxes, seconds=seconds, image=size)
+        for path in tracked(list(specs), "Checking")
+    }
+    pictures: dict[Path, Path] = {}
+    for path, result in results.items():
+        if draw is not None and (figure := draw_check(specs[path], result)) is not None:
+            pictures[path] = make_folder(draw) / f"{path.stem}.png"
+            save(figure, pictures[path])
+    document = [
+        {"file": str(path), **one.as_dict(), "picture": str(pictures.get(path, ""))}
+        for path, one in results.items()
+    ]
+    shown = [
+        line for path, one in results.items() for line in (str(path), *(f"  {text}" for text in one.lines()))
+    ]
+    shown += [f"Wrote {picture}" for picture in pictures.values()]
+    passed = all(one.ok for one in results.values())
+    return Answer(document, shown, exit_code=PASSED if passed else VIOLATED)
+
+
+@command(app)
+def cover(
+    spec: Path,
+    truth: str,
+    given: Given,
+    near: float = 5.0,
+    grid: str = "12x5",
+    boundary: int = 0,
+    least: str = "0",
+    out: Path | None = None,
+) -> Answer:
+    """Measure which cases, conditions, borders and positions in the image the ground truth tries.
+
+    With --boundary, the nearest change of a box is shown that leads to another case: new ground truth to test
+    with, and the error of a detector that would flip the verdict. The exit code is 1 if less of the
+    conditions is covered than --least asks for.
+
+    Options:
+        near (PX): How many pixels from a border is near it.
+        grid (CxR): Columns and rows of the grid over the image.
+        boundary (N): Make boxes on the borders from each case's N nearest objects.
+        least (SHARE): The share of conditions that must be covered.
+        out (FOLDER): Draw the coverage into this folder.
+
+    Examples:
+        roadworthy bbsl cover stop.bbsl --truth kitti:training --set stoppingDistance=275,375
+        roadworthy bbsl cover stop.bbsl --truth kitti:training --bind near.yaml --boundary 3 --out covered
+    """
+    from roadworthy.bbsl.coverage import BorderObjects, SpecCoverage
+    from roadworthy.bbsl.method import inputs_of, moving_functions
+    from roadworthy.report.bbsl import draw_coverage
+    from roadworthy.report.plots import save
+
+    if boundary < 0:
+        raise InputError(f"--boundary must be 0 or more, got {boundary}")
+    wanted = share("--least", least)
+    subject = given.subject(spec)
+    role = subject.role
+    if boundary and role is None:
+        raise InputError(
+            "--boundary moves the box of the object under test, but every function is bound: leave one of "
+            "type bb unbound, or name it with --object"
+        )
+    columns, rows = two_numbers(grid, "--grid is written COLUMNSxROWS, such as 12x5")
+    coverage = SpecCoverage(subject.spec, near=near, grid=(rows, columns))
+    data = truth_of(truth, given.option, given.size)
+    moving = moving_functions(subject.spec, subject.bindings, role)
+    nearest = BorderObjects(subject.spec, role.function, moving, boundary) if role and boundary else None
+    for index in tracked(range(len(data)), "Reading frames"):
+        frame = data[index]
+        for number, (box, values) in enumerate(inputs_of(frame, subject.bindings, role)):
+            place = None if box is None else ((box[0] + box[2]) / 2, box[3])
+            coverage.add(values, moving=moving, height=frame.height, width=frame.width, place=place)
+            if nearest is not None:
+                nearest.add(frame, number, values)
+    document = {"specification": str(spec), "data": data.name, **coverage.as_dict()}
+    document["boundary"] = [] if nearest is None else nearest.changes()
+    document["picture"] = ""
+    if out is not None:
+        frame, picture = data[0], make_folder(out) / "coverage.png"
+        zones = zones_of(subject, frame.height)
+        save(draw_coverage(coverage, (frame.width, frame.height), zones=zones), picture)
+        document["picture"] = str(picture)
+    enough = coverage.condition_share >= wanted
+    return Answer(document, _covered(document), exit_code=PASSED if enough else VIOLATED)
+
+
+def _covered(document: dict[str, Any]) -> list[Shown]:
+    """Return what people read about the coverage of a specification."""
+    from roadworthy.bbsl.testing.judging import joined
+
+    def pixels(value: float | None) -> str:
+        return "-" if value is None else f"{value:.2f} px"
+
+    shares = {
+        "cases": "cases",
+        "conditions": "conditions, true and false",
+        "borders": f"borders, within {document['borders']['near']:g} px from both sides",
+        "positions": "positions in the image",
+    }
+    cases = [
+        (name, "(the case itself)", str(count), "", "", "")
+        for name, count in document["cases"]["counts"].items()
+    ]
+    atoms = [
+        (
+            one["case"] or "precondition",
+            one["text"],
+            *(str(one[side]) for side in ("true", "false")),
+            *(pixels(one[f"nearest_{side}"]) for side in ("true", "false")),
+        )
+        for one in document["conditions"]["atoms"]
+    ]
+    shown: list[Shown] = [
+        f"{document['inputs']} inputs, {document['outside']} out of scope",
+        {text: f"{document[name]['share']:.0%}" for name, text in shares.items()},
+        ResultTable(
+            "", ("case", "condition", "true", "false", "nearest true", "nearest false"), (*cases, *atoms)
+        ),
+    ]
+    if changes := document["boundary"]:
+        rows = tuple(
+            (
+                one["frame"],
+                str(one["object"]),
+                *(joined(tuple(one[end])) for end in ("before", "after")),
+                pixels(one["distance"]),
+                ", ".join(f"{side:.2f}" for side in one["box"]),
+            )
+            for one in changes
+        )
+        shown.append(ResultTable("", ("frame", "object", "from", "to", "moves by", "box"), rows))
+    return [*shown, *([f"Wrote {document['picture']}"] if document["picture"] else [])]
+
+
+@command(app)
+def draw(
+    spec: Path, given: Given, out: Path = Path("specification.png"), truth: str = "", frame: str = ""
+) -> Answer:
+    """Draw an example of every case, y upward; or the objects of a frame with the cases that they lead to.
+
+    Options:
+        out (FILE): The picture, PNG or SVG.
+        truth (DATA): Draw a frame of this data set instead.
+        frame (ID): Which frame; the first if left out.
+
+    Examples:
+        roadworthy bbsl draw stop.bbsl --out stop.png
+        roadworthy bbsl draw stop.bbsl --truth kitti:training --frame 000007 --set near=275,375
+    """
+    from roadworthy.report.plots import save
+
+    if truth:
+        data = truth_of(truth, given.option, given.size)
+        figure, shown = _frame_figure(given.subject(spec), data, frame)
+    elif frame or given != Given(classes=given.classes):
+        raise InputError(
+            "--frame, --bind, --set, --object, -o and --size are about a frame: add --truth DATA"
+        )
+    else:
+        figure, shown = _case_figure(spec)
+    make_folder(out.parent)
+    save(figure, out)
+    return Answer({"picture": str(out), **shown}, [f"Wrote {out}"])
+
+
+def _case_figure(path: Path) -> tuple[Figure, dict[str, object]]:
+    """Return the picture of all cases, and what is in it."""
+    from roadworthy.bbsl import load
+    from roadworthy.report.bbsl import draw_findings, interval_axes
+
+    spec = load(path)
+    cases = spec.check().of("non-redundant")
+    if not any(one.witness for one in cases):
+        raise InputError(f"{path}: no case was found to hold for any input: see `roadworthy bbsl check`")
+    shown = [label for one in cases if one.witness for label in one.labels]
+    return draw_findings(cases, axes_of=interval_axes(spec)), {"cases": shown}
+
+
+def _frame_figure(subject: Subject, data: Dataset, id: str) -> tuple[Figure, dict[str, object]]:
+    """Return the picture of a frame, and what is in it."""
+    from roadworthy.bbsl.method import inputs_of
+    from roadworthy.bbsl.testing import LabelledFrames
+    from roadworthy.bbsl.testing.judging import joined, labels_of
+    from roadworthy.report.bbsl import draw_labelled
+
+    ids = list(getattr(data, "ids", ()))
+    if id and id not in ids:
+        raise InputError(f"{data.name} has no frame {id!r}: {suggest(id, ids[:1000])}")
+    frame = data[ids.index(id) if id else 0]
+    wide, high = frame.width, frame.height
+    found = [
+        (box, joined(labels_of(subject.spec.evaluate(values, height=high, width=wide))))
+        for box, values in inputs_of(frame, subject.bindings, subject.role)
+    ]
+    figure = draw_labelled(
+        None if isinstance(data, LabelledFrames) else frame.image,
+        (wide, high),
+        [(box, case) for box, case in found if box is not None],
+        labels=subject.spec.labels,
+        zones=zones_of(subject, high),
+        title=f"{frame.id}: {found[0][1]}" if subject.role is None else frame.id,
+    )
+    objects = [{"box": list(box), "case": case} if box else {"case": case} for box, case in found]
+    return figure, {"frame": frame.id, "objects": objects}
+
+
+@command(app)
+def fmt(files: list[str], ascii: bool = False, check: bool = False, as_json: bool = False) -> Answer:
+    """Rewrite specifications in their canonical form; comments are kept. Types are not looked at.
+
+    Options:
+        files (SPEC): Specifications; - for standard input.
+        ascii: Spell symbols in ASCII: ~ for ≈, in for ∈, …
+        check: Change nothing; exit with 1 if a file would change.
+
+    Examples:
+        roadworthy bbsl fmt stop.bbsl
+        roadworthy bbsl fmt --check examples/bbsl/*.bbsl
+        roadworthy bbsl fmt --ascii - < stop.bbsl
+    """
+    from roadworthy.bbsl import load, parse
+
+    if "-" in files:
+        if len(files) > 1 or as_json:
+            raise InputError("- reads one specification and writes it to standard output: give nothing else")
+        text = sys.stdin.read()
+        wanted = parse(text, path="<stdin>").format(ascii=ascii)
+        if not check:
+            typer.echo(wanted, nl=False)
+        return Answer(None, exit_code=VIOLATED if check and wanted != text else PASSED)
+    # All are read before one is written, so that a mistake in the last leaves the first as it is.
+    specs = {name: load(name) for name in files}
+    texts = {name: spec.format(ascii=ascii) for name, spec in specs.items()}
+    changed = [name for name, spec in specs.items() if texts[name] != spec.source]
+    for name in [] if check else changed:
+        _write(Path(name), texts[name])
+    shown = [f"{name} {'is not in canonical form' if check else 'is rewritten'}" for name in changed]
+    if left := len(specs) - len(changed):
+        shown.append(f"{left} {'file' if left == 1 else 'files'} in canonical form already")
+    document = [{"file": name, "changed": name in changed} for name in files]
+    return Answer(document, shown, exit_code=VIOLATED if check and changed else PASSED)
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the text of a file, or of what a link points at, in one step; its permissions stay."""
+    target = path.resolve()
+    beside = target.with_name(f"{target.name}.unfinished")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        shutil.copymode(target, beside)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+@command(app, name="test")
+def try_detections(
+    how: RunOptions,
+    spec: Path,
+    truth: str,
+    detections: Path | None = None,
+    model: str = "",
+    bind: Path | None = None,
+    value: list[str] | None = None,
+    object_name: str = "",
+    classes: str = "vehicle",
+    option: list[str] | None = None,
+    size: str = "",
+    annotations: Path | None = None,
+    invalid: str = "error",
+    matching: str = "best",
+    outside: str = "fail",
+    iou: str = "0.6,0.8",
+    allow: str = "0",
+) -> Answer:
+    """Test detections by a specification: they must lead to the case that the ground truth leads to.
+
+    Where an external function stands for an object, every object of the ground truth is a test case, judged
+    by the detection that is matched with it, and IoU is shown beside. Where all functions are bound, every
+    frame is one.
+
+    Options:
+        detections (PATH): Recorded detections: a folder of KITTI results, or a file of COCO results.
+        model (MODEL): A detector to run instead.
+        annotations (FILE): The COCO annotations that go with COCO results.
+        iou (LIST): IoU thresholds to compare with, such as 0.6,0.8.
+
+    Examples:
+        roadworthy bbsl test stop.bbsl --truth kitti:training --detections results --bind near.yaml
+        roadworthy bbsl test stop.bbsl --truth kitti:training --detections results --set \
+            stoppingDistance=275,375 --classes car,van,truck --size 1242x375 --out tested
+        roadworthy bbsl test stop.bbsl --truth world:town --model detector --set near=130,160
+    """
+    thresholds = _thresholds(iou)
+    models = detector_document(detections, model, annotations, invalid)
+    entry = {
+        "bbsl": str(spec),
+        "bindings": None if bind is None else str(bind),
+        "object": object_name or None,
+        **_entry(values_of(value), classes, matching, outside, allow),
+    }
+    document = {
+        "suite": "bbsl test",
+        "models": models,
+        "data": {short_name(truth): data_document(truth, option, labels=size or None)},
+        "requirements": {spec.stem: entry},
+    }
+    lines: list[str] = []
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.specifications import SpecificationReport
+
+        ((id, system),) = result.outcomes
+        report = SpecificationReport(result, id, system, thresholds)
+        pictures = report.write_pictures()
+        lines.extend([*report.lines(), *(f"Wrote {one}" for one in pictures)])
+        return report.tables(), {**report.document(), "pictures": pictures}
+
+    return answered(document, how, Path("bbsl-out"), made_of, lines=lines)
+
+
+def _entry(
+    values: Mapping[str, Any], classes: str, matching: str, outside: str, allow: str
+) -> dict[str, Any]:
+    return {
+        "values": dict(values),
+        "classes": [word.strip() for word in classes.split(",") if word.strip()],
+        "matching": matching,
+        "outside": outside,
+        "accept": share("--allow", allow) or None,
+    }
+
+
+def _thresholds(text: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        found = [-1.0]
+    if any(not 0 < one <= 1 for one in found):
+        raise InputError(f"--iou must list thresholds above 0 and up to 1, such as 0.6,0.8, got {text!r}")
+    return found
+
+
+@command(app)
+def suite(
+    how: RunOptions,
+    file: Path,
+    data: list[str] | None = None,
+    system: list[str] | None = None,
+    classes: str = "vehicle",
+    option: list[str] | None = None,
+    size: str = "",
+    invalid: str = "error",
+    matching: str = "best",
+    outside: str = "fail",
+    allow: str = "0",
+) -> Answer:
+    """Run tests as the paper's Table 2 lists them: specifications with values, on data, with systems.
+
+    The file names data and systems; --data and --system say which they are. What it comes to is an ordinary
+    suite, which the folder keeps as suite.yaml.
+
+    Options:
+        file (FILE): A YAML file of tests.
+        data (NAME=DATA): What a name of data stands for; repeatable.
+        system (NAME=PATH): Recorded detections that a name stands for; repeatable.
+
+    Examples:
+        roadworthy bbsl suite examples/bbsl/table2.yaml --data Td1=kitti:a --data Td2=kitti:b --system \
+            SUT1=results-1 --system SUT2=results-2 --classes car,van,truck
+    """
+    from roadworthy.bbsl.testing.tables import load_suite
+
+    tests = {one.id: one for one in load_suite(file)}
+    frames = _named("--data", data, list(tests.values()), "data")
+    systems = _named("--system", system, list(tests.values()), "system")
+    models: dict[str, Any] = {}
+    for name, path in systems.items():
+        (models[name],) = detector_document(Path(path), "", None, invalid).values()
+    document = {
+        "suite": "bbsl suite",
+        "models": models,
+        "data": {name: data_document(one, option, labels=size or None) for name, one in frames.items()},
+        "requirements": {
+            test.id: {
+                "bbsl": str(test.spec),
+                "data": test.data,
+                "models": [test.system],
+                **_entry(test.values, classes, matching, outside, allow),
+            }
+            for test in tests.values()
+        },
+    }
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.bbsl.testing.tables import THRESHOLDS
+        from roadworthy.report.specifications import SpecificationReport
+
+        reports = [SpecificationReport(result, id, model, THRESHOLDS) for id, model in result.outcomes]
+        listed = list(dict.fromkeys(one for report in reports for one in report.comparison.iou))
+        rows = tuple(
+            (
+                report.trial.requirement.id,
+                report.trial.data,
+                report.system,
+                *(str(report.comparison.iou.get(one, "")) for one in listed),
+                str(report.comparison.specification),
+            )
+            for report in reports
+        )
+        columns = ("test", "data", "system", *(f"IoU {one:g}" for one in listed), "specification")
+        documents = []
+        for report in reports:
+            test = tests[report.trial.requirement.id]
+            documents.append(
+                {
+                    **report.document(),
+                    "id": test.id,
+                    "specification": test.spec.stem,
+                    "values": dict(test.values),
+                }
+            )
+        return [ResultTable("", columns, rows)], {"tests": documents}
+
+    return answered(document, how, Path("bbsl-out"), made_of)
+
+
+def _named(
+    option: str, given: Sequence[str] | None, tests: Sequence[SuiteSpecification], kind: str
+) -> dict[str, str]:
+    """Return what every name that the tests use stands for."""
+    known: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{option} is written NAME=VALUE, got {text!r}")
+        known[name.strip()] = value.strip()
+    used = dict.fromkeys(getattr(test, kind) for test in tests)
+    missing = [name for name in used if name not in known]
+    if missing:
+        raise InputError(
+            f"the suite uses {', '.join(missing)}: say what it is with {option} {missing[0]}=..."
+        )
+    return {name: known[name] for name in used}

@@ -1,0 +1,488 @@
+"""``roadworthy coverage``: what images cover, changes that break a network, and learning from them.
+
+Options:
+    training_option (KEY=VALUE): An option of the training data; repeatable.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from roadworthy._files import write_json
+from roadworthy.cli import coverage_studies
+from roadworthy.cli._answer import PASSED, VIOLATED, Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import bars, make_new_folder, tracked
+from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
+from roadworthy.cli.options import free_folder, history_of, opened, opened_for, processes
+from roadworthy.cli.options import share as share_of
+from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
+
+if TYPE_CHECKING:
+    from roadworthy.cases import Dataset
+    from roadworthy.cli._answer import Shown
+    from roadworthy.cli._console import Bars
+    from roadworthy.coverage.measuring import CoverageMeasurement
+    from roadworthy.frames import Frame
+    from roadworthy.papers.deeptest.seeds import SeedImages
+    from roadworthy.runs.suites import SuiteResult
+    from roadworthy.training import Watcher
+
+
+IDLE_TRAINING = (
+    "--training is for multisection, boundary, strong-activation and the surprises: name one of them with "
+    "-c, or leave it out"
+)
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Measure what images make a network do, search for changes that break it, and retrain it.",
+)
+
+
+TRAINING = "training"
+"""What the suite calls the training data."""
+
+
+@command(app)
+def search(
+    how: RunOptions,
+    model: str = "dave2",
+    data: str = "world",
+    option: list[str] | None = None,
+    frames: str | None = None,
+    sample: int = 50,
+    search: Literal["curious", "algorithm-1", "random", "random-deep"] = "curious",
+    criterion: str = "neuron",
+    training: str | None = None,
+    transform: list[str] | None = None,
+    tries: int = 500,
+    seconds: float | None = None,
+    lam: float = 5.0,
+    reference: Literal["mse", "rmse"] = "mse",
+    output: Literal["steering", "speed"] = "steering",
+    max_failed_tries: int = 10,
+    again: bool = False,
+    deepest: int = 8,
+    counting: str = "distinct",
+    seed: int = 0,
+    worst: int = 6,
+    operating_domain: Path | None = None,
+) -> Answer:
+    """Search for changed images that show something new, and judge each by DeepTest's Equation 2.
+
+    The folder gets a row for every try, the images of failures, growth.png, findings.png, search.json,
+    report.html, junit.xml, evidence, tables.md, result.json and suite.yaml. A search that was stopped goes on
+    when the same command is given again, and one that has ended goes on with a larger budget.
+
+    Options:
+        model (MODEL): The network: a name, kind:path or a model.yaml.
+        frames (FROM:TO): Only these frames, such as 3600: to leave out the training.
+        sample (-n N): How many seed images, drawn at random; 0 for all.
+        search: What decides what is tried: our search, DeepTest's, or chance.
+        criterion (-c NAME): What guides it; several as in 0.7*neuron + 0.3*top-k.
+        training (DATA): Training data, for criteria that compare with it; the seed images if left out.
+        transform (-t NAME): simple, composite, deeptest, a transform, or one with its parameters; repeatable.
+            simple if left out.
+        tries (N): Changed images to try at most.
+        seconds (S): Seconds to try for at most, if tries last longer.
+        lam (--lambda λ): λ of Equation 2.
+        reference: What λ multiplies: of the errors on the seed images.
+        output: Which answer is judged.
+        max_failed_tries (N): Of Algorithm 1: after how many more an image is given up.
+        again: Of Algorithm 1: push the seeds again when the stack is empty.
+        deepest (N): Of curious and random-deep: transformations of an image, at most.
+        counting (NAME): distinct: each neuron once; deeptest: as DeepTest's public code.
+        seed (N): The same seed takes the same course.
+        worst (N): Findings on the sheet, the most different ones; 0 for none.
+        operating_domain (FILE): Your operating domain, for what was never tried.
+
+    Examples:
+        roadworthy coverage search --model dave2 --data world:town --tries 300
+        roadworthy coverage search --search algorithm-1 -t deeptest --lambda 5 --seconds 60
+        roadworthy coverage search --criterion "0.7*neuron + 0.3*top-k" -t rain -t "night:heavy"
+        roadworthy coverage search --model dave2-udacity -d udacity-ch2:drive --frames 3600: --tries 5000
+        roadworthy coverage search --out search-out --tries 2000
+    """
+    from roadworthy.coverage import OperatingDomain
+    from roadworthy.coverage.search.settings import SearchSettings
+    from roadworthy.models import load_model
+
+    if worst < 0:
+        raise InputError(f"--worst must be 0 or more, got {worst}")
+    entry = SearchSettings(
+        search=search,
+        criterion=criterion,
+        transforms=tuple(transform or ["simple"]),
+        tries=tries,
+        seconds=seconds,
+        lam=lam,
+        reference=reference,
+        output=output,
+        max_failed_tries=max_failed_tries,
+        again=again,
+        deepest=deepest,
+    ).parameters()
+    entry |= {"coverage": entry.pop("criterion"), "counting": counting}
+    domain = OperatingDomain.load(operating_domain)
+    drawn = coverage_studies.seed_images(
+        data, option, [load_model(model)], sample=sample, part=frames, seed=seed
+    )
+    document = suite_document(
+        "coverage search",
+        {"coverage": entry},
+        models=[model],
+        data=_drawn_document(data, option, drawn),
+        seed=seed,
+    )
+    if training is not None:
+        entry["training"] = TRAINING
+        document["data"][TRAINING] = data_document(training, option)
+    lines = drawn.notes()
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.searches import SearchReport
+
+        report = SearchReport(result, domain)
+        report.write(worst)
+        lines.extend(report.lines())
+        return report.tables(), {**report.document, "notes": [*drawn.notes(), *result.notes]}
+
+    return answered(document, how, Path("coverage-search"), made_of, lines=lines)
+
+
+def _drawn_document(reference: str, options: list[str] | None, drawn: SeedImages) -> dict[str, Any]:
+    """Return the seed images as a suite has them: named, unless they are all that the data has."""
+    from roadworthy.datasets import fitting_options
+    from roadworthy.papers.deeptest.seeds import Seeds
+
+    document = data_document(reference, options, frames=Seeds(drawn).ids)
+    document["options"] = {**fitting_options(reference, count=drawn.count), **document["options"]}
+    return document
+
+
+_BATCH = 32
+_POINTS = 24  # of the growth curve, at least
+_SHOWN = 5  # holes of each dimension or cross, and untried neurons of each layer, that are printed
+
+
+@command(app)
+def measure(
+    model: str = "dave2",
+    data: str | None = None,
+    option: list[str] | None = None,
+    run: Path | None = None,
+    criterion: list[str] | None = None,
+    counting: str = "distinct",
+    threshold: float = 0.2,
+    sample: int | None = None,
+    training: str | None = None,
+    training_option: list[str] | None = None,
+    training_sample: int | None = None,
+    operating_domain: Path | None = None,
+    merge: list[Path] | None = None,
+    state: Path | None = None,
+    out: Path | None = None,
+) -> Answer:
+    """Measure what images make a network do and which part of the operating domain they try.
+
+    Shows the share that each criterion covers, layer by layer, and lists what was never tried. Work that is
+    divided over machines is put together with --state and --merge: the result is that of one run over all.
+
+    Options:
+        model (MODEL): The network: a name, kind:path or a model.yaml.
+        data (-d DATA): The data set: name or name:path; world by default.
+        run (FOLDER): A run, whose images are measured instead.
+        criterion (-c NAME): neuron, multisection, boundary, strong-activation, top-k, top-k-patterns,
+            likelihood-surprise, distance-surprise or functional, with options as in top-k(k=2); repeatable.
+            neuron and functional if left out.
+        counting (NAME): distinct: each neuron once; deeptest: as DeepTest's code.
+        threshold (NUMBER): Above which a neuron is activated.
+        sample (-n N): How many frames, spread over the data; all if left out or 0.
+        training (DATA): Training data, for criteria that compare with it.
+        training_sample (N): How many frames of it; all if left out.
+        operating_domain (FILE): Your operating domain; ours if left out.
+        merge (FILE): Add what --state of another run wrote; repeatable. Without --data and --run, nothing
+            else.
+        state (FILE): Write what was seen, to be added by --merge.
+        out (FOLDER): Write growth.png, coverage.json and holes.txt here.
+
+    Examples:
+        roadworthy coverage measure --model dave2 --data world --sample 200
+        roadworthy coverage measure -c neuron -c "multisection(sections=100)" --training world:town
+        roadworthy coverage measure --model epoch-udacity --data udacity-ch2:drive --counting deeptest
+        roadworthy coverage measure -c functional --operating-domain mine.yaml --data world
+        roadworthy coverage measure --run search-out --merge monday.npz --state both.npz
+        roadworthy coverage measure --merge monday.npz --merge tuesday.npz
+    """
+    from roadworthy.coverage import FunctionalCoverage, OperatingDomain, observable
+    from roadworthy.coverage.measuring import FUNCTIONAL, CoverageMeasurement, Measuring, chosen_criteria
+    from roadworthy.models import load_model
+    from roadworthy.report.plots import write_measured
+
+    if training is None and (training_option or training_sample is not None):
+        raise InputError(
+            "--training-option and --training-sample are about training data: add --training DATA"
+        )
+    if data is not None and run is not None:
+        raise InputError("give --data or --run, not both")
+    if merge and data is None and run is None and (option or sample or criterion or training):
+        raise InputError(
+            "--merge alone puts stored measurements together: name the images to measure besides by --data "
+            "or --run, or leave out the options about them"
+        )
+    domain = OperatingDomain.load(operating_domain)
+    parts: list[CoverageMeasurement] = []
+    if data is not None or run is not None or not merge:
+        choices, functional = chosen_criteria(criterion or ["neuron", FUNCTIONAL], threshold)
+        system = load_model(model) if choices else None
+        network = None if system is None else observable(system, counting)
+        history = 0 if system is None else history_of(system) or 0
+        whole = FunctionalCoverage(domain) if functional else None
+        measuring = Measuring(network, choices, whole, counting=counting)
+        frames = _Frames.opened(data or "world", option, run, sample, history)
+        if measuring.needs_training_data:
+            if training is None:
+                raise InputError(
+                    "multisection, boundary, strong-activation and the surprises compare with what the "
+                    "network did on its training data: give it by --training DATA"
+                )
+            known = _Frames.opened(training, training_option, None, training_sample, history)
+            measuring.learn(lambda: known.batches("Reading training data"))
+        elif training is not None:
+            raise InputError(IDLE_TRAINING)
+        for batch in frames.batches("Measuring"):
+            measuring.add(batch)
+        parts.append(measuring.result)
+    found, *others = [*parts, *(CoverageMeasurement.load(path, domain) for path in merge or ())]
+    for one in others:
+        found.merge(one)
+    if state is not None:
+        found.save(state)
+    if out is not None:
+        write_measured(out, found)
+    wrote = [] if out is None else [f"Wrote {out}"]
+    return Answer(found.as_dict(), [*_measured(found), *wrote])
+
+
+def _measured(found: CoverageMeasurement) -> list[Shown]:
+    """Return what was measured for people: tables, and what was never tried."""
+    images = "1 image" if found.images == 1 else f"{found.images} images"
+    shown: list[Shown] = [f"{found.model}, counting {found.counting}, {images}" if found.model else images]
+    for one in found.criteria.values():
+        shown.append(f"{one.criterion}: {one.covered} of {one.total}, {one.value:.1%}")
+        rows = tuple(
+            (
+                *map(str, (row.layer.name, row.layer.kind, row.layer.neurons, row.covered, row.total)),
+                f"{row.covered / row.total:.1%}",
+                str(len(row.untried)),
+            )
+            for row in one.rows()
+        )
+        if rows:
+            columns = ("layer", "kind", "neurons", "covered", "of", "share", "untried neurons")
+            shown.append(ResultTable("", columns, rows))
+    if (whole := found.functional) is not None:
+        shown += [f"functional: {whole.covered} of {whole.total}, {whole.value:.1%}", whole.table()]
+    if holes := found.holes(_SHOWN):
+        shown += ["What was never tried:", *(f"  {line}" for line in holes)]
+    return shown
+
+
+@dataclasses.dataclass(frozen=True)
+class _Frames:
+    """Some frames of a run or a data set, read when they are looked at."""
+
+    data: Dataset
+    numbers: list[int]
+    history: int
+
+    @classmethod
+    def opened(
+        cls, reference: str, options: list[str] | None, run: Path | None, sample: int | None, history: int
+    ) -> _Frames:
+        from roadworthy.datasets import spread
+        from roadworthy.runs.changed_images import ChangedImages
+
+        if sample is not None and sample < 0:
+            raise InputError(f"a sample cannot have fewer than 0 frames, got {sample}")
+        data: Dataset = (
+            opened(reference, options, count=sample or None, history=history or None)
+            if run is None
+            else ChangedImages(run)
+        )
+        if not len(data):
+            raise InputError(f"{data.name} has no frames")
+        return cls(data, list(spread(len(data), sample) if sample else range(len(data))), history)
+
+    def batches(self, what: str) -> Iterator[list[Frame]]:
+        """Yield the frames that can be read, with a progress bar on a terminal."""
+        from roadworthy.training import with_history
+
+        size = max(1, min(_BATCH, len(self.numbers) // _POINTS))
+        frames = with_history(self._readable(what), self.history)
+        while batch := list(islice(frames, size)):
+            yield batch
+
+    def _readable(self, what: str) -> Iterator[Frame]:
+        lenient = getattr(self.data, "on_error", "raise") != "raise"
+        for number in tracked(self.numbers, what):
+            try:
+                yield self.data[number]
+            except InputError:
+                if not lenient:
+                    raise
+
+
+@command(app)
+def retrain(
+    model: str = "dave2-udacity",
+    data: str = "world",
+    option: list[str] | None = None,
+    training: str | None = None,
+    training_option: list[str] | None = None,
+    cut: str = "80%",
+    change: list[str] | None = None,
+    run: Path | None = None,
+    learn: list[str] | None = None,
+    share: str = "66%",
+    split: str = "random",
+    scratch: bool = False,
+    control: bool = False,
+    tolerance: str = "5%",
+    epochs: int | None = None,
+    lr: float | None = None,
+    batch: int | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    workers: int | None = None,
+    prepare: Path | None = None,
+    prepared: Path | None = None,
+    lossy: bool = False,
+    out: Path | None = None,
+) -> Answer:
+    """Retrain a network with changed images and compare it with what it was, on images it has not seen.
+
+    As DeepTest's RQ5: the original training data and 66 % of the rain and fog images are learned from; the
+    others and their originals are compared on. With --run, the failures that a search found are learned from
+    instead. The exit code is 1 unless the new network may be called better: the clean error must not have
+    got worse.
+
+    Options:
+        model (NETWORK): The network: a shipped one, a trained folder, or its ONNX file.
+        training (DATA): The original training data; the first part of the data, see --cut, if left out.
+        cut (SHARE): How much of the data is training data.
+        change (TRANSFORM): How frames are changed; repeatable. Default: rain and fog.
+        run (FOLDER): A search on the data: learn from its failures.
+        learn (KIND): What to learn from: rain, fog, …, guided; repeatable. If left out: guided with --run,
+            else all changes.
+        share (SHARE): Of the changed images, to learn from.
+        split (HOW): random, as in the paper, or time: learn from the first part.
+        scratch: Train a fresh network instead of tuning this one.
+        control: Also train as long without the changed images.
+        tolerance (SHARE): How much the clean error may rise at most.
+        epochs (N): The most epochs.
+        lr (RATE): Adam's learning rate.
+        batch (N): Images at a time.
+        seed (N): Chooses all that is random.
+        prepare (FILE): Only write the training data, for another machine.
+        prepared (FILE): Use what --prepare wrote instead of the data.
+        lossy: With --prepare: images as JPEG, a third of the size.
+        out (FOLDER): Where to write; the next free retrained if left out.
+
+    Examples:
+        roadworthy coverage retrain --model dave2-udacity --data udacity-ch2:drive
+        roadworthy coverage retrain --model dave2-udacity --data udacity-ch2:drive --split time --control
+        roadworthy coverage retrain --model trained/dave2 --data world --change "fog(amount=1)"
+        roadworthy coverage retrain --model dave2-udacity --data udacity-ch2:drive --run search-out
+        roadworthy coverage retrain --model epoch-udacity --data udacity-ch2:drive --prepare epoch.npz
+    """
+    from roadworthy.models.zoo import located_weights, read_variant
+    from roadworthy.training import retraining
+
+    if prepare is not None and prepared is not None:
+        raise InputError("give --prepare or --prepared, not both")
+    variant = read_variant(located_weights(model))
+    plan = retraining.RetrainingPlan(
+        learn=tuple(learn or (["guided"] if run is not None else [])),
+        share=share_of("--share", share),
+        split=split,  # type: ignore[arg-type]  # checked by the plan
+        first="scratch" if scratch else "tuned",
+        control=control,
+        tolerance=share_of("--tolerance", tolerance),
+        seed=seed,
+    )
+    usual = retraining.usual_settings(model) if scratch else retraining.tuning_settings(model)
+    given: dict[str, Any] = {"epochs": epochs, "learning_rate": lr, "batch": batch}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    settings = dataclasses.replace(usual, seed=seed, device=device, **chosen)
+    # With --prepare, nothing is written but its file.
+    folder = Path() if prepare is not None else make_new_folder(out or free_folder(Path("retrained")))
+    with bars() as shown:
+        if prepared is not None:
+            material = retraining.Material.load(prepared)
+        else:
+            history = variant.spec.input.history or None
+            frames = opened_for(data, option, history)
+            if training is None:
+                known, frames = retraining.cut_in_two(frames, share_of("--cut", cut))
+            else:
+                known = opened_for(training, training_option, history)
+            material = retraining.read_material(
+                variant,
+                known,
+                frames,
+                retraining.named_changes(change or ("rain", "fog")),
+                guided=[] if run is None else retraining.failing_images(run, frames),
+                seed=seed,
+                workers=processes(workers),
+                progress=shown.showing("Changing frames"),
+            )
+        if prepare is not None:
+            material.save(prepare, "jpg" if lossy else "png")
+            counts = material.counts
+            document = {"file": str(prepare), "images": counts, "left_out": dict(material.left_out)}
+            return Answer(document, [f"Wrote {prepare}: {_counted(counts)}"])
+        watcher = _watcher(shown)
+        found = retraining.retrain(material, model, plan, settings=settings, folder=folder, watcher=watcher)
+    document = {"folder": str(folder), **found.to_dict(), "left_out": dict(material.left_out)}
+    write_json(folder / "retraining.json", document)
+    return Answer(
+        document,
+        [
+            f"{found.start}, retrained with {_counted(found.learned)}",
+            found.table(),
+            *(f"  {note}" for note in found.notes(material)),
+            str(found.judgement),
+            f"Wrote {folder}",
+        ],
+        exit_code=PASSED if found.judgement.better else VIOLATED,
+    )
+
+
+def _counted(images: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in images.items())
+
+
+def _watcher(shown: Bars) -> Watcher:
+    """Return what shows the training on a terminal, and nothing in a pipe."""
+    from roadworthy.training import EpochResult, Watcher
+
+    class Shown(Watcher):
+        def step(self, step: int, progress: float) -> None:  # noqa: ARG002
+            shown.show("Training", progress, 1.0)
+
+        def epoch(self, result: EpochResult) -> None:
+            shown.tell(f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}")
+
+    return Shown()
+
+
+app.add_typer(coverage_studies.app, name="study")

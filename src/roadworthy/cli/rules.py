@@ -1,0 +1,427 @@
+"""``roadworthy rules``: reading rules, and running them on models.
+
+Options:
+    model (MODEL): A model: a name, kind:path or a model.yaml; repeatable. dave2 if left out.
+    seed (N): The same seed makes the same images.
+    same (OUTPUT=DELTA): How far answers that are the same may differ: steering=1.39 (degrees), speed=10%;
+        repeatable.
+    gallery (FOLDERS): Galleries of cut-outs, joined by commas; see `gallery harvest`.
+    traffic (SIDE): The side that one drives on, where signs stand: right or left.
+    engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
+        on frames of the built-in world.
+    rule (RULE): The rule, one sentence or several.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from roadworthy.cli import studies
+from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
+from roadworthy.cli._commands import Group, command
+from roadworthy.cli._console import parse_options, tracked
+from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
+from roadworthy.cli.options import share
+from roadworthy.errors import InputError, RuleError, suggest
+
+if TYPE_CHECKING:
+    from roadworthy.cli._answer import Shown
+    from roadworthy.report.rules import RulesReport
+    from roadworthy.result_tables import ResultTable
+    from roadworthy.rules import Block
+    from roadworthy.rules.language.nouns import Words
+    from roadworthy.runs.suites import SuiteResult
+
+
+HELP = "Read testing rules in plain English, run them on models, and look at what violates them."
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
+
+
+_RULE = '"If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."'
+
+
+@command(app)
+def parse(rule: str, as_json: bool = False) -> Answer:
+    """Say in plain words how a rule is read, or what in it is not understood and what would be.
+
+    Examples:
+        roadworthy rules parse "If a pedestrian appears on the roadside, the ego-vehicle should slow \
+            down at least 30%."
+        roadworthy rules parse "Drive more slowly at night." --json
+    """
+    from roadworthy.rules import parse as read
+
+    if Path(rule).suffix and Path(rule).is_file():
+        raise InputError(
+            f"{rule} is a file, and one rule is expected here: rules run --rules {rule} tries a file"
+        )
+    try:
+        found = read(rule)
+    except RuleError as error:
+        if not as_json:
+            raise
+        refused = {
+            "reason": error.reason,
+            "span": list(error.span),
+            "words": rule[slice(*error.span)],
+            "suggestions": list(error.suggestions),
+        }
+        return Answer({"rule": rule, "refused": refused}, exit_code=FAILED)
+    document = {
+        "rule": found.text,
+        "reading": str(found),
+        "notes": list(found.notes),
+        "blocks": [_block(one) for one in found.blocks],
+    }
+    shown: list[str] = []
+    for number, block in enumerate(found.blocks, 1):
+        if len(found.blocks) > 1:
+            shown.append(f"Block {number}")
+        before = "the original image" if number == 1 else "the image of the block before"
+        for label, lines in {
+            "changes": block.changes,
+            "expects": [f"{block.expectation}, compared with {before}"],
+            "formula": [block.expectation.formula],
+            "found": block.propositions,
+            "inferred by": block.inference,
+        }.items():
+            shown += [f"  {'' if index else label:<13} {line}" for index, line in enumerate(lines)]
+    return Answer(document, shown, found.notes)
+
+
+def _block(block: Block) -> dict[str, Any]:
+    expected = block.expectation
+    return {
+        "text": block.text,
+        "changes": [
+            {
+                **{
+                    name: dict(value) if isinstance(value, Mapping) else value
+                    for name, value in vars(change).items()
+                },
+                "in_words": str(change),
+            }
+            for change in block.changes
+        ],
+        "expectation": {"output": expected.output, "formula": expected.formula, "in_words": str(expected)},
+        "propositions": [
+            {"predicate": one.predicate, "arguments": list(one.arguments)} for one in block.propositions
+        ],
+        "inference": list(block.inference),
+    }
+
+
+@command(app)
+def explain(rule: str) -> Answer:
+    """Show the grammar of a rule: which word depends on which, and how.
+
+    Examples:
+        roadworthy rules explain "If a pedestrian appears on the roadside, the ego-vehicle should slow \
+            down at least 30%."
+    """
+    from roadworthy.rules.language.nouns import analysed
+
+    words = analysed(rule)
+    rows = [{"text": word.text, "dep": word.dep, "tag": word.tag, "head": word.head} for word in words]
+    roots = [word.index for word in words if word.head == word.index]
+    return Answer({"rule": rule, "words": rows}, [line for root in roots for line in _tree(words, root)])
+
+
+def _tree(words: Words, number: int, stem: str = "", branch: str = "") -> list[str]:
+    """Return the lines of the tree below a word."""
+    word = words[number]
+    lines = [f"{stem}{branch}{word.text}  ({word.dep}, {word.tag})"]
+    below = [one.index for one in words if one.head == number and one.index != number]
+    inner = stem + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
+    for place, child in enumerate(below):
+        lines += _tree(words, child, inner, "└─ " if place == len(below) - 1 else "├─ ")
+    return lines
+
+
+@command(app)
+def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
+    """Try rules on drivers of whom it is known what they do right and wrong.
+
+    The careful driver of the built-in world must violate none of the rules. Each faulty driver lacks one
+    ability: the rules that depend on it must catch the driver in at least 99% of the frames that qualify, and
+    no other rule may. A frame qualifies if the change can be made and is seen in it. Ends with exit code 1
+    where a driver is judged wrongly.
+
+    Options:
+        sample (-n N): How many frames of the built-in world.
+        seed (N): The seed of all random numbers.
+        reasons: Also say why frames do not qualify for a rule.
+
+    Examples:
+        roadworthy rules truth
+        roadworthy rules truth --sample 200 --json
+    """
+    from roadworthy.papers.truth_matrix import truth_matrix
+
+    matrix = truth_matrix(sample, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
+    document = {"frames": matrix.frames, "seed": seed, **matrix.as_dict()}
+    shown: list[Shown] = [matrix.table(), {one["name"]: one["summary"] for one in document["drivers"]}]
+    if reasons:
+        shown.append("\nFrames that do not qualify")
+        for rule in document["rules"]:
+            shown += [f"  {rule['id']}: {times} {reason}" for reason, times in rule["reasons"].items()]
+    shortfalls = document["shortfalls"]
+    conclusion = "\n".join(shortfalls) or "All verdicts are true."
+    return Answer(document, shown, exit_code=VIOLATED if shortfalls else PASSED, conclusion=conclusion)
+
+
+USUAL = ("dave2",)
+
+
+@command(app)
+def run(
+    how: RunOptions,
+    rule: list[str] | None = None,
+    rules: list[Path] | None = None,
+    only: list[str] | None = None,
+    data: str = "world",
+    option: list[str] | None = None,
+    model: list[str] | None = None,
+    threshold: str = "",
+    sample: int | None = None,
+    seed: int = 0,
+    allow: str = "0",
+    same: list[str] | None = None,
+    shrink: int = 0,
+    worst: int = 6,
+    passes: int = 100,
+    gallery: str = "shipped",
+    traffic: str = "right",
+    engines: Path | None = None,
+    skip: bool = False,
+) -> Answer:
+    """Try rules on models: make the images, ask the models, judge their answers, show what violates.
+
+    All models see the same images, and so do rules about the same change. The folder gets the rows of every
+    rule and model, the images of the violations, sheets with the worst of them, report.html, junit.xml,
+    evidence, tables.md, result.json, and suite.yaml, which `roadworthy run` takes.
+
+    Options:
+        rule (-r SENTENCE): A rule; repeatable.
+        rules (FILE): A file of rules; repeatable.
+        only (ID): Of the rules, only this one; repeatable.
+        threshold (LIST): Thresholds to judge at as well, such as 0,10%,20%.
+        allow (SHARE): The share of frames that may violate a rule, such as 5%.
+        shrink (N): Shrink the N worst violations of each rule and model to the least change.
+        worst (N): Violations on the sheet of each rule and model; 0 for none.
+        passes (N): Frames that pass whose images are stored as well, for each rule and model.
+        skip: Leave out rules whose changes nothing here can make.
+
+    Examples:
+        roadworthy rules run --rule "If a pedestrian appears on the roadside, the car should slow down."
+        roadworthy rules run --rules examples/rules/paper.rules --model dave2 --model epoch --sample 100
+        roadworthy rules run --rules mine.rules --threshold 0,10%,20% --shrink 3 --allow 5%
+        roadworthy rules run --rules paper.rules --only R5 --data camvid:path --model dave2-udacity
+    """
+    for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
+        if value < 0:
+            raise InputError(f"{name} must be 0 or more, got {value}")
+    thresholds = [share("--threshold", one) for one in threshold.split(",") if one.strip()]
+    settings = _settings(same, gallery, traffic, engines)
+    texts, skipped = _chosen(_texts(rule or [], rules or []), only or [], settings, how, skip=skip)
+    allowed = share("--allow", allow)
+    entries = {id: {"rule": text, **settings, "accept": allowed or None} for id, text in texts.items()}
+
+    lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.rules import RulesReport, shrunk_table
+
+        report = RulesReport(result, thresholds, tracked)
+        shrunk = report.shrink(shrink)
+        sheets = report.write_sheets(worst if how.images != "none" else 0)
+        tables = [*report.tables(), *([shrunk_table(shrunk)] if shrunk else [])]
+        if sheets:
+            lines.append(f"Look at the worst violations in {result.folder / 'sheets'}")
+        more = {"allow": allowed, "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
+        return tables, {**report.document(), **more}
+
+    frames = data_document(data, option, sample)
+    document = suite_document("rules run", entries, models=model or USUAL, data=frames, seed=seed)
+    document["passes"] = 0 if how.images == "none" else passes
+    return answered(document, how, Path("rules-out"), made_of, lines=lines)
+
+
+def _texts(sentences: Sequence[str], files: Sequence[Path]) -> dict[str, str]:
+    """Return the rules that are given, by their ids."""
+    from roadworthy.rules import read_rules
+
+    texts = {f"rule {number}": text for number, text in enumerate(sentences, 1)}
+    for file in files:
+        for one in read_rules(file):
+            if one.id in texts:
+                raise InputError(f"{file}:{one.line}: the id {one.id!r} is used twice; give one another")
+            texts[one.id] = one.text
+    if not texts:
+        raise InputError('give a rule by --rule "If …, then …", or a file of rules by --rules FILE')
+    return texts
+
+
+def _chosen(
+    texts: Mapping[str, str], only: Sequence[str], settings: Mapping[str, Any], how: RunOptions, *, skip: bool
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the rules that are tried, and why others cannot be."""
+    for name in only:
+        if name not in texts:
+            raise InputError(f"--only: there is no rule {name!r}; {suggest(name, texts)}")
+    chosen = {id: text for id, text in texts.items() if not only or id in only}
+    if not skip:
+        return chosen, {}
+    from roadworthy.runs.suites.kinds import KINDS, Context
+    from roadworthy.runs.suites.kinds.rules import RuleForm
+
+    skipped: dict[str, str] = {}
+    context = Context(Path(), allow_commands=how.allow_commands)
+    for id, text in chosen.items():
+        given = {key: value for key, value in settings.items() if value is not None}
+        try:
+            list(KINDS["rules"].parts(RuleForm(rule=text, **given), context))
+        except InputError as error:
+            if type(error) is not InputError:  # a sentence that is not understood is a mistake
+                raise InputError(f"{id}: {error}") from error
+            skipped[id] = str(error)
+    if len(skipped) == len(chosen):
+        raise InputError("none of the rules can be tried: " + "; ".join(skipped.values()))
+    return {id: text for id, text in chosen.items() if id not in skipped}, skipped
+
+
+def _settings(same: Sequence[str] | None, gallery: str, traffic: str, engines: Path | None) -> dict[str, Any]:
+    """Return how rules are tried, as entries of a suite say it."""
+    if traffic not in ("right", "left"):
+        raise InputError(f"--traffic must be right or left, got {traffic!r}")
+    return {
+        "same": _tolerances(same or []),
+        "gallery": gallery,
+        "traffic": traffic,
+        "engines": None if engines is None else str(engines),
+    }
+
+
+def _tolerances(given: Sequence[str]) -> dict[str, float | str]:
+    """Return δ by output, as --same gives them."""
+    from roadworthy.rules.expectation import TOLERANCES, read_tolerance
+
+    found: dict[str, float | str] = {}
+    for output, text in parse_options(given, "--same speed=5%").items():
+        if output not in TOLERANCES:
+            raise InputError(f"--same: unknown output {output!r}; {suggest(output, TOLERANCES)}")
+        words = str(text).strip()
+        try:
+            found[output] = words if words.endswith("%") else float(words)
+            read_tolerance(found[output])
+        except (ValueError, InputError):
+            raise InputError(
+                f"--same {output} must be a number in degrees or m/s, or a percentage, got {text!r}"
+            ) from None
+    return found
+
+
+@command(app)
+def compare(
+    how: RunOptions,
+    rule: str,
+    by: list[str],
+    data: str = "world",
+    option: list[str] | None = None,
+    model: list[str] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    same: list[str] | None = None,
+    gallery: str = "shipped",
+    traffic: str = "right",
+    engines: Path | None = None,
+) -> Answer:
+    """Compare ways to make the one change of a rule: which of them shows more violations.
+
+    As Table 10 of the RMT paper: a row for each model, a column for what is built in here and one for each
+    transform or engine that is given.
+
+    Options:
+        rule (-r SENTENCE): The rule.
+        by (--by TRANSFORM): Makes the rule's change instead of ours; or engine:NAME; repeatable.
+
+    Examples:
+        roadworthy rules compare --rule "If it rains, the steering angle should stay the same." --by \
+            rain:level-3 --by spatter
+        roadworthy rules compare --rule "If it rains, the steering angle should stay the same." \
+            --engines mine.yaml --allow-commands --by engine:deeproad
+    """
+    settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
+    entries = {"built in": {**settings, "engines": None}, **{one: {**settings, "by": one} for one in by}}
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.rules import RulesReport
+        from roadworthy.rules.tables import model_table
+
+        report = RulesReport(result)
+        columns = dict(zip(report.plans, entries, strict=True))
+        drawn = model_table("rule 1", report.models, list(report.plans), report.tallies)
+        named = dataclasses.replace(drawn, columns=(drawn.columns[0], *columns.values()))
+        return _with_reasons(named, report)
+
+    frames = data_document(data, option, sample)
+    document = suite_document("rules compare", entries, models=model or USUAL, data=frames, seed=seed)
+    return answered(document, how, Path("rules-compared"), made_of)
+
+
+@command(app)
+def compose(
+    how: RunOptions,
+    rule: str,
+    first: list[str],
+    data: str = "world",
+    option: list[str] | None = None,
+    model: list[str] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    same: list[str] | None = None,
+    gallery: str = "shipped",
+    traffic: str = "right",
+    engines: Path | None = None,
+) -> Answer:
+    """Try a rule on top of changes that others make: rain, and then a pedestrian.
+
+    As Table 11 of the RMT paper: for each first change, how many frames violate the rule's relation under it
+    alone, and how many do when the rule's own change comes in addition.
+
+    Options:
+        rule (-r SENTENCE): The rule.
+        first (--first TRANSFORM): A change that is made first; or engine:NAME; repeatable.
+
+    Examples:
+        roadworthy rules compose --rule "If a pedestrian appears on the roadside, slow down." --first \
+            rain:heavy --first fog:light
+    """
+    settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
+    entries = {f"rule 1 after {one}": {**settings, "after": one} for one in first}
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        from roadworthy.report.rules import RulesReport
+        from roadworthy.rules.tables import composition_table
+
+        report = RulesReport(result)
+        firsts = dict(zip(report.plans, first, strict=True))
+        return _with_reasons(composition_table("rule 1", report.models, firsts, report.tallies), report)
+
+    frames = data_document(data, option, sample)
+    document = suite_document("rules compose", entries, models=model or USUAL, data=frames, seed=seed)
+    return answered(document, how, Path("rules-composed"), made_of)
+
+
+def _with_reasons(table: ResultTable, report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
+    tables = [table, *([reasons] if (reasons := report.reasons()) else [])]
+    return tables, {**report.document(), "tables": [dataclasses.asdict(one) for one in tables]}
+
+
+app.add_typer(studies.pairs)
