@@ -141,7 +141,7 @@ def test_check_of_signals_has_a_table_for_each(roadworthy: Run) -> None:
         (("--sampling", "odd"), "sampling: expected 'even', 'published' or 'levels', got 'odd'"),
         (("--study", "mine"), "there is no study 'mine'"),
         (("--limit", "1.5"), "above 0 and at most 1"),
-        (("--versions", "0"), "versions of each image must be 1 or more"),
+        (("--versions", "0"), "--versions must be 1 or more"),
     ],
 )
 def test_check_refuses_what_makes_no_sense(roadworthy: Run, options: tuple[str, ...], message: str) -> None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import typer
+
 from roadworthy._files import write_json, write_text
-from roadworthy.cli._console import (
-    console,
-    make_folder,
-    plain_table,
-    print_error,
-    print_json,
-    print_note,
-    print_report,
-    print_rows,
-)
+from roadworthy.cli._console import console, make_folder, print_error
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
@@ -69,57 +63,62 @@ class Answer:
     def give(self, *, as_json: bool) -> None:
         """Print it: one JSON document, or lines and tables for people."""
         if as_json:
-            print_json(self.document)
+            typer.echo(json.dumps(self.document, indent=2, ensure_ascii=False, default=str))
         else:
             self._give_people()
         for error in self.errors:
             print_error(error)
 
     def _give_people(self) -> None:
-        for one in self.shown:
-            show(one)
-        for note in self.notes:
-            print_note(note)
+        from rich.text import Text
+
+        lines = [Text.assemble(("Note: ", "yellow"), note) for note in self.notes]
         if self.report is not None:
-            print_report(self.report)
-        if self.conclusion:
-            console().print(self.conclusion, markup=False, soft_wrap=True)
+            # Terminals that can, open it on a click.
+            page = Text(str(self.report), style=f"cyan link {self.report.resolve().as_uri()}")
+            lines.append(Text.assemble("Report: ", page))
+        for each in (*self.shown, *lines, *([self.conclusion] if self.conclusion else [])):
+            _show(each)
 
 
-def show(one: Shown) -> None:
+def _show(shown: Shown) -> None:
     """Print a line, a table or titled lines for people."""
     from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     out = console()
-    if isinstance(one, ResultTable):
-        if one.title:
-            out.print(Text(one.title, style="bold"))
-        drawn = plain_table(*one.columns)
-        for row in one.rows:
-            drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-        out.print(Padding(drawn, (0, 0, 0, 2)))
-        if one.note:
-            out.print(Padding(Text(one.note, style="dim"), (0, 0, 0, 2)))
-        if one.title:
-            out.print()
-    elif isinstance(one, Mapping):
-        print_rows(one)
+    if isinstance(shown, str | Text):
+        out.print(shown, markup=False, soft_wrap=True)
+        return
+    if isinstance(shown, Mapping):
+        rows = [(Text(title, style="dim"), Text(line)) for title, line in shown.items()]
+        table = ResultTable("", ("", ""), ())
     else:
-        out.print(one, markup=False, soft_wrap=True)
+        rows = [tuple(Text(cell, style=_STYLES.get(cell, "")) for cell in row) for row in shown.rows]
+        table = shown
+    if not rows and isinstance(shown, Mapping):
+        return
+    # Without lines, it reads well at 80 columns and in a pipe.
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(table.columns))
+    for name in table.columns:
+        drawn.add_column(name, header_style="dim", overflow="fold")
+    for row in rows:
+        drawn.add_row(*row)
+    if table.title:
+        out.print(Text(table.title, style="bold"))
+    out.print(Padding(drawn, (0, 0, 0, 2)))
+    if table.note:
+        out.print(Padding(Text(table.note, style="dim"), (0, 0, 0, 2)))
+    if table.title:
+        out.print()
 
 
-RESULT_FILE = "result.json"
-
-
-def print_tables(tables: Sequence[ResultTable]) -> None:
-    """Write tables for people."""
-    for table in tables:
-        show(table)
+RESULT_FILE, TABLES_FILE = "result.json", "tables.md"
 
 
 def write_document(out: Path, document: Mapping[str, object], tables: Sequence[ResultTable]) -> None:
     """Write what was found beside the rows: for scripts, and for people."""
     make_folder(out)
     write_json(out / RESULT_FILE, document)
-    write_text(out / "tables.md", "\n".join(one.markdown() for one in tables))
+    write_text(out / TABLES_FILE, "\n".join(table.markdown() for table in tables))

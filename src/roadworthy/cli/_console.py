@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
     from rich.progress import Progress, TaskID
-    from rich.table import Table
 
 
 T = TypeVar("T")
@@ -38,51 +36,6 @@ def print_error(message: str) -> None:
     err = console(stderr=True)
     # Lines are kept whole in a pipe, so that logs can be searched.
     err.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=not err.is_terminal)
-
-
-def print_json(document: object) -> None:
-    """Write one JSON document to stdout."""
-    import typer
-
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
-
-
-def print_note(note: str) -> None:
-    """Say what a reader should know before relying on what stands above."""
-    from rich.text import Text
-
-    console().print(Text.assemble(("Note: ", "yellow"), note), soft_wrap=True)
-
-
-def print_report(path: Path) -> None:
-    """Say where a report is; terminals that can, open it on a click."""
-    from rich.text import Text
-
-    page = Text(str(path), style=f"cyan link {path.resolve().as_uri()}")
-    console().print(Text.assemble("Report: ", page), soft_wrap=True)
-
-
-def plain_table(*columns: str) -> Table:
-    """Return a table without lines, which reads well at 80 columns and in a pipe."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns))
-    for name in columns:
-        table.add_column(name, header_style="dim", overflow="fold")
-    return table
-
-
-def print_rows(rows: Mapping[str, str]) -> None:
-    """Write titles and lines for people, one below the other; nothing when there are none."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    if not rows:
-        return
-    table = plain_table("", "")
-    for title, line in rows.items():
-        table.add_row(Text(title, style="dim"), Text(line))
-    console().print(Padding(table, (0, 0, 0, 2)))
 
 
 def tracked(items: Sequence[T], what: str) -> Iterator[T]:

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from roadworthy._files import write_json, write_text
-from roadworthy.cli._answer import Answer, Shown
+from roadworthy.cli._answer import Answer, Shown, write_document
 from roadworthy.cli._console import console, parse_options, progress, tracked
 from roadworthy.errors import InputError
 from roadworthy.models.load import model_name, short_name
@@ -100,6 +99,29 @@ def suite_document(
     }
 
 
+@dataclass(frozen=True)
+class TestedOptions:
+    """The models and the frames that something is tested on; groups derive from it and add options of theirs.
+
+    Attributes:
+        usual: The models where none is named.
+    """
+
+    usual: ClassVar[Sequence[str]] = ("dave2",)
+
+    model: list[str] | None = None
+    data: str = "world"
+    option: list[str] | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    def suite(self, command: str, requirements: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the suite of these models and frames with requirements, see `suite_document`."""
+        frames = data_document(self.data, self.option, self.sample)
+        models = self.model or self.usual
+        return suite_document(command, requirements, models=models, data=frames, seed=self.seed)
+
+
 def data_document(
     reference: str, options: Sequence[str] | None, sample: int | None = None, **others: Any
 ) -> dict[str, Any]:
@@ -180,9 +202,6 @@ def run_plan(
     return publish(result, extras=extras, progress=progress)
 
 
-RESULT_FILE, TABLES_FILE = "result.json", "tables.md"
-
-
 def answered(
     suite: Mapping[str, Any] | SuitePlan,
     how: RunOptions,
@@ -206,8 +225,7 @@ def answered(
         if not result.outcomes:
             return
         made["tables"], made["document"] = made_of(result)
-        write_json(result.folder / RESULT_FILE, made["document"])
-        write_text(result.folder / TABLES_FILE, "\n".join(one.markdown() for one in made["tables"]))
+        write_document(result.folder, made["document"], made["tables"])
 
     plan = planned(suite, how, usual) if isinstance(suite, Mapping) else suite
     published = run_plan(plan, how, usual, extras=write)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,19 +29,18 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document
-from roadworthy.cli.options import image_size, opened, share, two_numbers
-from roadworthy.errors import FrameError, InputError, suggest
+from roadworthy.cli.options import image_size, share, two_numbers, words
+from roadworthy.errors import InputError, suggest
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from roadworthy.bbsl import Bindings, Spec
-    from roadworthy.bbsl.testing import ObjectRole
+    from roadworthy.bbsl.method import SpecificationMethod
     from roadworthy.bbsl.testing.tables import SuiteSpecification
-    from roadworthy.cases import Dataset
     from roadworthy.cli._answer import Shown
+    from roadworthy.datasets import ChosenFrames
     from roadworthy.runs.suites import SuiteResult
 
 
@@ -74,116 +73,75 @@ def _value(text: str, whole: str) -> bool | float | list[float]:
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A specification with what it is tried with.
+class LabelOptions:
+    """Which objects of the ground truth are tested, and how it is read."""
 
-    Attributes:
-        file: The file of the specification.
-        spec: The specification.
-        bindings: What gives external functions their values.
-        role: What stands for the object under test.
-        values: Those of the values that are the same in every frame and stand in no file.
-        bound: The file of the other bindings.
-    """
-
-    file: Path
-    spec: Spec
-    bindings: Bindings
-    role: ObjectRole | None
-    values: Mapping[str, Any]
-    bound: Path | None = None
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that it was read from."""
-        return [one for one in (self.file, self.bound) if one is not None]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What else the verdicts depend on; what JSON can hold."""
-        return {
-            "values": dict(self.values),
-            "object": None if self.role is None else self.role.function,
-            "classes": None if self.role is None else list(self.role.classes),
-        }
-
-
-def subject_of(
-    file: Path, bind: Path | None, given: Sequence[str] | None, name: str, classes: str
-) -> Subject:
-    """Return a specification, its bindings, and what stands for the object under test."""
-    return bound_subject(file, values_of(given), name, classes, bind)
-
-
-def bound_subject(
-    file: Path, values: Mapping[str, Any], name: str, classes: str, bind: Path | None = None
-) -> Subject:
-    """Return a specification with values of external functions, and a file that binds others."""
-    from roadworthy.bbsl import Bindings, load, load_bindings
-    from roadworthy.bbsl.testing import find_role
-
-    bindings = Bindings({**({} if bind is None else load_bindings(bind).sources), **values})
-    spec = load(file)
-    spec.check_types()
-    words = [word.strip() for word in classes.split(",") if word.strip()]
-    role = find_role(spec, bindings.sources, function=name, classes=words)
-    return Subject(file, spec, bindings, role, values, bind)
-
-
-def truth_of(reference: str, options: list[str] | None, size: str) -> Dataset:
-    """Open the ground truth; with a size, labels are read without images."""
-    from roadworthy.bbsl.testing import LabelledFrames
-
-    data = opened(reference, options)
-    if not len(data):
-        raise InputError(f"{data.name} has no frames to test on")
-    if size:
-        if not hasattr(data, "boxes"):
-            raise InputError(f"{data.name} cannot be read without its images: leave --size out")
-        return LabelledFrames(data, *image_size(size))  # type: ignore[arg-type]  # it has boxes
-    try:
-        data[0]
-    except FrameError as error:
-        hint = "; --size 1242x375 tests labels without images" if hasattr(data, "boxes") else ""
-        raise InputError(f"{error}{hint}") from error
-    return data
-
-
-def detector_document(
-    detections: Path | None, model: str, annotations: Path | None, invalid: str
-) -> dict[str, Any]:
-    """Return what is tested, by its name, as a suite has it: recorded detections, or a model."""
-    if (detections is None) == (not model):
-        raise InputError("give either --detections PATH or --model MODEL")
-    if detections is None:
-        return {model_name(model): model}
-    if invalid not in ("error", "skip"):
-        raise InputError(f"--invalid must be error or skip, got {invalid!r}")
-    options = {"on_invalid": invalid} | ({} if annotations is None else {"annotations": str(annotations)})
-    return {detections.name: {"model": f"recorded:{detections}", "options": options}}
-
-
-def zones_of(subject: Subject, height: float) -> Mapping[str, tuple[str, Sequence[float]]]:
-    """Return the intervals that are the same in every frame, to be drawn, in image pixels."""
-    from roadworthy.report.specifications import zones_of as zones
-
-    return zones(subject, height)
-
-
-@dataclass(frozen=True)
-class Given:
-    """What gives external functions their values, and how the ground truth is read."""
-
-    bind: Path | None = None
-    value: list[str] | None = None
-    object_name: str = ""
     classes: str = "vehicle"
     option: list[str] | None = None
     size: str = ""
 
-    def subject(self, spec: Path) -> Subject:
-        """Return the specification with its bindings."""
-        return subject_of(spec, self.bind, self.value, self.object_name, self.classes)
+    def data(self, truth: str) -> dict[str, Any]:
+        """Return the ground truth as a suite has it."""
+        if self.size:
+            image_size(self.size)
+        return data_document(truth, self.option, labels=self.size or None)
+
+    def opened(self, truth: str) -> ChosenFrames:
+        """Open the ground truth; with a size, labels are read without images."""
+        from roadworthy.runs.suites.forms import DataForm
+        from roadworthy.runs.suites.opening import open_data
+
+        return open_data(truth, DataForm(**self.data(truth)), Path()).frames
+
+
+@dataclass(frozen=True)
+class BoundOptions(LabelOptions):
+    """What gives external functions their values as well."""
+
+    bind: Path | None = None
+    value: list[str] | None = None
+    object_name: str = ""
+
+    def entry(self, spec: Path) -> dict[str, Any]:
+        """Return the specification with its values as a suite has it."""
+        return {
+            "bbsl": str(spec),
+            "bindings": None if self.bind is None else str(self.bind),
+            "object": self.object_name or None,
+            "values": values_of(self.value),
+            "classes": words(self.classes),
+        }
+
+    def method(self, spec: Path) -> SpecificationMethod:
+        """Return the specification with what it is tried with."""
+        from roadworthy.runs.suites.kinds import KINDS, Context
+        from roadworthy.runs.suites.kinds.bbsl import BbslForm
+
+        (part,) = KINDS["bbsl"].parts(BbslForm(**self.entry(spec)), Context(Path()))
+        method: SpecificationMethod = part.inside
+        return method
+
+
+@dataclass(frozen=True)
+class JudgingOptions:
+    """How detections are read, matched and judged."""
+
+    invalid: str = "error"
+    matching: str = "best"
+    outside: str = "fail"
+    allow: str = "0"
+
+    def entry(self) -> dict[str, Any]:
+        """Return it as an entry of a suite says it."""
+        accepted = share("--allow", self.allow) or None
+        return {"matching": self.matching, "outside": self.outside, "accept": accepted}
+
+    def recorded(self, detections: Path | str, annotations: Path | None = None) -> dict[str, Any]:
+        """Return recorded detections as a suite has them."""
+        if self.invalid not in ("error", "skip"):
+            raise InputError(f"--invalid must be error or skip, got {self.invalid!r}")
+        files = {} if annotations is None else {"annotations": str(annotations)}
+        return {"model": f"recorded:{detections}", "options": {"on_invalid": self.invalid, **files}}
 
 
 @command(app)
@@ -239,7 +197,7 @@ def check(
 def cover(
     spec: Path,
     truth: str,
-    given: Given,
+    given: BoundOptions,
     near: float = 5.0,
     grid: str = "12x5",
     boundary: int = 0,
@@ -264,28 +222,28 @@ def cover(
         roadworthy bbsl cover stop.bbsl --truth kitti:training --bind near.yaml --boundary 3 --out covered
     """
     from roadworthy.bbsl.coverage import BorderObjects, SpecCoverage
-    from roadworthy.bbsl.method import inputs_of, moving_functions
+    from roadworthy.bbsl.method import inputs_of
     from roadworthy.report.bbsl import draw_coverage
     from roadworthy.report.plots import save
+    from roadworthy.report.specifications import zones_of
 
     if boundary < 0:
         raise InputError(f"--boundary must be 0 or more, got {boundary}")
     wanted = share("--least", least)
-    subject = given.subject(spec)
-    role = subject.role
+    method = given.method(spec)
+    role = method.role
     if boundary and role is None:
         raise InputError(
             "--boundary moves the box of the object under test, but every function is bound: leave one of "
             "type bb unbound, or name it with --object"
         )
     columns, rows = two_numbers(grid, "--grid is written COLUMNSxROWS, such as 12x5")
-    coverage = SpecCoverage(subject.spec, near=near, grid=(rows, columns))
-    data = truth_of(truth, given.option, given.size)
-    moving = moving_functions(subject.spec, subject.bindings, role)
-    nearest = BorderObjects(subject.spec, role.function, moving, boundary) if role and boundary else None
+    coverage = SpecCoverage(method.spec, near=near, grid=(rows, columns))
+    data, moving = given.opened(truth), method.moving
+    nearest = BorderObjects(method.spec, role.function, moving, boundary) if role and boundary else None
     for index in tracked(range(len(data)), "Reading frames"):
         frame = data[index]
-        for number, (box, values) in enumerate(inputs_of(frame, subject.bindings, role)):
+        for number, (box, values) in enumerate(inputs_of(frame, method.bindings, role)):
             place = None if box is None else ((box[0] + box[2]) / 2, box[3])
             coverage.add(values, moving=moving, height=frame.height, width=frame.width, place=place)
             if nearest is not None:
@@ -295,7 +253,7 @@ def cover(
     document["picture"] = ""
     if out is not None:
         frame, picture = data[0], make_folder(out) / "coverage.png"
-        zones = zones_of(subject, frame.height)
+        zones = zones_of(method, frame.height)
         save(draw_coverage(coverage, (frame.width, frame.height), zones=zones), picture)
         document["picture"] = str(picture)
     enough = coverage.condition_share >= wanted
@@ -352,7 +310,7 @@ def _covered(document: dict[str, Any]) -> list[Shown]:
 
 @command(app)
 def draw(
-    spec: Path, given: Given, out: Path = Path("specification.png"), truth: str = "", frame: str = ""
+    spec: Path, given: BoundOptions, out: Path = Path("specification.png"), truth: str = "", frame: str = ""
 ) -> Answer:
     """Draw an example of every case, y upward; or the objects of a frame with the cases that they lead to.
 
@@ -368,9 +326,8 @@ def draw(
     from roadworthy.report.plots import save
 
     if truth:
-        data = truth_of(truth, given.option, given.size)
-        figure, shown = _frame_figure(given.subject(spec), data, frame)
-    elif frame or given != Given(classes=given.classes):
+        figure, shown = _frame_figure(given.method(spec), given.opened(truth), frame, blank=bool(given.size))
+    elif frame or given != BoundOptions(classes=given.classes):
         raise InputError(
             "--frame, --bind, --set, --object, -o and --size are about a frame: add --truth DATA"
         )
@@ -394,31 +351,33 @@ def _case_figure(path: Path) -> tuple[Figure, dict[str, object]]:
     return draw_findings(cases, axes_of=interval_axes(spec)), {"cases": shown}
 
 
-def _frame_figure(subject: Subject, data: Dataset, id: str) -> tuple[Figure, dict[str, object]]:
+def _frame_figure(
+    method: SpecificationMethod, data: ChosenFrames, id: str, *, blank: bool
+) -> tuple[Figure, dict[str, object]]:
     """Return the picture of a frame, and what is in it."""
     from roadworthy.bbsl.method import inputs_of
-    from roadworthy.bbsl.testing import LabelledFrames
     from roadworthy.bbsl.testing.judging import joined, labels_of
     from roadworthy.report.bbsl import draw_labelled
+    from roadworthy.report.specifications import zones_of
 
-    ids = list(getattr(data, "ids", ()))
+    ids = list(data.ids)
     if id and id not in ids:
         raise InputError(f"{data.name} has no frame {id!r}: {suggest(id, ids[:1000])}")
     frame = data[ids.index(id) if id else 0]
     wide, high = frame.width, frame.height
-    found = [
-        (box, joined(labels_of(subject.spec.evaluate(values, height=high, width=wide))))
-        for box, values in inputs_of(frame, subject.bindings, subject.role)
+    cases = [
+        (box, joined(labels_of(method.spec.evaluate(values, height=high, width=wide))))
+        for box, values in inputs_of(frame, method.bindings, method.role)
     ]
     figure = draw_labelled(
-        None if isinstance(data, LabelledFrames) else frame.image,
+        None if blank else frame.image,
         (wide, high),
-        [(box, case) for box, case in found if box is not None],
-        labels=subject.spec.labels,
-        zones=zones_of(subject, high),
-        title=f"{frame.id}: {found[0][1]}" if subject.role is None else frame.id,
+        [(box, case) for box, case in cases if box is not None],
+        labels=method.spec.labels,
+        zones=zones_of(method, high),
+        title=f"{frame.id}: {cases[0][1]}" if method.role is None else frame.id,
     )
-    objects = [{"box": list(box), "case": case} if box else {"case": case} for box, case in found]
+    objects = [{"box": list(box), "case": case} if box else {"case": case} for box, case in cases]
     return figure, {"frame": frame.id, "objects": objects}
 
 
@@ -477,20 +436,12 @@ def try_detections(
     how: RunOptions,
     spec: Path,
     truth: str,
+    given: BoundOptions,
+    judging: JudgingOptions,
     detections: Path | None = None,
     model: str = "",
-    bind: Path | None = None,
-    value: list[str] | None = None,
-    object_name: str = "",
-    classes: str = "vehicle",
-    option: list[str] | None = None,
-    size: str = "",
     annotations: Path | None = None,
-    invalid: str = "error",
-    matching: str = "best",
-    outside: str = "fail",
     iou: str = "0.6,0.8",
-    allow: str = "0",
 ) -> Answer:
     """Test detections by a specification: they must lead to the case that the ground truth leads to.
 
@@ -511,18 +462,15 @@ def try_detections(
         roadworthy bbsl test stop.bbsl --truth world:town --model detector --set near=130,160
     """
     thresholds = _thresholds(iou)
-    models = detector_document(detections, model, annotations, invalid)
-    entry = {
-        "bbsl": str(spec),
-        "bindings": None if bind is None else str(bind),
-        "object": object_name or None,
-        **_entry(values_of(value), classes, matching, outside, allow),
-    }
+    if (detections is None) == (not model):
+        raise InputError("give either --detections PATH or --model MODEL")
     document = {
         "suite": "bbsl test",
-        "models": models,
-        "data": {short_name(truth): data_document(truth, option, labels=size or None)},
-        "requirements": {spec.stem: entry},
+        "models": {model_name(model): model}
+        if detections is None
+        else {detections.name: judging.recorded(detections, annotations)},
+        "data": {short_name(truth): given.data(truth)},
+        "requirements": {spec.stem: {**given.entry(spec), **judging.entry()}},
     }
     lines: list[str] = []
 
@@ -536,18 +484,6 @@ def try_detections(
         return report.tables(), {**report.document(), "pictures": pictures}
 
     return answered(document, how, Path("bbsl-out"), made_of, lines=lines)
-
-
-def _entry(
-    values: Mapping[str, Any], classes: str, matching: str, outside: str, allow: str
-) -> dict[str, Any]:
-    return {
-        "values": dict(values),
-        "classes": [word.strip() for word in classes.split(",") if word.strip()],
-        "matching": matching,
-        "outside": outside,
-        "accept": share("--allow", allow) or None,
-    }
 
 
 def _thresholds(text: str) -> list[float]:
@@ -564,15 +500,10 @@ def _thresholds(text: str) -> list[float]:
 def suite(
     how: RunOptions,
     file: Path,
+    labels: LabelOptions,
+    judging: JudgingOptions,
     data: list[str] | None = None,
     system: list[str] | None = None,
-    classes: str = "vehicle",
-    option: list[str] | None = None,
-    size: str = "",
-    invalid: str = "error",
-    matching: str = "best",
-    outside: str = "fail",
-    allow: str = "0",
 ) -> Answer:
     """Run tests as the paper's Table 2 lists them: specifications with values, on data, with systems.
 
@@ -593,19 +524,18 @@ def suite(
     tests = {one.id: one for one in load_suite(file)}
     frames = _named("--data", data, list(tests.values()), "data")
     systems = _named("--system", system, list(tests.values()), "system")
-    models: dict[str, Any] = {}
-    for name, path in systems.items():
-        (models[name],) = detector_document(Path(path), "", None, invalid).values()
     document = {
         "suite": "bbsl suite",
-        "models": models,
-        "data": {name: data_document(one, option, labels=size or None) for name, one in frames.items()},
+        "models": {name: judging.recorded(path) for name, path in systems.items()},
+        "data": {name: labels.data(truth) for name, truth in frames.items()},
         "requirements": {
             test.id: {
                 "bbsl": str(test.spec),
                 "data": test.data,
                 "models": [test.system],
-                **_entry(test.values, classes, matching, outside, allow),
+                "values": dict(test.values),
+                "classes": words(labels.classes),
+                **judging.entry(),
             }
             for test in tests.values()
         },
@@ -628,17 +558,11 @@ def suite(
             for report in reports
         )
         columns = ("test", "data", "system", *(f"IoU {one:g}" for one in listed), "specification")
-        documents = []
-        for report in reports:
-            test = tests[report.trial.requirement.id]
-            documents.append(
-                {
-                    **report.document(),
-                    "id": test.id,
-                    "specification": test.spec.stem,
-                    "values": dict(test.values),
-                }
-            )
+        documents = [
+            {**report.document(), "id": test.id, "specification": test.spec.stem, "values": dict(test.values)}
+            for report in reports
+            for test in [tests[report.trial.requirement.id]]
+        ]
         return [ResultTable("", columns, rows)], {"tests": documents}
 
     return answered(document, how, Path("bbsl-out"), made_of)

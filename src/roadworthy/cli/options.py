@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 USUAL = ("dave2",)
 """What is opened where no model is named."""
 
-_FEW = 200  # images: making so many takes no longer than starting processes
-_MOST_PROCESSES = 8
-
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
 
 
@@ -173,14 +170,6 @@ def two_numbers(text: str, rule: str) -> tuple[int, int]:
     if not found or not int(found[1]) or not int(found[2]):
         raise InputError(f"{rule}, got {text!r}")
     return int(found[1]), int(found[2])
-
-
-def processes_for(asked: int | None, images: int) -> int:
-    """Return how many processes make images: one for few of them."""
-    check_within("--workers", asked, 1)
-    if asked is not None:
-        return asked
-    return 1 if images <= _FEW else min(_MOST_PROCESSES, os.cpu_count() or 1)
 
 
 def free_folder(usual: Path, *, resume: bool | None = None) -> Path:

@@ -18,7 +18,7 @@ Options:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from roadworthy.cli._answer import PASSED, VIOLATED, Answer, write_document
+from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer, write_document
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, progress, tracked
-from roadworthy.cli._road import RunOptions, answered, data_document, planned, suite_document
-from roadworthy.cli.options import Out, frames_of, free_folder
+from roadworthy.cli._road import RunOptions, TestedOptions, answered, planned
+from roadworthy.cli.options import Out, check_within, frames_of, free_folder
 from roadworthy.cli.studies import glances
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
@@ -48,26 +48,42 @@ HELP = "Check that a model still sees what a human still sees."
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
 
 
-FAILED = 2
+@dataclass(frozen=True)
+class ReliabilityOptions(TestedOptions):
+    """What is tried on models: which changes, how large, how often, and what is measured."""
+
+    usual = ("classifier",)
+
+    data: str = "world-crops"
+    transform: list[str] | None = None
+    measure: list[str] | None = None
+    limit: float | None = None
+    study: str = "imagenet"
+    versions: int = 4
+    batches: int = 200
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        check_within("--versions", self.versions, 1)
+        check_within("--batches", self.batches, 2)
+        if self.limit is not None and not 0 < self.limit <= 1:
+            raise InputError(f"--limit must be above 0 and at most 1, got {self.limit:g}")
+
+    def entries(self, **settings: Any) -> dict[str, dict[str, Any]]:
+        """Return an entry for each transformation: those given, or the paper's that a study limits."""
+        from roadworthy.reliability import PAPER_TRANSFORMATIONS
+        from roadworthy.visual_change.tolerance import known_tolerance
+
+        names = self.transform or [
+            name for name in PAPER_TRANSFORMATIONS if known_tolerance(name, study=self.study) is not None
+        ]
+        shared = {name: getattr(self, name) for name in ("measure", "limit", "versions", "batches", "batch")}
+        return {name: {"reliability": [name], "study": self.study, **shared, **settings} for name in names}
 
 
 @command(app)
 def check(
-    how: RunOptions,
-    model: list[str] | None = None,
-    data: str = "world-crops",
-    option: list[str] | None = None,
-    transform: list[str] | None = None,
-    preserve: str = "both",
-    measure: list[str] | None = None,
-    limit: float | None = None,
-    study: str = "imagenet",
-    sample: int | None = None,
-    versions: int = 4,
-    batches: int = 200,
-    batch: int | None = None,
-    sampling: str = "even",
-    seed: int = 0,
+    how: RunOptions, tested: ReliabilityOptions, preserve: str = "both", sampling: str = "even"
 ) -> Answer:
     """Check that a model still sees what a human still sees.
 
@@ -89,25 +105,9 @@ def check(
         roadworthy reliability check --model net.yaml --data folder:images --preserve prediction -t jpeg
         roadworthy reliability check --model dave2 --data world -t fog --limit 0.8
     """
-    _check_settings(preserve, versions, batches, limit)
-    entries = _entries(
-        transform,
-        study,
-        preserve=preserve,
-        measure=measure,
-        limit=limit,
-        versions=versions,
-        sampling=sampling,
-        batches=batches,
-        batch=batch,
-    )
-    document = suite_document(
-        "reliability check",
-        entries,
-        models=model or ["classifier"],
-        data=data_document(data, option, sample),
-        seed=seed,
-    )
+    if preserve not in ("correctness", "prediction", "both"):
+        raise InputError(f"--preserve must be correctness, prediction or both, got {preserve!r}")
+    document = tested.suite("reliability check", tested.entries(preserve=preserve, sampling=sampling))
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
         from roadworthy.report.reliability import ReliabilityReport
@@ -119,21 +119,7 @@ def check(
 
 
 @command(app)
-def rank(
-    how: RunOptions,
-    model: list[str] | None = None,
-    data: str = "world-crops",
-    option: list[str] | None = None,
-    transform: list[str] | None = None,
-    measure: list[str] | None = None,
-    limit: float | None = None,
-    study: str = "imagenet",
-    sample: int | None = None,
-    versions: int = 4,
-    batches: int = 200,
-    batch: int | None = None,
-    seed: int = 0,
-) -> Answer:
+def rank(how: RunOptions, tested: ReliabilityOptions) -> Answer:
     """Rank models by their reliability distance, beside a plain benchmark (Table 2 of Hu et al.).
 
     The benchmark is the performance on the five levels of ImageNet-C, or on the original images where it has
@@ -147,25 +133,17 @@ def rank(
     """
     from roadworthy.reliability import transformation_named
 
-    if model is None or len(model) < 2:
-        raise InputError(f"a ranking needs two models or more, got {len(model or ())}: repeat --model")
-    _check_settings("both", versions, batches, limit)
-    shared = {"measure": measure, "batches": batches, "batch": batch}
-    entries = _entries(transform, study, preserve="both", limit=limit, versions=versions, **shared)
+    named = len(tested.model or ())
+    if named < 2:
+        raise InputError(f"a ranking needs two models or more, got {named}: repeat --model")
+    entries = tested.entries(preserve="both")
+    benchmark = {"preserve": "correctness", "sampling": "levels", "limit": 1.0, "versions": 5}
     levels = {
-        f"{name} levels": {
-            "reliability": entry["reliability"],
-            "preserve": "correctness",
-            "sampling": "levels",
-            "limit": 1.0,
-            "versions": 5,
-            **shared,
-        }
+        f"{name} levels": {**{key: value for key, value in entry.items() if key != "study"}, **benchmark}
         for name, entry in entries.items()
         if transformation_named(name).levels
     }
-    frames = data_document(data, option, sample)
-    document = suite_document("reliability rank", {**entries, **levels}, models=model, data=frames, seed=seed)
+    document = tested.suite("reliability rank", {**entries, **levels})
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
         from roadworthy.papers.reliability import ranking_of
@@ -180,28 +158,6 @@ def rank(
     _check_same_task(plan)
     answer = answered(plan, how, usual, made_of)
     return answer if answer.exit_code == FAILED else replace(answer, exit_code=0, conclusion="")
-
-
-def _check_settings(preserve: str, versions: int, batches: int, limit: float | None) -> None:
-    if preserve not in ("correctness", "prediction", "both"):
-        raise InputError(f"--preserve must be correctness, prediction or both, got {preserve!r}")
-    if versions < 1:
-        raise InputError(f"--versions of each image must be 1 or more, got {versions}")
-    if batches < 2:
-        raise InputError(f"--batches must be 2 or more, got {batches}")
-    if limit is not None and not 0 < limit <= 1:
-        raise InputError(f"--limit must be above 0 and at most 1, got {limit:g}")
-
-
-def _entries(transforms: Sequence[str] | None, study: str, **settings: Any) -> dict[str, dict[str, Any]]:
-    """Return an entry for each transformation: those given, or the paper's that a study has limits for."""
-    from roadworthy.reliability import PAPER_TRANSFORMATIONS
-    from roadworthy.visual_change.tolerance import known_tolerance
-
-    names = transforms or [
-        name for name in PAPER_TRANSFORMATIONS if known_tolerance(name, study=study) is not None
-    ]
-    return {name: {"reliability": [name], "study": study, **settings} for name in names}
 
 
 def _check_same_task(plan: SuitePlan) -> None:

@@ -9,13 +9,14 @@ Options:
     traffic (SIDE): The side that one drives on, where signs stand: right or left.
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
         on frames of the built-in world.
-    rule (RULE): The rule, one sentence or several.
+    rule (-r SENTENCE): The rule.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from roadworthy.cli import studies
 from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import parse_options, tracked
-from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
+from roadworthy.cli._road import RunOptions, TestedOptions, answered
 from roadworthy.cli.options import share
 from roadworthy.errors import InputError, RuleError, suggest
 
@@ -43,12 +44,12 @@ HELP = "Read testing rules in plain English, run them on models, and look at wha
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
 
 
-_RULE = '"If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."'
-
-
 @command(app)
 def parse(rule: str, as_json: bool = False) -> Answer:
     """Say in plain words how a rule is read, or what in it is not understood and what would be.
+
+    Options:
+        rule (RULE): The rule, one sentence or several.
 
     Examples:
         roadworthy rules parse "If a pedestrian appears on the roadside, the ego-vehicle should slow \
@@ -121,6 +122,9 @@ def _block(block: Block) -> dict[str, Any]:
 def explain(rule: str) -> Answer:
     """Show the grammar of a rule: which word depends on which, and how.
 
+    Options:
+        rule (RULE): The rule, one sentence or several.
+
     Examples:
         roadworthy rules explain "If a pedestrian appears on the roadside, the ego-vehicle should slow \
             down at least 30%."
@@ -176,29 +180,39 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
     return Answer(document, shown, exit_code=VIOLATED if shortfalls else PASSED, conclusion=conclusion)
 
 
-USUAL = ("dave2",)
+@dataclass(frozen=True)
+class RuleOptions(TestedOptions):
+    """What rules are tried on, and how."""
+
+    same: list[str] | None = None
+    gallery: str = "shipped"
+    traffic: str = "right"
+    engines: Path | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return how rules are tried, as entries of a suite say it."""
+        if self.traffic not in ("right", "left"):
+            raise InputError(f"--traffic must be right or left, got {self.traffic!r}")
+        return {
+            "same": _tolerances(self.same or []),
+            "gallery": self.gallery,
+            "traffic": self.traffic,
+            "engines": None if self.engines is None else str(self.engines),
+        }
 
 
 @command(app)
 def run(
     how: RunOptions,
+    tested: RuleOptions,
     rule: list[str] | None = None,
     rules: list[Path] | None = None,
     only: list[str] | None = None,
-    data: str = "world",
-    option: list[str] | None = None,
-    model: list[str] | None = None,
     threshold: str = "",
-    sample: int | None = None,
-    seed: int = 0,
     allow: str = "0",
-    same: list[str] | None = None,
     shrink: int = 0,
     worst: int = 6,
     passes: int = 100,
-    gallery: str = "shipped",
-    traffic: str = "right",
-    engines: Path | None = None,
     skip: bool = False,
 ) -> Answer:
     """Try rules on models: make the images, ask the models, judge their answers, show what violates.
@@ -228,7 +242,7 @@ def run(
         if value < 0:
             raise InputError(f"{name} must be 0 or more, got {value}")
     thresholds = [share("--threshold", one) for one in threshold.split(",") if one.strip()]
-    settings = _settings(same, gallery, traffic, engines)
+    settings = tested.settings()
     texts, skipped = _chosen(_texts(rule or [], rules or []), only or [], settings, how, skip=skip)
     allowed = share("--allow", allow)
     entries = {id: {"rule": text, **settings, "accept": allowed or None} for id, text in texts.items()}
@@ -247,8 +261,7 @@ def run(
         more = {"allow": allowed, "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
         return tables, {**report.document(), **more}
 
-    frames = data_document(data, option, sample)
-    document = suite_document("rules run", entries, models=model or USUAL, data=frames, seed=seed)
+    document = tested.suite("rules run", entries)
     document["passes"] = 0 if how.images == "none" else passes
     return answered(document, how, Path("rules-out"), made_of, lines=lines)
 
@@ -296,18 +309,6 @@ def _chosen(
     return {id: text for id, text in chosen.items() if id not in skipped}, skipped
 
 
-def _settings(same: Sequence[str] | None, gallery: str, traffic: str, engines: Path | None) -> dict[str, Any]:
-    """Return how rules are tried, as entries of a suite say it."""
-    if traffic not in ("right", "left"):
-        raise InputError(f"--traffic must be right or left, got {traffic!r}")
-    return {
-        "same": _tolerances(same or []),
-        "gallery": gallery,
-        "traffic": traffic,
-        "engines": None if engines is None else str(engines),
-    }
-
-
 def _tolerances(given: Sequence[str]) -> dict[str, float | str]:
     """Return δ by output, as --same gives them."""
     from roadworthy.rules.expectation import TOLERANCES, read_tolerance
@@ -328,27 +329,13 @@ def _tolerances(given: Sequence[str]) -> dict[str, float | str]:
 
 
 @command(app)
-def compare(
-    how: RunOptions,
-    rule: str,
-    by: list[str],
-    data: str = "world",
-    option: list[str] | None = None,
-    model: list[str] | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-    same: list[str] | None = None,
-    gallery: str = "shipped",
-    traffic: str = "right",
-    engines: Path | None = None,
-) -> Answer:
+def compare(how: RunOptions, tested: RuleOptions, rule: str, by: list[str]) -> Answer:
     """Compare ways to make the one change of a rule: which of them shows more violations.
 
     As Table 10 of the RMT paper: a row for each model, a column for what is built in here and one for each
     transform or engine that is given.
 
     Options:
-        rule (-r SENTENCE): The rule.
         by (--by TRANSFORM): Makes the rule's change instead of ours; or engine:NAME; repeatable.
 
     Examples:
@@ -357,7 +344,7 @@ def compare(
         roadworthy rules compare --rule "If it rains, the steering angle should stay the same." \
             --engines mine.yaml --allow-commands --by engine:deeproad
     """
-    settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
+    settings = {"rule": rule, **tested.settings()}
     entries = {"built in": {**settings, "engines": None}, **{one: {**settings, "by": one} for one in by}}
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
@@ -370,40 +357,24 @@ def compare(
         named = dataclasses.replace(drawn, columns=(drawn.columns[0], *columns.values()))
         return _with_reasons(named, report)
 
-    frames = data_document(data, option, sample)
-    document = suite_document("rules compare", entries, models=model or USUAL, data=frames, seed=seed)
-    return answered(document, how, Path("rules-compared"), made_of)
+    return answered(tested.suite("rules compare", entries), how, Path("rules-compared"), made_of)
 
 
 @command(app)
-def compose(
-    how: RunOptions,
-    rule: str,
-    first: list[str],
-    data: str = "world",
-    option: list[str] | None = None,
-    model: list[str] | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-    same: list[str] | None = None,
-    gallery: str = "shipped",
-    traffic: str = "right",
-    engines: Path | None = None,
-) -> Answer:
+def compose(how: RunOptions, tested: RuleOptions, rule: str, first: list[str]) -> Answer:
     """Try a rule on top of changes that others make: rain, and then a pedestrian.
 
     As Table 11 of the RMT paper: for each first change, how many frames violate the rule's relation under it
     alone, and how many do when the rule's own change comes in addition.
 
     Options:
-        rule (-r SENTENCE): The rule.
         first (--first TRANSFORM): A change that is made first; or engine:NAME; repeatable.
 
     Examples:
         roadworthy rules compose --rule "If a pedestrian appears on the roadside, slow down." --first \
             rain:heavy --first fog:light
     """
-    settings = {"rule": rule, **_settings(same, gallery, traffic, engines)}
+    settings = {"rule": rule, **tested.settings()}
     entries = {f"rule 1 after {one}": {**settings, "after": one} for one in first}
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
@@ -414,9 +385,7 @@ def compose(
         firsts = dict(zip(report.plans, first, strict=True))
         return _with_reasons(composition_table("rule 1", report.models, firsts, report.tallies), report)
 
-    frames = data_document(data, option, sample)
-    document = suite_document("rules compose", entries, models=model or USUAL, data=frames, seed=seed)
-    return answered(document, how, Path("rules-composed"), made_of)
+    return answered(tested.suite("rules compose", entries), how, Path("rules-composed"), made_of)
 
 
 def _with_reasons(table: ResultTable, report: RulesReport) -> tuple[list[ResultTable], dict[str, Any]]:
