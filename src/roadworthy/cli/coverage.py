@@ -20,7 +20,7 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, make_new_folder, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
-from roadworthy.cli.options import free_folder, history_of, opened, opened_for, processes
+from roadworthy.cli.options import free_folder, history_of, opened, opened_for, processes, training_shown
 from roadworthy.cli.options import share as share_of
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
@@ -28,12 +28,10 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
     from roadworthy.cli._answer import Shown
-    from roadworthy.cli._console import Bars
     from roadworthy.coverage.measuring import CoverageMeasurement
     from roadworthy.frames import Frame
     from roadworthy.papers.deeptest.seeds import SeedImages
     from roadworthy.runs.suites import SuiteResult
-    from roadworthy.training import Watcher
 
 
 IDLE_TRAINING = (
@@ -450,7 +448,7 @@ def retrain(
             counts = material.counts
             document = {"file": str(prepare), "images": counts, "left_out": dict(material.left_out)}
             return Answer(document, [f"Wrote {prepare}: {_counted(counts)}"])
-        watcher = _watcher(shown)
+        watcher = training_shown(shown)
         found = retraining.retrain(material, model, plan, settings=settings, folder=folder, watcher=watcher)
     document = {"folder": str(folder), **found.to_dict(), "left_out": dict(material.left_out)}
     write_json(folder / "retraining.json", document)
@@ -469,20 +467,6 @@ def retrain(
 
 def _counted(images: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in images.items())
-
-
-def _watcher(shown: Bars) -> Watcher:
-    """Return what shows the training on a terminal, and nothing in a pipe."""
-    from roadworthy.training import EpochResult, Watcher
-
-    class Shown(Watcher):
-        def step(self, step: int, progress: float) -> None:  # noqa: ARG002
-            shown.show("Training", progress, 1.0)
-
-        def epoch(self, result: EpochResult) -> None:
-            shown.tell(f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}")
-
-    return Shown()
 
 
 app.add_typer(coverage_studies.app, name="study")

@@ -19,7 +19,8 @@ Options:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,12 +29,11 @@ import typer
 from roadworthy.cases import Dataset
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import Bars, bars, parse_options
-from roadworthy.cli.options import opened, processes, training_folder, two_numbers
+from roadworthy.cli._console import bars, parse_options
+from roadworthy.cli.options import opened, processes, training_folder, training_shown, two_numbers
 from roadworthy.errors import InputError
 from roadworthy.training import CHECKPOINT
 from roadworthy.training.engines.settings import EngineSettings
-from roadworthy.training.settings import StepResult, Watcher
 from roadworthy.transforms.engines.files import parse_supports
 from roadworthy.transforms.learned import EngineCard
 
@@ -55,35 +55,99 @@ _NARROW: dict[str, dict[str, Any]] = {
 """What --small makes of each network."""
 
 
+@dataclass(frozen=True)
+class EngineOptions:
+    """What every training of an engine takes."""
+
+    out: Path
+    supports: list[str] | None = None
+    name: str | None = None
+    network_option: list[str] | None = None
+    small: bool = False
+    size: str | None = None
+    val_share: float = 0.1
+    steps: int = 40_000
+    minutes: float | None = None
+    batch: int = 4
+    lr: float = 2e-4
+    loss: str = "lsgan"
+    seed: int = 0
+    device: str = "auto"
+    precision: str = "auto"
+    workers: int | None = None
+    resume: bool = False
+    half: bool = False
+    domain: str = ""
+    license: str = ""
+    source: str = ""
+
+    def train(
+        self,
+        train: Callable[..., EngineCard],
+        *data: Dataset,
+        does: Sequence[str],
+        domain: str,
+        network: str,
+        decay: float = 0.0,
+        **others: Any,
+    ) -> Answer:
+        """Train an engine.
+
+        Args:
+            train: Trains it.
+            data: What it learns from.
+            does: What it does, where no --supports says so.
+            domain: What it is for, where no --domain says so.
+            network: The network, or the method that has one.
+            decay: That of the weights.
+            others: What else this kind of training takes.
+        """
+        from roadworthy.training.engines.train import Folder
+        from roadworthy.training.engines.writing import Purpose
+
+        done = parse_supports(self.supports or does)
+        # Short trainings must leave a checkpoint and a sheet as well.
+        often = max(1, min(500, self.steps // 10))
+        settings = EngineSettings(
+            steps=self.steps,
+            batch=self.batch,
+            learning_rate=self.lr,
+            weight_decay=decay,
+            loss=self.loss,  # type: ignore[arg-type]  # checked there
+            minutes=self.minutes,
+            seed=self.seed,
+            device=self.device,
+            precision=self.precision,  # type: ignore[arg-type]  # checked there
+            save_every=often,
+            sheet_every=4 * often,
+        )
+        narrow = _NARROW.get(network, {}) if self.small else {}
+        with training_folder(self.out, CHECKPOINT, _STATE) as folder, bars() as shown:
+            card = train(
+                *data,
+                Purpose(self.name or folder.name, done, self.domain or domain, self.license, self.source),
+                Folder(folder, self.resume, workers=processes(self.workers)),
+                size=_size(self.size, data[0]),
+                network={**narrow, **network_settings(self.network_option)},
+                validation_share=self.val_share,
+                settings=settings,
+                ndf=16 if self.small else 64,
+                half=self.half,
+                watcher=training_shown(shown),
+                **others,
+            )
+        return _trained(folder, card)
+
+
 @command(app)
 def synthesis(
-    out: Path,
+    given: EngineOptions,
     data: str = "world",
     option: list[str] | None = None,
-    supports: list[str] | None = None,
-    name: str | None = None,
     architecture: str = "pix2pixhd-global",
-    network_option: list[str] | None = None,
-    small: bool = False,
-    size: str | None = None,
     context: bool = True,
     edges: bool = False,
     perceptual: str = "detector",
-    val_share: float = 0.1,
-    steps: int = 40_000,
-    minutes: float | None = None,
-    batch: int = 4,
-    lr: float = 2e-4,
-    loss: str = "lsgan",
-    seed: int = 0,
-    device: str = "auto",
-    precision: str = "auto",
-    workers: int | None = None,
-    resume: bool = False,
-    half: bool = False,
-    domain: str = "",
-    license: str = "",
-    source: str = "",
 ) -> Answer:
     """Train an engine that paints what a label map says, in the manner of Pix2pixHD.
 
@@ -99,69 +163,38 @@ def synthesis(
         roadworthy engines train synthesis --data world -o count=2000 --small --out mine --minutes 30
         roadworthy engines train synthesis --data camvid:CamVid --out engines/camvid --resume
     """
-    from roadworthy.training.engines.train import Folder, train_synthesis
-    from roadworthy.training.engines.writing import Purpose
+    from roadworthy.training.engines.train import train_synthesis
 
-    frames = opened(data, option)
-    settings = _settings(
-        steps=steps,
-        batch=batch,
-        learning_rate=lr,
-        loss=loss,
-        minutes=minutes,
-        seed=seed,
-        device=device,
-        precision=precision,
+    return given.train(
+        train_synthesis,
+        opened(data, option),
+        does=("remove line", "replace building by tree"),
+        domain=data,
+        network=architecture,
+        architecture=architecture,
+        context=context,
+        edges=edges,
+        perceptual=perceptual,
     )
-    done = parse_supports(supports or ("remove line", "replace building by tree"))
-    with training_folder(out, CHECKPOINT, _STATE) as folder, bars() as shown:
-        card = train_synthesis(
-            frames,
-            Purpose(name or folder.name, done, domain or data, license, source),
-            Folder(folder, resume, workers=processes(workers)),
-            size=_size(size, frames),
-            architecture=architecture,
-            network=_network(network_option, architecture, small),
-            context=context,
-            edges=edges,
-            validation_share=val_share,
-            settings=settings,
-            perceptual=perceptual,
-            ndf=16 if small else 64,
-            half=half,
-            watcher=_Shown(shown),
-        )
-    return _trained(folder, card)
+
+
+@dataclass(frozen=True)
+class TranslationOptions(EngineOptions):
+    """The same, as it suits translations."""
+
+    steps: int = 100_000
+    batch: int = 1
+    lr: float = 1e-4
 
 
 @command(app)
 def translation(
-    out: Path,
+    given: TranslationOptions,
     source_data: str,
     target_data: str,
-    supports: list[str] | None = None,
     option: list[str] | None = None,
     to_option: list[str] | None = None,
-    name: str | None = None,
     method: Literal["unit", "ugatit"] = "unit",
-    network_option: list[str] | None = None,
-    small: bool = False,
-    size: str | None = None,
-    val_share: float = 0.1,
-    steps: int = 100_000,
-    minutes: float | None = None,
-    batch: int = 1,
-    lr: float = 1e-4,
-    loss: str = "lsgan",
-    seed: int = 0,
-    device: str = "auto",
-    precision: str = "auto",
-    workers: int | None = None,
-    resume: bool = False,
-    half: bool = False,
-    domain: str = "",
-    license: str = "",
-    source: str = "",
 ) -> Answer:
     r"""Train an engine that turns one kind of images into another, from images that are no pairs.
 
@@ -178,40 +211,21 @@ def translation(
               --to-option time=night --to-option count=800 --method ugatit --out night \
               --supports "replace time by night"
     """
-    from roadworthy.training.engines.train import Folder, train_translation
-    from roadworthy.training.engines.writing import Purpose
+    from roadworthy.training.engines.train import train_translation
 
-    if not supports:
+    if not given.supports:
         raise InputError('say what the engine does, such as --supports "replace time by night"')
-    done = parse_supports(supports)
-    before, after = opened(source_data, option), opened(target_data, to_option)
-    settings = _settings(
-        steps=steps,
-        batch=batch,
-        learning_rate=lr,
-        weight_decay=1e-4,
-        loss=loss,
-        minutes=minutes,
-        seed=seed,
-        device=device,
-        precision=precision,
+    parse_supports(given.supports)
+    return given.train(
+        train_translation,
+        opened(source_data, option),
+        opened(target_data, to_option),
+        does=(),
+        domain=f"{source_data} to {target_data}",
+        network=method,
+        method=method,
+        decay=1e-4,
     )
-    with training_folder(out, CHECKPOINT, _STATE) as folder, bars() as shown:
-        card = train_translation(
-            before,
-            after,
-            Purpose(name or folder.name, done, domain or f"{source_data} to {target_data}", license, source),
-            Folder(folder, resume, workers=processes(workers)),
-            size=_size(size, before),
-            method=method,
-            network=_network(network_option, method, small),
-            validation_share=val_share,
-            settings=settings,
-            ndf=16 if small else 64,
-            half=half,
-            watcher=_Shown(shown),
-        )
-    return _trained(folder, card)
 
 
 def network_settings(given: Iterable[str] | None) -> dict[str, Any]:
@@ -235,16 +249,6 @@ def _value(text: str) -> object:
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def _settings(**given: Any) -> EngineSettings:
-    # Short trainings must leave a checkpoint and a sheet as well.
-    often = max(1, min(500, given["steps"] // 10))
-    return EngineSettings(**given, save_every=often, sheet_every=4 * often)
-
-
-def _network(given: list[str] | None, architecture: str, small: bool) -> dict[str, Any]:
-    return {**(_NARROW.get(architecture, {}) if small else {}), **network_settings(given)}
-
-
 def _size(given: str | None, data: Dataset) -> tuple[int, int]:
     """Return height and width to train at."""
     if given is not None:
@@ -253,25 +257,6 @@ def _size(given: str | None, data: Dataset) -> tuple[int, int]:
     height, width = data[0].image.shape[:2]
     wide = min(_WIDTH, max(_ROUND, width // _ROUND * _ROUND))
     return max(_ROUND, round(height * wide / width / _ROUND) * _ROUND), wide
-
-
-class _Shown(Watcher):
-    """Shows a training: by bars on a terminal, and by a line each time that it is measured."""
-
-    def __init__(self, shown: Bars) -> None:
-        self._bars = shown
-
-    def reading(self, done: int, total: int) -> None:
-        self._bars.show("Reading frames", done, total)
-
-    def step(self, step: int, progress: float) -> None:  # noqa: ARG002
-        self._bars.show("Training", progress, 1.0)
-
-    def measured(self, result: StepResult) -> None:
-        values = {**{f"loss {key}": one for key, one in result.losses.items()}, **result.measures}
-        numbers = ", ".join(f"{key} {value:.4g}" for key, value in values.items())
-        # In a pipe too: it goes on for hours, and whoever reads a log wants to know how.
-        self._bars.tell(f"step {result.step}, {result.seconds:.0f} s: {numbers}", in_pipes=True)
 
 
 def _trained(folder: Path, card: EngineCard) -> Answer:

@@ -23,7 +23,7 @@ from roadworthy._files import plain_name
 from roadworthy.cases import Dataset
 from roadworthy.cli._answer import FAILED, Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import Bars, bars, make_folder, parse_options, tracked, write_picture
+from roadworthy.cli._console import bars, make_folder, parse_options, tracked, write_picture
 from roadworthy.cli.options import (
     check_within,
     counted,
@@ -33,6 +33,7 @@ from roadworthy.cli.options import (
     opened_for,
     processes,
     training_folder,
+    training_shown,
     words,
 )
 from roadworthy.datasets import load, options_of, reader_for
@@ -309,7 +310,7 @@ def train(
             start=weights,
             folder=folder,
             resume=resume,
-            watcher=_Shown(shown),
+            watcher=training_shown(shown),
         )
     card = result.card
     rows = {
@@ -371,22 +372,3 @@ def _of_another_seed(
         drives = max(1, round(frames * validation_share / drive))
         others.append(f"count={drives * drive}")
     return others
-
-
-class _Shown(training.Watcher):
-    """Shows a training on a terminal, and nothing in a pipe."""
-
-    def __init__(self, shown: Bars) -> None:
-        self._bars = shown
-
-    def reading(self, done: int, total: int) -> None:
-        self._bars.show("Reading frames", done, total)
-
-    def step(self, step: int, progress: float) -> None:  # noqa: ARG002
-        self._bars.show("Training", progress, 1.0)
-
-    def epoch(self, result: training.EpochResult) -> None:
-        measures = [str(one) for one in result.measures if one.name.endswith("MAE") or one.unit == "share"]
-        best = ["the best so far"] if result.best else []
-        loss = f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}"
-        self._bars.tell(", ".join([loss, *measures, *best]))

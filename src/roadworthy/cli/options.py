@@ -37,7 +37,9 @@ from roadworthy.errors import InputError
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
+    from roadworthy.cli._console import Bars
     from roadworthy.models import SystemUnderTest
+    from roadworthy.training import Watcher
 
 USUAL = ("dave2",)
 """What is opened where no model is named."""
@@ -251,3 +253,32 @@ def training_folder(path: Path, checkpoint: str, state: str) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # a folder that holds something stays
             folder.rmdir()
+
+
+def training_shown(bars: Bars) -> Watcher:
+    """Return what shows a training: by bars on a terminal, and by a line each time that it is measured."""
+    from roadworthy.training import EpochResult, Watcher
+    from roadworthy.training.settings import StepResult
+
+    class Shown(Watcher):
+        def reading(self, done: int, total: int) -> None:
+            bars.show("Reading frames", done, total)
+
+        def step(self, step: int, progress: float) -> None:  # noqa: ARG002
+            bars.show("Training", progress, 1.0)
+
+        def epoch(self, result: EpochResult) -> None:
+            measures = [
+                str(each) for each in result.measures if each.name.endswith("MAE") or each.unit == "share"
+            ]
+            best = ["the best so far"] if result.best else []
+            loss = f"epoch {result.epoch}: validation loss {result.validation_loss:.4f}"
+            bars.tell(", ".join([loss, *measures, *best]))
+
+        def measured(self, result: StepResult) -> None:
+            values = {**{f"loss {key}": loss for key, loss in result.losses.items()}, **result.measures}
+            numbers = ", ".join(f"{key} {value:.4g}" for key, value in values.items())
+            # In a pipe too: it goes on for hours, and whoever reads a log wants to know how.
+            bars.tell(f"step {result.step}, {result.seconds:.0f} s: {numbers}", in_pipes=True)
+
+    return Shown()
