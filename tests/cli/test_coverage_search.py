@@ -37,7 +37,7 @@ def test_a_search_is_told_drawn_and_stored(roadworthy: Run, tmp_path: Path) -> N
     assert stored["tries"] == 30
     assert stored["coverage"]["reached"] > stored["coverage"]["originals"]
     violated = [row for row in read_rows(out / ROWS) if row["status"] == "violated"]
-    assert sum(one["failures"] for one in stored["findings"]) == stored["failures"] == len(violated) > 0
+    assert sum(one["failures"] for one in stored["findings"]) == stored["failing_tries"] == len(violated) > 0
 
 
 def test_a_search_goes_on_with_a_larger_budget(roadworthy: Run, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ class SearchReport:
                 "covered": self.covered,
                 "total": self.state.get("cells", 0),
             },
-            "failures": self.growth.failures[-1],
+            "failing_tries": self.growth.failures[-1],
             "findings": [
                 {
                     "case": one.case,

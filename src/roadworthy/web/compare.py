@@ -61,8 +61,7 @@ def _has_rows(folder: Path) -> bool:
 
 
 def _title(job: Job, models: Sequence[str]) -> str:
-    text = job.ask.text if job.ask.kind == "rules" else "a specification in BBSL"
-    named = f"{job.ask.name}: {text}" if job.ask.name else text
+    named = f"{job.ask.name}: {job.ask.title}" if job.ask.name else job.ask.title
     return f"{clipped(named, _LONGEST)} ({', '.join(models)}, {job.id})"
 
 

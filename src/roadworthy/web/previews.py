@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.cases import Answers, Case, Predict, Predicted, Verdict
-from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
+from roadworthy.cases import (
+    Acceptance,
+    Answers,
+    Case,
+    Dataset,
+    Method,
+    Predict,
+    Predicted,
+    Requirement,
+    Verdict,
+)
+from roadworthy.errors import InputError, NotApplicable, RuleError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame
-from roadworthy.models import SystemUnderTest, load_model
+from roadworthy.models import SystemUnderTest, history_of, load_model
+from roadworthy.runs.suites import suite_of
+from roadworthy.runs.suites.kinds import Context, kind_of
+from roadworthy.runs.suites.opening import open_data
 from roadworthy.seeding import rng_for
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
-from roadworthy.web.jobs.trials import PreviewTrial, plan_of, trial_of
 
 if TYPE_CHECKING:
     from roadworthy.rules.expectation import Expectation
@@ -21,6 +34,48 @@ if TYPE_CHECKING:
 
 
 _OBJECTS = 12  # of a frame that are listed
+
+
+@dataclass(frozen=True)
+class PreviewTrial:
+    """What is tried, with all that it names opened.
+
+    Attributes:
+        method: Makes and judges the cases.
+        inside: What the entry of the suite stands for: the plan of a rule, or the method of a specification.
+        requirement: What must hold.
+        data: The frames.
+        system: The model.
+    """
+
+    method: Method
+    inside: Any
+    requirement: Requirement
+    data: Dataset
+    system: SystemUnderTest
+
+
+def trial_of(
+    ask: RulesAsk | BbslAsk, model: str, opened: Callable[[str], SystemUnderTest] = load_model
+) -> PreviewTrial:
+    """Return what a run would try on one of its models, which is opened with the data.
+
+    Raises:
+        InputError: Something of it cannot be used; says what.
+    """
+    suite = suite_of(ask.suite())
+    ((id, entry),) = suite.form.requirements.items()
+    ((name, form),) = suite.form.data.items()
+    context = Context(suite.folder, ask.seed)
+    kind = kind_of(entry)
+    try:
+        (part,) = kind.parts(entry, context)
+    except RuleError as error:
+        raise InputError(f"the rule is not understood: {error.reason}") from error
+    system = opened(model)
+    data = open_data(name, form, suite.folder, history=history_of(system)).frames
+    requirement = Requirement(id, part.text, kind.name, acceptance=Acceptance(ask.allow))
+    return PreviewTrial(kind.method({id: part}, context), part.inside, requirement, data, system)
 
 
 def preview(
@@ -46,19 +101,19 @@ def preview(
         >>> [len(one["pictures"]) for one in preview(ask, 1, PictureCache())["frames"]]
         [2]
     """
-    trial = trial_of(ask.model_copy(update={"models": ask.models[:1]}), opened)
+    trial = trial_of(ask, ask.models[0], opened)
     chosen = _spread(len(trial.data), count)
     if isinstance(ask, BbslAsk):
-        if not isinstance(trial.method, BbslMethod):
+        if not isinstance(trial.inside, BbslMethod):
             raise InputError(
                 "a specification over several frames has no preview of single ones: start the run"
             )
         shown = [_labelled(trial, index, pictures) for index in chosen]
     else:
-        expectations = plan_of(ask).expectations
+        expectations = trial.inside.expectations
         cases = _cases_of(trial, set(chosen), ask.seed)
         shown = [_changed(trial, case, expectations, pictures) for case in cases]
-    return {"model": trial.systems[0].name, "data": trial.data.name, "of": len(trial.data), "frames": shown}
+    return {"model": trial.system.name, "data": trial.data.name, "of": len(trial.data), "frames": shown}
 
 
 def _spread(total: int, count: int) -> list[int]:
@@ -92,7 +147,7 @@ def _changed(
     try:
         # One by one, so that those before one that cannot be made are shown.
         frames.extend(source if isinstance(source, Frame) else source() for source in ask.frames)
-        predictions = tuple(trial.systems[0].predict(frames))
+        predictions = tuple(trial.system.predict(frames))
         verdict = trial.method.judge(case, Answers((Predicted(tuple(frames), predictions),)))
     except NotApplicable as error:
         verdict = Verdict.not_applicable(case, error.reason)
@@ -127,9 +182,9 @@ def _labelled(trial: PreviewTrial, index: int, pictures: PictureCache) -> dict[s
         raise InputError(
             f"frame {frame.id!r} of {trial.data.name} has no boxes: choose data with ground truth"
         )
-    (found,) = trial.systems[0].predict([frame])
+    (found,) = trial.system.predict([frame])
     if not isinstance(found, Boxes):
-        raise InputError(f"{trial.systems[0].name} does not answer with boxes: choose a detector")
+        raise InputError(f"{trial.system.name} does not answer with boxes: choose a detector")
     one = _One(frame, trial.data.name)
     rows = []
     for case in islice(trial.method.cases(trial.requirement, one, rng_for(0, "cases")), _OBJECTS):

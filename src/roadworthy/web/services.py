@@ -12,7 +12,7 @@ from fastapi import Depends, HTTPException, Request
 
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web.copying import CopiedTest, copied_test
-from roadworthy.web.jobs.asks import BbslAsk, RulesAsk
+from roadworthy.web.jobs.asks import AnyAsk, RulesAsk, SuiteAsk
 from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
 from roadworthy.web.pages import Destination, Pages, PictureCache
 from roadworthy.web.previews import preview
@@ -30,7 +30,7 @@ _PATIENCE = 1.0  # seconds after which a page is shown without what it waits for
 _read_rule, _read_spec = lru_cache(256)(read_rule), lru_cache(256)(read_spec)
 
 
-def check_ask(ask: RulesAsk | BbslAsk, declared: Declared, limits: ServerLimits) -> None:
+def check_ask(ask: AnyAsk, declared: Declared, limits: ServerLimits) -> None:
     """Refuse what may not be run here.
 
     Raises:
@@ -39,7 +39,10 @@ def check_ask(ask: RulesAsk | BbslAsk, declared: Declared, limits: ServerLimits)
     _check_text(ask.text, limits.rule if ask.kind == "rules" else limits.spec)
     if ask.frames > limits.frames:
         raise InputError(f"a run may have {limits.frames} frames at most here, got {ask.frames}")
-    declared.check("data", ask.data)
+    if isinstance(ask, SuiteAsk):
+        ask.check_closed()
+    for one in ask.data.split(", ") if ask.data else ():
+        declared.check("data", one)
     for one in ask.models:
         declared.check("models", one)
 
@@ -85,7 +88,7 @@ class Services:
         """Return the services of a server."""
         declared = Declared(settings.models, settings.data)
 
-        def check(ask: RulesAsk | BbslAsk) -> None:
+        def check(ask: AnyAsk) -> None:
             check_ask(ask, declared, settings.limits)
 
         return cls(
@@ -111,13 +114,15 @@ class Services:
         with self._reading.taken():
             return _read_spec(text)
 
-    def preview(self, ask: RulesAsk | BbslAsk, count: int) -> dict[str, Any]:
+    def preview(self, ask: AnyAsk, count: int) -> dict[str, Any]:
         """Return what a run would do, on a few frames."""
+        if isinstance(ask, SuiteAsk):
+            raise InputError("a suite has no preview: start the run")
         check_ask(ask, self.declared, self.settings.limits)
         with self._previewing.taken():
             return preview(ask, min(count, self.settings.limits.preview), self.pictures, self.declared.model)
 
-    def least(self, ask: RulesAsk | BbslAsk, case: Mapping[str, Any]) -> dict[str, Any]:
+    def least(self, ask: AnyAsk, case: Mapping[str, Any]) -> dict[str, Any]:
         """Return the least change with which a case of a rule still fails."""
         if not isinstance(ask, RulesAsk):
             raise InputError("only a case of a rule can be shrunk")
@@ -125,7 +130,7 @@ class Services:
         with self._previewing.taken():
             return shrunk(ask, case, self.pictures, self.declared.model)
 
-    def copied(self, folder: Path, case: Mapping[str, Any], ask: RulesAsk | BbslAsk | None) -> CopiedTest:
+    def copied(self, folder: Path, case: Mapping[str, Any], ask: AnyAsk | None) -> CopiedTest:
         """Return the suite that tries one case of a run again."""
         if ask is not None:
             check_ask(ask, self.declared, self.settings.limits)

@@ -14,7 +14,6 @@ from roadworthy.errors import InputError, RoadworthyError, suggest
 from roadworthy.web.jobs.queue import ID
 
 if TYPE_CHECKING:
-    from roadworthy.cases import Dataset
     from roadworthy.models import SystemUnderTest
 
 
@@ -257,31 +256,6 @@ chauffeur, classifier, dave2, ...
                 choice = FormChoice(reference, system.name, summary, task, outputs)
             self._choices[reference] = choice
         return self._choices[reference]
-
-
-def opened_data(
-    reference: str, frames: int, *, seed: int = 0, systems: Sequence[SystemUnderTest] = ()
-) -> Dataset:
-    """Open a data set: as many frames as are asked for, or as there are, spread over it.
-
-    Args:
-        reference: What names it.
-        frames: How many frames.
-        seed: Of data that is made: the same seed makes the same frames.
-        systems: Who is to see the frames, with as many earlier ones as they want.
-
-    Raises:
-        InputError: It cannot be opened, or has no frames.
-
-    Example:
-        >>> len(opened_data("world:town", 5))
-        5
-    """
-    from roadworthy.datasets import load_fitting, sample_of
-    from roadworthy.models import history_of
-
-    history = max((history_of(one) for one in systems), default=0)
-    return sample_of(load_fitting(reference, count=frames, seed=seed, history=history or None), frames)
 
 
 REPORT = "report.html"

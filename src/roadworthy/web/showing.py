@@ -15,7 +15,7 @@ from roadworthy.rules.shrinking import Violation
 from roadworthy.runs.store import MEASURE, PARAMETER
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.web.jobs.asks import RulesAsk
-from roadworthy.web.jobs.trials import plan_of, trial_of
+from roadworthy.web.previews import trial_of
 
 if TYPE_CHECKING:
     from roadworthy.web.pages import PictureCache
@@ -180,9 +180,9 @@ def shrunk(
     reference = next((one for one in ask.models if as_name(model_name(one)) == case["system"]), None)
     if reference is None:
         raise InputError(f"the model {case['system']!r} is not one that this run was asked for")
-    trial = trial_of(ask.model_copy(update={"models": (reference,)}), opened)
+    trial = trial_of(ask, reference, opened)
     violation = Violation(str(case["parameters"]["frame"]), int(case["parameters"]["seed"]))
-    smallest = shrunk_violations(plan_of(ask), trial.requirement, trial.data, trial.systems[0], [violation])
+    smallest = shrunk_violations(trial.inside, trial.requirement, trial.data, trial.system, [violation])
     if not smallest:
         raise InputError("the case does not fail any more: the model answers differently from time to time")
     (found,) = smallest

@@ -21,7 +21,6 @@ from roadworthy.runs.suites import plan_suite, read_suite, run_suite
 from roadworthy.web.app import create_app
 from roadworthy.web.copying import _text
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
-from roadworthy.web.jobs.trials import _percent
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.settings import ServerSettings
 
@@ -368,7 +367,8 @@ def test_a_name_does_not_end_the_comment() -> None:
 
 @given(st.floats(min_value=1e-6, max_value=1))
 def test_shares_are_read_as_they_were_written(share: float) -> None:
-    assert read_tolerance(_percent(share)) == Quantity(share, relative=True)
+    ask = RulesAsk(text="If it rains, stop.", models=("dave2",), data="world", same_speed=share)
+    assert read_tolerance(ask.entry()["same"].get("speed", "10%")) == Quantity(share, relative=True)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,26 @@
-"""What a run is asked for, as forms and job.json have it."""
+"""What a run is asked for, as forms and job.json have it, and the suite that it is."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from roadworthy.datasets import fitting_options
+from roadworthy.errors import InputError
+from roadworthy.models.load import model_name
+from roadworthy.runs.suites import suite_of
+from roadworthy.runs.suites.schema import SuiteForm
+
+if TYPE_CHECKING:
+    from roadworthy.bbsl import Spec
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
@@ -14,8 +30,8 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _RunAsk(_Form):
-    """What both kinds share.
+class _RunAsk(_Form, ABC):
+    """What the forms of the page share.
 
     Attributes:
         text: The rule or the specification.
@@ -35,6 +51,44 @@ class _RunAsk(_Form):
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     allow: Share = 0.0
 
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What lists of runs say that was asked."""
+
+    @abstractmethod
+    def entry(self) -> dict[str, Any]:
+        """Return what must hold, as an entry of a suite says it.
+
+        Raises:
+            InputError: Something that was typed cannot be used.
+        """
+
+    @property
+    def id(self) -> str:
+        """The id of the requirement."""
+        return self.name or ("rule" if isinstance(self, RulesAsk) else "specification")
+
+    def suite(self) -> dict[str, Any]:
+        """Return what is asked for as a suite: what a file of it would say.
+
+        Raises:
+            InputError: Something that was typed cannot be used.
+
+        Example:
+            >>> ask = RulesAsk(text="If it rains, slow down.", models=["dave2"], data="world:town", frames=4)
+            >>> ask.suite()["requirements"]
+            {'rule': {'rule': 'If it rains, slow down.', 'same': {}, 'accept': None}}
+        """
+        made = fitting_options(self.data, count=self.frames, seed=self.seed)
+        return {
+            "suite": self.id,
+            "seed": self.seed,
+            "models": {model_name(one): one for one in dict.fromkeys(self.models)},
+            "data": {self.data: {"data": self.data, "options": made, "sample": self.frames}},
+            "requirements": {self.id: {**self.entry(), "accept": self.allow or None}},
+        }
+
 
 class RulesAsk(_RunAsk):
     """A rule to be tried.
@@ -47,6 +101,22 @@ class RulesAsk(_RunAsk):
     kind: Literal["rules"] = "rules"
     same_steering: Annotated[float, Field(gt=0, le=90)] = 1.39
     same_speed: Annotated[float, Field(gt=0, le=1)] = 0.1
+
+    @property
+    def title(self) -> str:
+        """The rule."""
+        return self.text
+
+    def entry(self) -> dict[str, Any]:
+        """Return the rule, with the tolerances that are not the usual ones."""
+        from roadworthy.rules.expectation import TOLERANCES, Quantity, read_tolerance
+
+        # As a percentage that is read as exactly this share.
+        speed = f"{(Decimal(repr(self.same_speed)) * 100).normalize():f}%"
+        given: dict[str, float | str] = {"steering": self.same_steering, "speed": speed}
+        usual: Mapping[str, Quantity] = TOLERANCES  # type: ignore[assignment]
+        same = {name: one for name, one in given.items() if read_tolerance(one) != usual[name]}
+        return {"rule": " ".join(self.text.split()), "same": same}
 
 
 class Binding(_Form):
@@ -63,6 +133,16 @@ class Binding(_Form):
     source: Literal["object", "value", "boxes", "exists", "lead", "lead_exists", "signal"]
     value: Annotated[str, Field(max_length=300)] = ""
 
+    def given(self, name: str) -> Any:
+        """Return what gives a function of this name its values, as a file of bindings writes it."""
+        text = self.value.strip()
+        if self.source == "value":
+            return _value(name, text)
+        if not text:
+            what = "a signal, such as speed" if self.source == "signal" else "classes, such as vehicle"
+            raise InputError(f"{name}: name {what}")
+        return {self.source: text if self.source == "signal" else _words(text)}
+
 
 class BbslAsk(_RunAsk):
     """A specification that a detector is to be tested by.
@@ -76,12 +156,153 @@ class BbslAsk(_RunAsk):
     bindings: Annotated[dict[Name, Binding], Field(max_length=100)] = {}
     classes: Annotated[str, Field(max_length=300)] = "vehicle"
 
+    @property
+    def title(self) -> str:
+        """That it is a specification, which has too many lines for a list."""
+        return "a specification in BBSL"
 
-Ask = Annotated[RulesAsk | BbslAsk, Field(discriminator="kind")]
-_ADAPTER: TypeAdapter[RulesAsk | BbslAsk] = TypeAdapter(Ask)
+    def entry(self) -> dict[str, Any]:
+        """Return the specification with its values."""
+        from roadworthy.bbsl import parse
+
+        spec = parse(self.text)
+        names = {one.name for one in spec.functions}
+        for name in self.bindings:
+            if name not in names:
+                raise InputError(
+                    f"the specification has no external function {name!r}: choose its values again"
+                )
+        values = {name: one.given(name) for name, one in self.bindings.items() if one.source != "object"}
+        entry: dict[str, Any] = {"bbsl": self.text, "values": values}
+        if function := self._object(spec):
+            entry |= {"object": function, "classes": _words(self.classes)}
+        return entry
+
+    def _object(self, spec: Spec) -> str:
+        """Return the function that stands for the object under test; empty where none does."""
+        objects = {name for name, one in self.bindings.items() if one.source == "object"}
+        boxes = [one.name for one in spec.functions if one.name in objects and one.result.value == "bb"]
+        if objects and len(boxes) != 1:
+            raise InputError("one function of type bb must stand for the object under test, and only one")
+        return boxes[0] if boxes else ""
 
 
-def read_ask(document: object) -> RulesAsk | BbslAsk:
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _value(name: str, text: str) -> bool | float | list[float]:
+    """Return a value that is the same in every frame.
+
+    Example:
+        >>> _value("near", "275, 375"), _value("seen", "true")
+        ([275.0, 375.0], True)
+    """
+    written = text.strip("[]()")
+    if written.lower() in ("true", "false"):
+        return written.lower() == "true"
+    try:
+        numbers = [float(one) for one in written.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise InputError(
+            f"{name}: a value is true, false, a number, two numbers (an interval) or four (a box), "
+            f"got {text!r}"
+        )
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+_CLOSED = re.compile(
+    "model|data|sample|frames|rule|same|traffic|reliability|preserve|measure|limit|versions|sampling|batches|"
+    "batch|confidence|coverage|training|reach|tries|seconds|search|transforms|lambda|reference|output|"
+    "counting|deepest|max_failed_tries|again|driving|worse|simulator|laps|metres|end_at|sectors|events|bbsl|"
+    "values|object|classes|matching|outside|text|tags|severity|accept|models"
+)
+"""What forms of a suite may say that comes over the network: no key of a file, a program or an option."""
+_TYPED = ("rule", "bbsl", "text", "tags")  # free text, which opens nothing
+
+
+class SuiteAsk(_Form):
+    """A suite with requirements of any kind.
+
+    Attributes:
+        document: What the file of the suite would say.
+    """
+
+    kind: Literal["suite"] = "suite"
+    document: dict[str, Any]
+
+    @cached_property
+    def _form(self) -> SuiteForm:
+        return suite_of(self.document).form
+
+    @property
+    def name(self) -> str:
+        """What the suite is called."""
+        return self._form.suite or ""
+
+    @property
+    def title(self) -> str:
+        """The ids of its requirements."""
+        return ", ".join(self._form.requirements)
+
+    text = title
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """References of the models."""
+        return tuple(one.model for one in self._form.models.values())
+
+    @property
+    def data(self) -> str:
+        """References of the data, joined by commas."""
+        return ", ".join(one.data for one in self._form.data.values())
+
+    @property
+    def frames(self) -> int:
+        """How many frames there are, as far as the suite says so."""
+        return sum(one.sample or 0 for one in self._form.data.values())
+
+    @property
+    def seed(self) -> int:
+        """The same seed makes the same cases."""
+        return self._form.seed
+
+    def suite(self) -> dict[str, Any]:
+        """Return the suite."""
+        return self.document
+
+    def check_closed(self) -> None:
+        """Refuse what names files, programs or other machines, or could: a form must not.
+
+        Raises:
+            InputError: Something does.
+        """
+        form = self._form
+        for name, one in {**form.models, **form.data, **form.requirements}.items():
+            given = one.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+            others = {key: value for key, value in given.items() if key not in (*_TYPED, "model", "data")}
+            # A table of values is a file, and so are thresholds that are no mapping.
+            if (
+                not all(map(_CLOSED.fullmatch, given))
+                or re.search(r'[/\\=]|"table"', json.dumps(others))
+                or "endcase" not in given.get("bbsl", "endcase")
+                or isinstance(given.get("driving"), str)
+                or not all(word.startswith("world") for word in given.get("simulator", ()))
+            ):
+                raise InputError(
+                    f"{name}: a suite that is sent here may name no files, options, programs or other "
+                    "machines; `roadworthy run` takes it"
+                )
+
+
+AnyAsk: TypeAlias = RulesAsk | BbslAsk | SuiteAsk
+Ask = Annotated[AnyAsk, Field(discriminator="kind")]
+_ADAPTER: TypeAdapter[AnyAsk] = TypeAdapter(Ask)
+
+
+def read_ask(document: object) -> AnyAsk:
     """Return what a document asks for.
 
     Raises:

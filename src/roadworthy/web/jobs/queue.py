@@ -22,7 +22,7 @@ from typing import Any
 from roadworthy._files import as_record, read_json, write_text
 from roadworthy.errors import InputError
 from roadworthy.runs.store import locked
-from roadworthy.web.jobs.asks import BbslAsk, RulesAsk, read_ask
+from roadworthy.web.jobs.asks import AnyAsk, read_ask
 
 ASK, STATE, LOG, RUN, PID, CANCEL = "job.json", "state.json", "log.txt", "run", "pid.txt", "cancel"
 ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{4}")
@@ -60,7 +60,9 @@ class JobState:
         total: Cases that there will be; 0 while that is not known.
         message: What to tell the user, above all why it failed.
         seconds: How long it has been worked on, in all its goes.
-        outcomes: Of each model: status, summary and counts, once it is finished.
+        outcomes: Of each requirement on each model: status, summary and counts, once it is finished.
+        notes: What to know before relying on it, a sentence each, once it is finished.
+        exit_code: That of `roadworthy run` of the same suite, once it is over.
     """
 
     stage: Stage = Stage.WAITING
@@ -69,6 +71,8 @@ class JobState:
     message: str = ""
     seconds: float = 0.0
     outcomes: tuple[dict[str, Any], ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    exit_code: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -88,7 +92,7 @@ class Job:
 
     id: str
     folder: Path
-    ask: RulesAsk | BbslAsk
+    ask: AnyAsk
     state: JobState
 
     @property
@@ -154,7 +158,7 @@ class ProcessQueue:
     """
 
     def __init__(
-        self, out: Path, *, at_most: int = 50, check: Callable[[RulesAsk | BbslAsk], None] = lambda _: None
+        self, out: Path, *, at_most: int = 50, check: Callable[[AnyAsk], None] = lambda _: None
     ) -> None:
         self.out = out
         self._at_most = at_most
@@ -163,7 +167,7 @@ class ProcessQueue:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._read: dict[Path, tuple[object, Job]] = {}
 
-    def start(self, ask: RulesAsk | BbslAsk) -> Job:
+    def start(self, ask: AnyAsk) -> Job:
         """Take a run in; it begins when its turn comes."""
         self._check(ask)
         with self._lock:
@@ -173,7 +177,7 @@ class ProcessQueue:
             self.advance()
             return self.job(job.id)
 
-    def _new(self, ask: RulesAsk | BbslAsk) -> Job:
+    def _new(self, ask: AnyAsk) -> Job:
         while True:
             letters = "".join(secrets.choice(_LETTERS) for _ in range(4))
             folder = self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-{letters}"

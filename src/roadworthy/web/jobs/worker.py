@@ -21,11 +21,12 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.report.publish import run_suite
 from roadworthy.runs.store import locked
 from roadworthy.runs.suites import RunWatcher, SuiteResult
+from roadworthy.web.jobs.asks import SuiteAsk
 from roadworthy.web.jobs.queue import PID, Job, JobState, Stage, read_job, write_state
-from roadworthy.web.jobs.trials import suite_document
 
 MOST_KEPT = 1000
-"""Frames of a run up to which the pictures of all cases are kept: some 200 MB of the built-in world."""
+"""Frames of a run up to which the pictures of all cases are kept, some 200 MB of the built-in world: a blind
+study also needs pairs that hold."""
 _PAUSE = 0.2  # seconds between two notes of how far it has come
 
 
@@ -88,10 +89,9 @@ def work_on(folder: Path) -> Stage:
         notes = _Notes(job, job.state.total)
         try:
             published = run_suite(
-                suite_document(job.ask),
+                job.ask.suite(),
                 job.run,
-                # All of them, where that is not too much: a blind study also needs pairs that hold.
-                images="all" if job.ask.frames <= MOST_KEPT else "failures",
+                images="failures" if isinstance(job.ask, SuiteAsk) or job.ask.frames > MOST_KEPT else "all",
                 watcher=notes,
             )
             result = published.result
@@ -100,17 +100,18 @@ def work_on(folder: Path) -> Stage:
         except _Cancelled:
             notes.write(stage=Stage.CANCELLED, message="Stopped. It can go on where it was.")
         except RoadworthyError as error:
-            notes.write(stage=Stage.FAILED, message=str(error))
+            notes.write(stage=Stage.FAILED, message=str(error), exit_code=2)
         except Exception as error:
             traceback.print_exc()
             told = (
                 f"{type(error).__name__}: {error}. This should not happen; log.txt says where it comes from."
             )
-            notes.write(stage=Stage.FAILED, message=told)
+            notes.write(stage=Stage.FAILED, message=told, exit_code=2)
         else:
             outcomes = _outcomes(result)
             total = max((sum(one["counts"].values()) for one in outcomes), default=0)
-            notes.write(stage=Stage.FINISHED, done=total, total=total, outcomes=outcomes)
+            known = {"outcomes": outcomes, "notes": tuple(result.notes), "exit_code": result.exit_code()}
+            notes.write(stage=Stage.FINISHED, done=total, total=total, **known)
         return notes.state.stage
 
 
