@@ -91,14 +91,13 @@ def _show(shown: Shown) -> None:
     if isinstance(shown, str | Text):
         out.print(shown, markup=False, soft_wrap=True)
         return
-    if isinstance(shown, Mapping):
-        rows = [(Text(title, style="dim"), Text(line)) for title, line in shown.items()]
+    table, rows = shown, list[tuple[Text, ...]]()
+    if isinstance(table, Mapping):
+        if not table:
+            return
+        rows = [(Text(title, style="dim"), Text(line)) for title, line in table.items()]
         table = ResultTable("", ("", ""), ())
-    else:
-        rows = [tuple(Text(cell, style=_STYLES.get(cell, "")) for cell in row) for row in shown.rows]
-        table = shown
-    if not rows and isinstance(shown, Mapping):
-        return
+    rows += [tuple(Text(cell, style=_STYLES.get(cell, "")) for cell in row) for row in table.rows]
     # Without lines, it reads well at 80 columns and in a pipe.
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(table.columns))
     for name in table.columns:
