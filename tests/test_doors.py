@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 import roadworthy as rw
 from roadworthy.cli import app
 from roadworthy.errors import InputError
 from roadworthy.runs.store import StoredRun
+from roadworthy.web.jobs.asks import SuiteAsk
+from roadworthy.web.jobs.queue import JobState, read_state
+from roadworthy.web.jobs.worker import work_on
 
 RULE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 SPEC = """
@@ -101,6 +109,29 @@ def rows(folder: Path) -> dict[str, bytes]:
     }
 
 
+def of_page(document: dict[str, Any], folder: Path) -> JobState:
+    """Return what a job of the page comes to that is asked for a suite."""
+    folder.mkdir()
+    (folder / "job.json").write_text(SuiteAsk(document=document).model_dump_json())
+    work_on(folder)
+    return read_state(folder)
+
+
+def of_pytest(suite: Path, out: Path) -> tuple[int, dict[str, str], str]:
+    """Return how pytest ends on a suite, what it reports of its test, and what it says."""
+    report = out.with_suffix(".xml")
+    installed = bool(entry_points(group="pytest11", name="roadworthy"))
+    plugin = (*(() if installed else ("-p", "roadworthy.pytest_plugin")), "-p", "no:cacheprovider")
+    words = (*plugin, f"--roadworthy-out={out}", f"--junit-xml={report}", f"--rootdir={suite.parent}", suite)
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert report.is_file(), ended.stdout + ended.stderr
+    properties = [one.attrib for one in ElementTree.parse(report).iter("property")]
+    told = {one["name"]: one["value"] for one in properties}
+    return ended.returncode, told, " ".join(ended.stdout.split())
+
+
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
 def test_every_door_gives_the_same_answer(question: Question, tmp_path: Path) -> None:
     code, document, _ = asked(*question.words, "--out", "typed")
@@ -111,12 +142,13 @@ def test_every_door_gives_the_same_answer(question: Question, tmp_path: Path) ->
         "run", str(suite), "--out", "processes", "--executor", "processes", "--workers", "2"
     )
     published = rw.run_suite(suite, tmp_path / "python")
-    assert [again, in_processes, published.result.exit_code()] == [code] * 3
+    page = of_page(yaml.safe_load(suite.read_text()) | {"base": "."}, tmp_path / "page")
+    assert [again, in_processes, published.result.exit_code(), page.exit_code] == [code] * 4
     expected = rows(tmp_path / "typed")
     assert expected
-    for door in ("suite", "processes", "python"):
+    for door in ("suite", "processes", "python", "page/run"):
         assert rows(tmp_path / door) == expected, door
-    assert of_suite["notes"] == document["notes"] == published.result.notes
+    assert of_suite["notes"] == document["notes"] == published.result.notes == list(page.notes)
     for door in ("typed", "suite", "python"):
         folder = tmp_path / door
         for name in ("report.html", "junit.xml", "results.csv", "summary.md", "SHA256SUMS", "manifest.json"):
@@ -124,6 +156,17 @@ def test_every_door_gives_the_same_answer(question: Question, tmp_path: Path) ->
         assert StoredRun.open(folder).pairs[0].outcome is not None
     verified, report, _ = asked("evidence", "verify", "typed", "--rerun", "2")
     assert (verified, report["rerun"]["identical"]) == (0, 2)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
+def test_pytest_gives_the_same_answer(question: Question, tmp_path: Path) -> None:
+    code, document, _ = asked(*question.words, "--out", "typed")
+    # pytest knows passed and failed: what is inconclusive fails, unless the project skips it.
+    (result,) = document["results"]
+    ended, told, said = of_pytest(tmp_path / "typed" / "suite.yaml", tmp_path / "pytest")
+    assert ended == (1 if code else 0), said
+    assert (told["roadworthy_status"], told["roadworthy_summary"]) == (result["status"], result["summary"])
+    assert rows(Path(told["roadworthy_folder"])) == rows(tmp_path / "typed")
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
@@ -153,6 +196,10 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
     (tmp_path / "r.suite.yaml").write_text(json.dumps(document))
     code, _, told = asked("run", "r.suite.yaml")
     assert (code, reason in told) == (2, True), told
+    page = of_page(document, tmp_path / "page")
+    assert (page.exit_code, reason in page.message) == (2, True), page.message
+    ended, _, said = of_pytest(tmp_path / "r.suite.yaml", tmp_path / "pytest")
+    assert (ended, reason in said) == (2, True), said
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)

@@ -106,7 +106,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Requiremen
     these endings; a suite, which names its models itself, if it looks like one.
     """
     named = parent.session.isinitpath(file_path)
-    if file_path.name.endswith(_SUITES):
+    if file_path.name.endswith(_SUITES) or (named and file_path.name == "suite.yaml"):
         if not named and not _looks_like_a_suite(file_path):
             return None
         from roadworthy.pytest_plugin.collecting import SuiteFile
