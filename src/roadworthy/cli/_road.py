@@ -33,16 +33,16 @@ class RunOptions:
         out: Where everything is written; None for the command's usual folder, or the next free one.
 
     Options:
-        out (FOLDER): Where everything is written. The usual folder if left out, or the next if that holds
-            another run.
+        out (FOLDER): The output folder. The command's usual one by default, or the next free one if that
+            holds another run.
         executor (envvar=ROADWORTHY_EXECUTOR): Where it runs.
-        workers (N): Processes; as many as there are cores if left out.
-        address (ADDRESS): Of the Ray cluster, such as auto.
-        timeout (S): Seconds that a batch may take before its case is given up.
-        images: Of which cases images are stored; a sample has some that pass as well.
-        resume: Go on with the same run in the folder.
-        accept_inconclusive: Exit code 0, not 3, where the cases do not suffice.
-        allow_commands: Let image engines of yours run programs and code.
+        workers (N): Number of processes; one per core by default.
+        address (ADDRESS): The address of the Ray cluster, such as auto.
+        timeout (S): Seconds a batch may take before its cases count as errors.
+        images: Which cases keep their images; sample adds some that pass.
+        resume: Continue the same run in the folder.
+        accept_inconclusive: Exit with 0, not 3, when a result is inconclusive.
+        allow_commands: Let your image engines run programs and code.
     """
 
     out: Path | None = None

@@ -8,9 +8,9 @@ Options:
     value (--set NAME=VALUE): An external function's value: near=275,375; repeatable.
     object_name (--object NAME): The external function that stands for the object under test.
     truth (--truth DATA): The ground truth: a data set, such as kitti:path.
-    invalid (WHAT): Detections whose corners are turned: error, or skip.
+    invalid (WHAT): What to do with detections whose corners are swapped: error or skip.
     matching (HOW): How detections are matched: best, greedy or optimal.
-    outside (WHAT): An object that is not detected: fail, as in the paper, or apart.
+    outside (WHAT): What an undetected object is: fail, as in the paper, or apart.
     allow (SHARE): The share of test cases that may fail, such as 5%.
 """
 
@@ -151,14 +151,14 @@ def check(
     """Prove that specifications are exhaustive, exclusionary and non-redundant, or show where they are not.
 
     Exhaustive: every input is in a case. Exclusionary: none is in two. Non-redundant: every case can hold. A
-    proof over sets of boxes is for any number of boxes, or says up to how many. The exit code is 1 if
-    something was found against a specification or a question was left open, 0 if not.
+    proof over sets of boxes is for any number of boxes, or says up to how many. The exit code is 1 if a
+    specification has a fault or a question stays open, else 0.
 
     Options:
         spec (SPEC...): Files with specifications in BBSL.
-        boxes (N): Boxes of a set to try, where no number is known to suffice.
-        seconds (S): The most time for one question.
-        image (WxH): The size of IMG; any if left out.
+        boxes (N): How many boxes to try in a set when no number is proven to be enough.
+        seconds (S): Time limit for each question.
+        image (WxH): The size of IMG; any size by default.
         draw (FOLDER): Draw the witnesses into this folder.
 
     Examples:
@@ -206,14 +206,14 @@ def cover(
 ) -> Answer:
     """Measure which cases, conditions, borders and positions in the image the ground truth tries.
 
-    With --boundary, the nearest change of a box is shown that leads to another case: new ground truth to test
-    with, and the error of a detector that would flip the verdict. The exit code is 1 if less of the
-    conditions is covered than --least asks for.
+    With --boundary, it shows the smallest move of a box that leads to another case: new ground truth to test
+    with, and the detection error that would flip the verdict. The exit code is 1 if fewer conditions are
+    covered than --least asks for.
 
     Options:
-        near (PX): How many pixels from a border is near it.
+        near (PX): How close to a border counts as near it, in pixels.
         grid (CxR): Columns and rows of the grid over the image.
-        boundary (N): Make boxes on the borders from each case's N nearest objects.
+        boundary (N): Move the N objects nearest to each case's border onto it.
         least (SHARE): The share of conditions that must be covered.
         out (FOLDER): Draw the coverage into this folder.
 
@@ -383,7 +383,7 @@ def _frame_figure(
 
 @command(app)
 def fmt(files: list[str], ascii: bool = False, check: bool = False, as_json: bool = False) -> Answer:
-    """Rewrite specifications in their canonical form; comments are kept. Types are not looked at.
+    """Rewrite specifications in their canonical form; comments are kept. Types are not checked.
 
     Options:
         files (SPEC): Specifications; - for standard input.
@@ -446,8 +446,8 @@ def try_detections(
     """Test detections by a specification: they must lead to the case that the ground truth leads to.
 
     Where an external function stands for an object, every object of the ground truth is a test case, judged
-    by the detection that is matched with it, and IoU is shown beside. Where all functions are bound, every
-    frame is one.
+    by the detection matched to it, with IoU beside it. Where all functions are bound, every frame is a test
+    case.
 
     Options:
         detections (PATH): Recorded detections: a folder of KITTI results, or a file of COCO results.
@@ -507,8 +507,8 @@ def suite(
 ) -> Answer:
     """Run tests as the paper's Table 2 lists them: specifications with values, on data, with systems.
 
-    The file names data and systems; --data and --system say which they are. What it comes to is an ordinary
-    suite, which the folder keeps as suite.yaml.
+    The file names data and systems; --data and --system say which they are. The result is an ordinary suite,
+    kept in the folder as suite.yaml.
 
     Options:
         file (FILE): A YAML file of tests.

@@ -77,28 +77,28 @@ def search(
     """Search for changed images that show something new, and judge each by DeepTest's Equation 2.
 
     The folder gets a row for every try, the images of failures, growth.png, findings.png, search.json,
-    report.html, junit.xml, evidence, tables.md, result.json and suite.yaml. A search that was stopped goes on
-    when the same command is given again, and one that has ended goes on with a larger budget.
+    report.html, junit.xml, evidence, tables.md, result.json and suite.yaml. Run the same command again to
+    continue a stopped search, or with a larger budget to extend a finished one.
 
     Options:
         model (MODEL): The network: a name, kind:path or a model.yaml.
         frames (FROM:TO): Only these frames, such as 3600: to leave out the training.
         sample (-n N): How many seed images, drawn at random; 0 for all.
-        search: What decides what is tried: our search, DeepTest's, or chance.
+        search: The search strategy: ours, DeepTest's, or random.
         criterion (-c NAME): What guides it; several as in 0.7*neuron + 0.3*top-k.
         training (DATA): Training data, for criteria that compare with it; the seed images if left out.
         transform (-t NAME): simple, composite, deeptest, a transform, or one with its parameters; repeatable.
             simple if left out.
-        tries (N): Changed images to try at most.
-        seconds (S): Seconds to try for at most, if tries last longer.
+        tries (N): The most changed images to try.
+        seconds (S): Time limit in seconds.
         lam (--lambda λ): λ of Equation 2.
-        reference: What λ multiplies: of the errors on the seed images.
+        reference: What λ multiplies: the MSE or RMSE of the seed images.
         output: Which answer is judged.
-        max_failed_tries (N): Of Algorithm 1: after how many more an image is given up.
-        again: Of Algorithm 1: push the seeds again when the stack is empty.
-        deepest (N): Of curious and random-deep: transformations of an image, at most.
+        max_failed_tries (N): Algorithm 1: give an image up after this many failed tries.
+        again: Algorithm 1: push the seeds again when the stack is empty.
+        deepest (N): curious and random-deep: the most transformations of one image.
         counting (NAME): distinct: each neuron once; deeptest: as DeepTest's public code.
-        seed (N): The same seed takes the same course.
+        seed (N): The same seed gives the same search.
         worst (N): Findings on the sheet, the most different ones; 0 for none.
         operating_domain (FILE): Your operating domain, for what was never tried.
 
@@ -191,25 +191,24 @@ def measure(
 ) -> Answer:
     """Measure what images make a network do and which part of the operating domain they try.
 
-    Shows the share that each criterion covers, layer by layer, and lists what was never tried. Work that is
-    divided over machines is put together with --state and --merge: the result is that of one run over all.
+    Shows the share that each criterion covers, layer by layer, and lists what was never tried. Combine work
+    from several machines with --state and --merge: the result is that of a single run.
 
     Options:
         model (MODEL): The network: a name, kind:path or a model.yaml.
         data (-d DATA): The data set: name or name:path; world by default.
-        run (FOLDER): A run, whose images are measured instead.
+        run (FOLDER): Measure the images of this run instead.
         criterion (-c NAME): neuron, multisection, boundary, strong-activation, top-k, top-k-patterns,
             likelihood-surprise, distance-surprise or functional, with options as in top-k(k=2); repeatable.
             neuron and functional if left out.
         counting (NAME): distinct: each neuron once; deeptest: as DeepTest's code.
-        threshold (NUMBER): Above which a neuron is activated.
+        threshold (NUMBER): The activation threshold of a neuron.
         sample (-n N): How many frames, spread over the data; all if left out or 0.
         training (DATA): Training data, for criteria that compare with it.
         training_sample (N): How many frames of it; all if left out.
-        operating_domain (FILE): Your operating domain; ours if left out.
-        merge (FILE): Add what --state of another run wrote; repeatable. Without --data and --run, nothing
-            else.
-        state (FILE): Write what was seen, to be added by --merge.
+        operating_domain (FILE): Your operating domain; Roadworthy's by default.
+        merge (FILE): Add the --state file of another run; repeatable. Without --data and --run, only merge.
+        state (FILE): Write the state of the measurement, for --merge.
         out (FOLDER): Write growth.png, coverage.json and holes.txt here.
 
     Examples:
@@ -368,24 +367,23 @@ def retrain(
 ) -> Answer:
     """Retrain a network with changed images and compare it with what it was, on images it has not seen.
 
-    As DeepTest's RQ5: the original training data and 66 % of the rain and fog images are learned from; the
-    others and their originals are compared on. With --run, the failures that a search found are learned from
-    instead. The exit code is 1 unless the new network may be called better: the clean error must not have
-    got worse.
+    As DeepTest's RQ5: it learns from the original training data and 66% of the rain and fog images, and is
+    compared on the rest and their originals. With --run, it learns from the failures that a search found. The
+    exit code is 1 unless the new network is better and its clean error is no worse.
 
     Options:
         model (NETWORK): The network: a shipped one, a trained folder, or its ONNX file.
         training (DATA): The original training data; the first part of the data, see --cut, if left out.
-        cut (SHARE): How much of the data is training data.
+        cut (SHARE): The share of the data to train on.
         change (TRANSFORM): How frames are changed; repeatable. Default: rain and fog.
         run (FOLDER): A search on the data: learn from its failures.
         learn (KIND): What to learn from: rain, fog, …, guided; repeatable. If left out: guided with --run,
             else all changes.
-        share (SHARE): Of the changed images, to learn from.
+        share (SHARE): The share of the changed images to learn from.
         split (HOW): random, as in the paper, or time: learn from the first part.
         scratch: Train a fresh network instead of tuning this one.
-        control: Also train as long without the changed images.
-        tolerance (SHARE): How much the clean error may rise at most.
+        control: Also train for as long without the changed images.
+        tolerance (SHARE): The most by which the clean error may rise.
         epochs (N): The most epochs.
         lr (RATE): Adam's learning rate.
         batch (N): Images at a time.

@@ -5,7 +5,7 @@ Options:
     transformation (--transform -t NAME): simple, composite, deeptest, a transform, or one with its
         parameters; repeatable.
     counting (NAME): What counts as a neuron: distinct, or deeptest as the public code does.
-    threshold (NUMBER): Above which a neuron is activated.
+    threshold (NUMBER): The activation threshold of a neuron.
     batch (N): Images that a network sees at a time.
     lam (--lambda λ): λ of Equation 2.
     reference: What λ multiplies: the originals' MSE or RMSE.
@@ -97,7 +97,7 @@ class Neurons:
     """What counts as an activated neuron.
 
     Options:
-        scaling: What a neuron's number is scaled by, within its layer, before.
+        scaling: How a layer's activations are scaled first.
     """
 
     counting: str = "distinct"
@@ -319,16 +319,16 @@ def deviation(
 ) -> Answer:
     """Which changed images are answered wrongly, and by how much? RQ4, Figure 6, Tables 7 and 8.
 
-    Errors, λ and ε are in the native unit of the data set, which the tables state. Violations that are alike
-    count as one finding. checks-MODEL.png shows findings drawn at random and checks.csv waits for your
-    judgement of them; `false-alarms` counts it.
+    Errors, λ and ε are in the native unit of the data set, which the tables state. Similar violations count
+    as one finding. checks-MODEL.png shows findings drawn at random and checks.csv takes your verdicts on
+    them, which `false-alarms` counts.
 
     Options:
         epsilon (NUMBER): ε of Equation 3, in the square of the data set's unit.
-        radius (NUMBER): How near violations are that count as one finding.
+        radius (NUMBER): How close violations must be to count as one finding.
         guided (RUN): A run of `coverage search --images all` on this data: its images are judged too, and its
             seed images are added to the others.
-        check (N): Findings of each model that are drawn for checking by hand.
+        check (N): How many findings of each model to draw for checking by hand.
 
     Examples:
         roadworthy coverage study deviation --model dave2 --model epoch

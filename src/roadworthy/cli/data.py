@@ -44,7 +44,7 @@ def show(
     """Draw a contact sheet of a data set with what is known about its frames.
 
     Options:
-        columns (N): Frames beside each other.
+        columns (N): Frames per row.
         overlay (NAMES): What to draw: boxes, labels, depth, instances, signals, joined by commas; or none.
         seed (N): The seed of generated data; the same as -o seed=N.
         sample (-n N): Frames, spread over the data.
@@ -101,7 +101,7 @@ def show(
 def check(reference: str, option: list[str] | None = None) -> Answer:
     """Read every frame of a data set, and report bad files, classes, signals and sizes.
 
-    Ends with 0 when every frame can be read and with 2 when one cannot.
+    The exit code is 0 if every frame can be read, else 2.
 
     Examples:
         roadworthy data check kitti:path/to/training

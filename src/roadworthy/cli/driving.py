@@ -1,7 +1,8 @@
 """``roadworthy driving``: models that drive in simulators, and how well they do.
 
 Options:
-    settings (FILE): What metrics are told: targets, conditions, bins …; YAML with what differs from ours.
+    settings (FILE): Settings of the metrics: targets, conditions, bins …; YAML with what differs from the
+        defaults.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def drive(
 
     Writes drive.parquet, metrics.csv with a row for each sector, drive.json, drive.png and a video, beside
     report.html, junit.xml, evidence, and suite.yaml, which `roadworthy run` takes. If the model or the
-    simulator fails, what was driven until then is written all the same.
+    simulator fails, the drive up to that point is still written.
 
     The exit code is 1 if the vehicle crashed, crossed a line or stood still for good in any sector, if a
     threshold of the oracle is passed or if the model failed; 2 if the simulator failed; 3 if nothing could be

@@ -117,7 +117,7 @@ def _row(source: str, engine: UserEngine) -> dict[str, Any]:
 
 @command(app)
 def show(which: str) -> Answer:
-    """Tell what is known about a learned engine: what it does and takes, how it was made, how good it is.
+    """Describe a learned engine: what it does, its inputs, how it was made and how good it is.
 
     Examples:
         roadworthy engines show day-to-night

@@ -64,7 +64,7 @@ def try_model(
     sample: int = 6,
     out: Path | None = None,
 ) -> Answer:
-    """Let a model answer a few frames, draw the answers and tell what it is like.
+    """Run a model on a few frames, draw its answers and describe it.
 
     For a network without a description, print what its file says and a model.yaml to start from. The exit
     code is then 2, because nothing was tried.

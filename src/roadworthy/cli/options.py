@@ -221,7 +221,7 @@ Out = Annotated[
     Path,
     typer.Option(
         metavar="FOLDER",
-        help="Where everything is written; must be new. The next free one if left out.",
+        help="The output folder; must be new. The next free one by default.",
         callback=next_free,
     ),
 ]

@@ -5,14 +5,14 @@ Options:
     seed (N): The same seed makes the same images and batches.
     transform (-t NAME): What changes the images: one of the paper's eight, or any transform that has an
         amount; repeatable. The eight if left out.
-    limit (Δv): The largest visual change, instead of what people tolerate.
+    limit (Δv): The largest visual change, instead of the tolerated one.
     model (MODEL): A model: a name, kind:path or a model.yaml; repeatable. classifier if left out.
     path ([PATH]): A CSV file of binned or single answers, a folder of binned ones, or an experiment's folder.
     measure (MEASURE): accuracy, accuracy(of=car), ap(iou=0.5), miou, steering(tolerance=1.39) or
         speed(tolerance=1); repeatable. What suits the model if left out.
     versions (N): How many changed images are made of each frame.
     batches (N): Bootstrap batches.
-    batch (K): Images in a batch; 50, or all of fewer, if left out.
+    batch (K): Images in a batch; 50 by default, or all if there are fewer.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ def check(
 ) -> Answer:
     """Check that a model still sees what a human still sees.
 
-    Images are changed as long as people tolerate it. Correctness: the model must be as good on them as on the
-    originals. Prediction: its answers must stay as they were, as much as under a change that is hardly one;
-    no truth is needed. The reliability distance says how much is missing; a requirement is met when its upper
-    bound of 95% confidence is at most 0. The folder gets the rows of every case, the images of those that
-    fail, plots, report.html, junit.xml, evidence, tables.md, result.json and suite.yaml.
+    Images are changed within the range that people tolerate. Correctness: the model must be as good on them
+    as on the originals. Prediction: its answers must stay as stable as under a barely visible change; no
+    ground truth is needed. The reliability distance is the gap; a requirement is met when its 95% upper bound
+    is at most 0. The folder gets the rows of every case, the images of those that fail, plots, report.html,
+    junit.xml, evidence, tables.md, result.json and suite.yaml.
 
     Options:
         preserve (WHAT): What must be preserved: correctness, prediction or both.
@@ -123,9 +123,9 @@ def rank(how: RunOptions, tested: ReliabilityOptions) -> Answer:
     """Rank models by their reliability distance, beside a plain benchmark (Table 2 of Hu et al.).
 
     The benchmark is the performance on the five levels of ImageNet-C, or on the original images where it has
-    no such change. A model that is further down by its reliability distance has a gap that the benchmark does
-    not show; it is marked by an arrow. All models see the same images. The exit code is 0 whatever the
-    places: a ranking judges nobody.
+    no such change. An arrow marks a model that ranks lower by its reliability distance: it has a gap that the
+    benchmark does not show. All models see the same images. The exit code is always 0: a ranking is no
+    verdict.
 
     Examples:
         roadworthy reliability rank --model dave2 --model epoch --data world --sample 99 --measure steering
@@ -292,16 +292,16 @@ def thresholds(
     confidence: float = 0.9,
     save: Path | None = None,
 ) -> Answer:
-    """Find the visual change up to which people do as well as without any.
+    """Find the visual change up to which people answer as well as without any.
 
     t_c is for answers that are right, t_p for answers as to the original. The spread is where the thresholds
     of repetitions of the same experiment lie; a wide one says that the threshold is a matter of luck. A drop
     must grow before it is significant, so it begins below the threshold: the last column says where. Without
-    a PATH, the published thresholds are shown that come with the program, and where they are from.
+    a PATH, it shows the published thresholds that ship with Roadworthy and their sources.
 
     Options:
         repetitions (N): How often the experiment is simulated; 0: no intervals.
-        confidence (SHARE): Of spread and interval.
+        confidence (SHARE): The confidence of spread and interval.
         save (FILE): Write them as a YAML file that `check --study` takes.
 
     Examples:
@@ -459,7 +459,7 @@ def subsets(
     """Find thresholds from parts of the answers, and compare the curves (RQ1).
 
     Curves are alike where their 83% intervals overlap, at every visual change: those of the two subsets of a
-    pair and that of all answers. Thresholds may be far apart even so.
+    pair and that of all answers. Even then, thresholds may be far apart.
 
     Options:
         draw (WHAT): images, raters or answers; images where known.
@@ -506,7 +506,7 @@ def retrain(
     seed: int = 11,
     out: Path | None = None,
 ) -> Answer:
-    """Train a reference network on, with images changed inside the range that people tolerate.
+    """Continue training a reference network with images changed within the range that people tolerate.
 
     Each frame is followed by changed versions of it, whose visual change is even over the tolerated range.
     Validation data is made alike: with another seed where data is made, or the end of what was recorded. The
@@ -518,7 +518,7 @@ def retrain(
         weights (MODEL): Weights to start from, or none; default: shipped.
         epochs (N): The most epochs.
         lr (RATE): Adam's learning rate, which falls to 0.
-        minutes (N): No epoch is started that would end later.
+        minutes (N): Time limit: no epoch starts that would end later.
         workers (N): Processes that make images.
         out (FOLDER): Where to write; default: the next retrained/NETWORK.
 

@@ -35,11 +35,10 @@ _COLUMNS = ("requirement", "model", "verdict", "before", "after", "broken", "fix
 def write_reports(run: Path, formats: list[str] | None = None, out: Path | None = None) -> Answer:
     """Write the report of a run: one HTML page that needs no other file, JUnit XML, CSV and Markdown.
 
-    Any folder with the rows of a run will do, also of one that is still going on or of a single method, such
-    as rules-out. The exit code is 1 if a requirement is violated, 0 if none is.
+    Any run folder works, finished or not. The exit code is 1 if a requirement is violated, 0 if none is.
 
     Options:
-        out (FOLDER): Where to; the folder of the run if left out.
+        out (FOLDER): The output folder; the run's own by default.
         formats (--format WHAT): html, junit, csv or markdown; repeatable. All if left out.
 
     Examples:
@@ -86,15 +85,15 @@ def compare_runs(
 
     Cases are paired by requirement, model and name. A regression is a requirement that passed and is violated
     now, or of which significantly more frames got worse than better (McNemar's exact test, Holm's correction
-    over all requirements). Runs of other data or seeds are refused. The exit code is 0, or with
+    over all requirements). Runs with different data or seeds are refused. The exit code is 0, or with
     --fail-on-regression 1 if there is a regression.
 
     Options:
         first (RUN_A): The folder of the run before.
         second (RUN_B): The folder of the run after.
-        systems (OLD=NEW): Compare this model with that one; repeatable. Else those of one name.
+        systems (OLD=NEW): Compare this model with that one; repeatable. Models of the same name by default.
         alpha (P): The level of significance.
-        anyway: Compare runs with other data or seeds as well.
+        anyway: Compare even if data or seeds differ.
         out (FILE): Write the comparison: an .html or .md file.
         fail (--fail-on-regression): End with exit code 1 if something got worse.
 

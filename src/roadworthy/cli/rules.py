@@ -3,10 +3,10 @@
 Options:
     model (MODEL): A model: a name, kind:path or a model.yaml; repeatable. dave2 if left out.
     seed (N): The same seed makes the same images.
-    same (OUTPUT=DELTA): How far answers that are the same may differ: steering=1.39 (degrees), speed=10%;
-        repeatable.
+    same (OUTPUT=DELTA): How much answers may differ and still count as the same: steering=1.39 (degrees),
+        speed=10%; repeatable.
     gallery (FOLDERS): Galleries of cut-outs, joined by commas; see `gallery harvest`.
-    traffic (SIDE): The side that one drives on, where signs stand: right or left.
+    traffic (SIDE): The side of the road that traffic drives on: right or left.
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
         on frames of the built-in world.
     rule (-r SENTENCE): The rule.
@@ -46,7 +46,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
 
 @command(app)
 def parse(rule: str, as_json: bool = False) -> Answer:
-    """Say in plain words how a rule is read, or what in it is not understood and what would be.
+    """Explain how a rule is read, or which words are not understood and what to write instead.
 
     Options:
         rule (RULE): The rule, one sentence or several.
@@ -150,12 +150,12 @@ def _tree(words: Words, number: int, stem: str = "", branch: str = "") -> list[s
 
 @command(app)
 def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
-    """Try rules on drivers of whom it is known what they do right and wrong.
+    """Check the rules on drivers whose faults are known.
 
     The careful driver of the built-in world must violate none of the rules. Each faulty driver lacks one
     ability: the rules that depend on it must catch the driver in at least 99% of the frames that qualify, and
-    no other rule may. A frame qualifies if the change can be made and is seen in it. Ends with exit code 1
-    where a driver is judged wrongly.
+    no other rule may. A frame qualifies if the change can be made and is seen in it. The exit code is 1 if a
+    driver is judged wrongly.
 
     Options:
         sample (-n N): How many frames of the built-in world.
@@ -224,13 +224,13 @@ def run(
     Options:
         rule (-r SENTENCE): A rule; repeatable.
         rules (FILE): A file of rules; repeatable.
-        only (ID): Of the rules, only this one; repeatable.
-        threshold (LIST): Thresholds to judge at as well, such as 0,10%,20%.
+        only (ID): Run only this rule; repeatable.
+        threshold (LIST): Judge at these thresholds as well, such as 0,10%,20%.
         allow (SHARE): The share of frames that may violate a rule, such as 5%.
         shrink (N): Shrink the N worst violations of each rule and model to the least change.
         worst (N): Violations on the sheet of each rule and model; 0 for none.
-        passes (N): Frames that pass whose images are stored as well, for each rule and model.
-        skip: Leave out rules whose changes nothing here can make.
+        passes (N): How many passing frames keep their images, for each rule and model.
+        skip: Skip rules whose changes cannot be made.
 
     Examples:
         roadworthy rules run --rule "If a pedestrian appears on the roadside, the car should slow down."
@@ -336,7 +336,7 @@ def compare(how: RunOptions, tested: RuleOptions, rule: str, by: list[str]) -> A
     transform or engine that is given.
 
     Options:
-        by (--by TRANSFORM): Makes the rule's change instead of ours; or engine:NAME; repeatable.
+        by (--by TRANSFORM): The transform that makes the change instead of ours, or engine:NAME; repeatable.
 
     Examples:
         roadworthy rules compare --rule "If it rains, the steering angle should stay the same." --by \
@@ -362,13 +362,13 @@ def compare(how: RunOptions, tested: RuleOptions, rule: str, by: list[str]) -> A
 
 @command(app)
 def compose(how: RunOptions, tested: RuleOptions, rule: str, first: list[str]) -> Answer:
-    """Try a rule on top of changes that others make: rain, and then a pedestrian.
+    """Try a rule on top of another change: rain, and then a pedestrian.
 
     As Table 11 of the RMT paper: for each first change, how many frames violate the rule's relation under it
     alone, and how many do when the rule's own change comes in addition.
 
     Options:
-        first (--first TRANSFORM): A change that is made first; or engine:NAME; repeatable.
+        first (--first TRANSFORM): The transform applied first, or engine:NAME; repeatable.
 
     Examples:
         roadworthy rules compose --rule "If a pedestrian appears on the roadside, slow down." --first \

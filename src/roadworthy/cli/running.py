@@ -33,15 +33,15 @@ def run(
 ) -> Answer:
     """Test everything that a suite asks for: models, data and requirements of all kinds from one file.
 
-    The folder gets rows, images of failures, report.html, junit.xml, results.csv, summary.md and evidence. A
-    run that was stopped in whatever way goes on when the command is given again; a changed suite, model or
-    data set is another run and gets a folder of its own. Exit codes: 0 everything passed, 1 something is
-    violated, 2 wrong use or something could not be tried, 3 something is inconclusive.
+    The folder gets rows, images of failures, report.html, junit.xml, results.csv, summary.md and evidence.
+    Run the command again to continue a stopped run; with a changed suite, model or data set it starts a new
+    run in a folder of its own. Exit codes: 0 everything passed, 1 something is violated, 2 wrong use or
+    something could not be tried, 3 something is inconclusive.
 
     Options:
         suite (SUITE): A YAML file; see docs/suites.md.
-        only (ID|TAG|KIND): Only requirements with this; repeatable.
-        dry_run: Say what would run, how long and how large; try a few cases only.
+        only (ID|TAG|KIND): Only requirements with this id, tag or kind; repeatable.
+        dry_run: Estimate cases, time and size from a few cases, and run nothing.
         sample (-n N): At most N frames of all data, tries of a search and drives; all if left out.
         seed (min=0 N): Instead of the suite's own.
 

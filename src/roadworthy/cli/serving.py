@@ -44,8 +44,8 @@ def serve(
 
     It listens on this machine alone. With --host it is open to others, and then asks for the token that is
     part of the printed address. Nothing but the declared models and data can be run, and nothing but files of
-    the runs is served. Ctrl+C ends it; a run that goes on is stopped, and can go on later. With --json it
-    prints its address as one document, then serves.
+    the runs is served. Ctrl+C ends it; a run in progress stops and can be resumed. With --json it prints its
+    address as one document, then serves.
 
     Options:
         run (FOLDER): A run, drives or a study to look at; repeatable.
@@ -53,8 +53,8 @@ def serve(
         data (-d DATA): Data that runs may use, beside the built-in world: name:path; repeatable.
         out (FOLDER): Where runs started on the page go.
         host (ADDRESS): The address to listen on; this machine alone by default.
-        port (N): The port; any free one with 0. Left out, 8321 or the next free one.
-        name (NAME): A name under which other machines reach this one; repeatable.
+        port (N): The port; 0 for any free one. 8321 or the next free one by default.
+        name (NAME): A host name of this machine; repeatable.
 
     Examples:
         roadworthy serve

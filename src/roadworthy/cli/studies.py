@@ -53,10 +53,10 @@ def study(
     Options:
         run (RUN): The folder that `rules run` wrote.
         model (MODEL): Whose answers are rated; the first if left out.
-        pairs (N): How many pairs; if left out, so many that shares are known within 5% at 95% confidence.
+        pairs (N): How many pairs; by default enough to know shares within 5% at 95% confidence.
         groups (N): Groups; a rater rates one at a time.
         raters (N): People who rate each group.
-        balanced: As many violations as other pairs, of each rule.
+        balanced: As many violations as other pairs for each rule.
         seed (N): The same seed makes the same images.
 
     Examples:
@@ -137,10 +137,10 @@ def plan(
         transform (-t NAME): What changes the images: one of the paper's eight, or any transform that has an
             amount; repeatable. The eight if left out.
         pairs (N): Pairs of original and changed image for each transformation.
-        batch (N): Images in a batch, which one person does.
+        batch (N): Images in a batch; one person does a whole batch.
         raters (N): People who answer for each image.
-        checks (N): Images in a batch that are shown for long, to see who attends.
-        practice (N): Images to begin with, not counted.
+        checks (N): Images in a batch that are shown longer, as attention checks.
+        practice (N): Practice images at the start, not counted.
         exposure (MS): How long an image is shown.
         seed (N): The same seed makes the same images and batches.
 
@@ -243,7 +243,8 @@ def plan_ratings(
         clip_format (NAME): webm, which browsers show; mp4; or gif.
         width (min=64 PIXELS): Of the clips.
         seed (N): Chooses clips and their order.
-        settings (FILE): What metrics are told: targets, conditions, bins …; YAML with what differs from ours.
+        settings (FILE): Settings of the metrics: targets, conditions, bins …; YAML with what differs from the
+            defaults.
 
     Examples:
         roadworthy driving drive --model dave2 -s world:town --frames --out drives/good/town

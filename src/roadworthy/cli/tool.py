@@ -112,12 +112,12 @@ def self_test(
 ) -> Answer:
     """Seed known faults into models, labels and specifications, and report which the tool finds.
 
-    Each fault comes in several sizes, so that the smallest that is found is told, and next to a sound
-    counterpart about which nothing may be said. Faults that are known not to be found are listed as such. The
-    exit code is 0 if all is found that must be and there is no false alarm, else 1.
+    Each fault comes in several sizes, to report the smallest that is found, and with a sound counterpart that
+    must raise no alarm. Known limitations are listed as such. The exit code is 0 if every fault that must be
+    found is found without a false alarm, else 1.
 
     Options:
-        out (FOLDER): Write selftest.json and selftest.md, to be filed, here.
+        out (FOLDER): Write selftest.json and selftest.md here.
         only (METHOD): rules, coverage, reliability, bbsl, driving, labels, runs or evidence; repeatable.
         quick: Fewer sizes of each fault and less data: half a minute.
 

@@ -108,7 +108,7 @@ def _changes(name: str, given: list[str] | None, steps: int, presets: bool) -> t
 
 @command(app)
 def describe(name: str) -> Answer:
-    """Tell what a transform does, what its parameters and presets are, and what it keeps.
+    """Describe a transform: its parameters, presets, and what it preserves.
 
     Options:
         name (TRANSFORM): The transform.
@@ -267,7 +267,7 @@ def harvest(
 
 @command(gallery, name="list")
 def list_gallery(gallery: str = "shipped") -> Answer:
-    """Tell what a gallery has.
+    """List the cut-outs of a gallery.
 
     Examples:
         roadworthy gallery list
