@@ -86,9 +86,8 @@ def _section(kind: type[Transform]) -> str:
         f"![{kind.name}, from identity to strongest](pictures/transforms/{kind.name}.jpg)\n",
     ]
     if kind.parameters():
-        lines += ["| parameter | default | values | |", "|---|---|---|---|"]
         lines += [
-            f"| `{one.name}` | {spelled(one.default)} | {one.domain} | {one.description} |"
+            f"- `{one.name}` = {spelled(one.default)} ({one.domain}): {one.description}"
             for one in kind.parameters()
         ]
         lines.append("")
