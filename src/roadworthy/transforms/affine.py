@@ -133,7 +133,6 @@ class _Affine(Transform):
 
 
 @register("translation", summary="the image moves by x and y pixels")
-@dataclass(frozen=True, kw_only=True)
 class Translation(_Affine):
     """Everything moves by the same number of pixels: Table 2, (t_x, t_y)."""
 
@@ -153,7 +152,6 @@ class Translation(_Affine):
 
 
 @register("scale", summary="the image is enlarged or shrunk", aliases=("zoom",))
-@dataclass(frozen=True, kw_only=True)
 class Scale(_Affine):
     """Everything grows or shrinks: Table 2, (s_x, s_y). The image keeps its size."""
 
@@ -169,7 +167,6 @@ class Scale(_Affine):
 
 
 @register("shear", summary="rows slide sideways, or columns up and down")
-@dataclass(frozen=True, kw_only=True)
 class Shear(_Affine):
     """Rows slide by x pixels for each row: Table 2, (s_x, s_y); DeepTest's is horizontal only."""
 
@@ -187,7 +184,6 @@ class Shear(_Affine):
 
 
 @register("rotation", summary="the image turns clockwise", aliases=("rotate",))
-@dataclass(frozen=True, kw_only=True)
 class Rotation(_Affine):
     """The image turns: Table 2, q. With y down, its matrix turns clockwise."""
 
@@ -205,7 +201,6 @@ class Rotation(_Affine):
 
 
 @register("mirror", summary="left and right change places, and so does the steering")
-@dataclass(frozen=True, kw_only=True)
 class Mirror(Transform):
     """The frame as a mirror shows it; steering changes its sign."""
 

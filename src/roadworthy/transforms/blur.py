@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.images import Image
-from roadworthy.transforms.transform import ImageTransform, Presets, choice, number, register, shortened
+from roadworthy.transforms.transform import (
+    ImageTransform,
+    Presets,
+    choice,
+    graded,
+    number,
+    register,
+    shortened,
+)
 
 Kernel = NDArray[np.float32]
 
@@ -191,7 +199,6 @@ class _Blur(ImageTransform):
 
 
 @register("averaging-blur", summary="each pixel becomes the mean of a square", aliases=("box-blur",))
-@dataclass(frozen=True, kw_only=True)
 class AveragingBlur(_Blur):
     """Each pixel becomes the mean of the square round it: DeepTest, Table 4, averaging."""
 
@@ -206,7 +213,6 @@ class AveragingBlur(_Blur):
 
 
 @register("gaussian-blur", summary="each pixel becomes a mean weighted by a Gaussian")
-@dataclass(frozen=True, kw_only=True)
 class GaussianBlur(_Blur):
     """Each pixel becomes a mean of those round it, weighted by a Gaussian.
 
@@ -225,11 +231,8 @@ class GaussianBlur(_Blur):
     )  # fmt: skip
 
     presets: ClassVar[Presets] = {
-        **{
-            f"deeptest-{k}": {"sigma": sigma, "size": size}
-            for k, (sigma, size) in enumerate(((0.8, 3), (1.1, 5), (1.4, 7), (0.8, 3)), 1)
-        },
-        **{f"imagenet-c-{k}": {"sigma": sigma} for k, sigma in enumerate((1.0, 2.0, 3.0, 4.0, 6.0), 1)},
+        **graded("deeptest", sigma=(0.8, 1.1, 1.4, 0.8), size=(3, 5, 7, 3)),
+        **graded("imagenet-c", sigma=(1.0, 2.0, 3.0, 4.0, 6.0)),
     }
 
     def __post_init__(self) -> None:
@@ -241,7 +244,6 @@ class GaussianBlur(_Blur):
 
 
 @register("median-blur", summary="each pixel becomes the median of a square")
-@dataclass(frozen=True, kw_only=True)
 class MedianBlur(_Blur):
     """Each channel of a pixel becomes the median of the square round it: DeepTest, Table 4, median."""
 
@@ -251,7 +253,7 @@ class MedianBlur(_Blur):
         unit="pixels", low=1, high=255, identity=1, strongest=41, integer=True,
     )  # fmt: skip
 
-    presets: ClassVar[Presets] = {"deeptest-1": {"size": 3}, "deeptest-2": {"size": 5}}
+    presets: ClassVar[Presets] = graded("deeptest", size=(3, 5))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -267,7 +269,6 @@ class MedianBlur(_Blur):
 
 
 @register("bilateral-blur", summary="pixels become the mean of those near them in place and colour")
-@dataclass(frozen=True, kw_only=True)
 class BilateralBlur(_Blur):
     """Each pixel becomes a mean of those near in place and in colour: DeepTest, Table 4, bilateral filter.
 
@@ -292,7 +293,6 @@ class BilateralBlur(_Blur):
 
 
 @register("defocus-blur", summary="the lens is out of focus")
-@dataclass(frozen=True, kw_only=True)
 class DefocusBlur(_Blur):
     """Each point becomes a disc, as behind a lens out of focus (ImageNet-C; Hu et al., section 3).
 
@@ -305,17 +305,15 @@ class DefocusBlur(_Blur):
         0.5, "Standard deviation of the Gaussian.", unit="pixels", low=0, high=5, identity=0, strongest=1
     )
 
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"radius": radius, "alias_blur": alias}
-        for k, (radius, alias) in enumerate(((3.0, 0.1), (4.0, 0.5), (6.0, 0.5), (8.0, 0.5), (10.0, 0.5)), 1)
-    }
+    presets: ClassVar[Presets] = graded(
+        "imagenet-c", radius=(3.0, 4.0, 6.0, 8.0, 10.0), alias_blur=(0.1, 0.5, 0.5, 0.5, 0.5)
+    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         return convolved(image, disc_kernel(self.radius, self.alias_blur))
 
 
 @register("motion-blur", summary="the camera moves in a straight line while the shutter is open")
-@dataclass(frozen=True, kw_only=True)
 class MotionBlur(_Blur):
     """Each point becomes a line, in a random direction near the one that is given.
 
@@ -338,7 +336,7 @@ class MotionBlur(_Blur):
         f"imagenet-c-{k}": {
             "length": 2.0 * radius,
             "profile": "fading",
-            "fade": shortened(sigma / (2 * radius)),
+            "fade": shortened(sigma / radius / 2),
         }
         for k, (radius, sigma) in enumerate(((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)), 1)
     }
@@ -350,7 +348,6 @@ class MotionBlur(_Blur):
 
 
 @register("zoom-blur", summary="the camera zooms in while the shutter is open")
-@dataclass(frozen=True, kw_only=True)
 class ZoomBlur(_Blur):
     """The mean of the image and its enlargements up to a factor, about the centre (ImageNet-C).
 
@@ -361,9 +358,7 @@ class ZoomBlur(_Blur):
 
     zoom: float = number(1.2, "The largest factor.", low=1, high=10, identity=1, strongest=2)
 
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"zoom": zoom} for k, zoom in enumerate((1.11, 1.15, 1.2, 1.24, 1.3), 1)
-    }
+    presets: ClassVar[Presets] = graded("imagenet-c", zoom=(1.11, 1.15, 1.2, 1.24, 1.3))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
@@ -380,7 +375,6 @@ class ZoomBlur(_Blur):
 
 
 @register("glass-blur", summary="seen through rough glass: pixels change places with their neighbours")
-@dataclass(frozen=True, kw_only=True)
 class GlassBlur(_Blur):
     """Pixels are blurred, moved at random to places nearby, and blurred again (ImageNet-C).
 
@@ -398,12 +392,10 @@ class GlassBlur(_Blur):
     iterations: int = number(2, "How often pixels move.", low=1, high=20, integer=True)
 
     random = True
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"sigma": sigma, "delta": float(delta), "iterations": iterations}
-        for k, (sigma, delta, iterations) in enumerate(
-            ((0.7, 1, 2), (0.9, 2, 1), (1.0, 2, 3), (1.1, 3, 2), (1.5, 4, 2)), 1
-        )
-    }
+    presets: ClassVar[Presets] = graded(
+        "imagenet-c",
+        sigma=(0.7, 0.9, 1.0, 1.1, 1.5), delta=(1.0, 2.0, 2.0, 3.0, 4.0), iterations=(2, 1, 3, 2, 2),
+    )  # fmt: skip
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]

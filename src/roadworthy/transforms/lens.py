@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, cast
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image
 from roadworthy.transforms.noise import normal_noise, smooth_noise
-from roadworthy.transforms.transform import ImageTransform, Presets, choice, number, register
+from roadworthy.transforms.transform import ImageTransform, Presets, choice, graded, number, register
 
 Plane = NDArray[np.float32]
 Points = NDArray[np.float64]
@@ -133,7 +132,6 @@ _SMALLEST = 0.6  # of the largest part of a picture that has the shape of the im
 
 
 @register("frost", summary="ice crystals grow on the glass in front of the camera")
-@dataclass(frozen=True, kw_only=True)
 class Frost(ImageTransform):
     """A picture of frost over the image: scale · image + frost · picture (ImageNet-C; Hu et al., section 3).
 
@@ -147,10 +145,9 @@ class Frost(ImageTransform):
 
     family = "weather"
     random = True
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"scale": scale, "frost": frost}
-        for k, (scale, frost) in enumerate(((1.0, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)), 1)
-    }
+    presets: ClassVar[Presets] = graded(
+        "imagenet-c", scale=(1.0, 0.8, 0.7, 0.65, 0.6), frost=(0.4, 0.6, 0.7, 0.7, 0.75)
+    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width = image.shape[:2]
@@ -175,7 +172,6 @@ _EDGE = 0.15  # standard deviations of the liquid's height over which its edge r
 
 
 @register("spatter", summary="splashes of water or mud lie on the lens")
-@dataclass(frozen=True, kw_only=True)
 class Spatter(ImageTransform):
     """Smooth noise above a threshold is liquid on the lens: water shines, mud hides (ImageNet-C).
 
@@ -200,16 +196,11 @@ class Spatter(ImageTransform):
     family = "weather"
     random = True
     presets: ClassVar[Presets] = {
-        **{
-            f"imagenet-c-{k}": {"coverage": coverage, "size": size, "opacity": opacity}
-            for k, (coverage, size, opacity) in enumerate(
-                ((0.037, 0.018, 0.6), (0.152, 0.013, 0.6), (0.239, 0.009, 0.5)), 1
-            )
-        },
-        **{
-            f"imagenet-c-{k}": {"coverage": coverage, "material": "mud", "size": 0.008, "opacity": 0.9}
-            for k, coverage in ((4, 0.122), (5, 0.199))
-        },
+        **graded(
+            "imagenet-c", coverage=(0.037, 0.152, 0.239), size=(0.018, 0.013, 0.009), opacity=(0.6, 0.6, 0.5)
+        ),
+        "imagenet-c-4": {"coverage": 0.122, "material": "mud", "size": 0.008, "opacity": 0.9},
+        "imagenet-c-5": {"coverage": 0.199, "material": "mud", "size": 0.008, "opacity": 0.9},
     }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:

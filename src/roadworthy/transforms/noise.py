@@ -26,6 +26,7 @@ from roadworthy.transforms.transform import (
     Presets,
     Transform,
     choice,
+    graded,
     number,
     register,
     shortened,
@@ -110,7 +111,6 @@ class _Noise(ImageTransform):
 
 
 @register("gaussian-noise", summary="normal noise is added, as of a sensor in the dark")
-@dataclass(frozen=True, kw_only=True)
 class GaussianNoise(_Noise):
     """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3)."""
 
@@ -119,9 +119,7 @@ class GaussianNoise(_Noise):
         strongest=1,
     )  # fmt: skip
 
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"sigma": sigma} for k, sigma in enumerate((0.08, 0.12, 0.18, 0.26, 0.38), 1)
-    }
+    presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.08, 0.12, 0.18, 0.26, 0.38))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         # A whole number plus noise, rounded, is the number plus the rounded noise.
@@ -131,15 +129,12 @@ class GaussianNoise(_Noise):
 
 
 @register("speckle-noise", summary="normal noise in proportion to the brightness is added")
-@dataclass(frozen=True, kw_only=True)
 class SpeckleNoise(_Noise):
     """Every channel of every pixel is multiplied by a normal number with a mean of 1 (ImageNet-C)."""
 
     sigma: float = number(0.3, "Standard deviation of the factor.", low=0, high=10, identity=0, strongest=3)
 
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"sigma": sigma} for k, sigma in enumerate((0.15, 0.2, 0.35, 0.45, 0.6), 1)
-    }
+    presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.15, 0.2, 0.35, 0.45, 0.6))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         table = 1 + normal_quantiles() * np.float32(self.sigma)
@@ -150,7 +145,6 @@ class SpeckleNoise(_Noise):
 @register(
     "shot-noise", summary="light arrives as single photons, too few of them", aliases=("poisson-noise",)
 )
-@dataclass(frozen=True, kw_only=True)
 class ShotNoise(_Noise):
     """Every channel of every pixel counts photons, whose number has a Poisson distribution (ImageNet-C).
 
@@ -162,9 +156,7 @@ class ShotNoise(_Noise):
         25.0, "How many photons make white.", low=0.2, high=_NO_NOISE, identity=_NO_NOISE, strongest=1
     )
 
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"photons": photons} for k, photons in enumerate((60.0, 25.0, 12.0, 5.0, 3.0), 1)
-    }
+    presets: ClassVar[Presets] = graded("imagenet-c", photons=(60.0, 25.0, 12.0, 5.0, 3.0))
 
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
@@ -178,7 +170,6 @@ class ShotNoise(_Noise):
 
 
 @register("impulse-noise", summary="some values become black or white", aliases=("salt-and-pepper",))
-@dataclass(frozen=True, kw_only=True)
 class ImpulseNoise(_Noise):
     """Some values become 0 and as many 255: salt and pepper (ImageNet-C).
 
@@ -188,9 +179,7 @@ class ImpulseNoise(_Noise):
     share: float = number(0.06, "Share of what is hit.", low=0, high=1, identity=0)
     hits: str = choice("channels", "What is hit at once.", ("channels", "pixels"))
 
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"share": share} for k, share in enumerate((0.03, 0.06, 0.09, 0.17, 0.27), 1)
-    }
+    presets: ClassVar[Presets] = graded("imagenet-c", share=(0.03, 0.06, 0.09, 0.17, 0.27))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         height, width, channels = image.shape
@@ -226,7 +215,6 @@ Ids = NDArray[np.uint16 | np.int32]
 
 
 @register("jpeg", summary="the image is stored as a JPEG file and read again", aliases=("jpeg-compression",))
-@dataclass(frozen=True, kw_only=True)
 class JPEG(ImageTransform):
     """The image after it was stored as a JPEG file (ImageNet-C; Hu et al., section 3).
 
@@ -237,9 +225,7 @@ class JPEG(ImageTransform):
     quality: int = number(25, "Of the file.", low=1, high=100, identity=100, strongest=1, integer=True)
 
     family = "digital"
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"quality": quality} for k, quality in enumerate((25, 18, 15, 10, 7), 1)
-    }
+    presets: ClassVar[Presets] = graded("imagenet-c", quality=(25, 18, 15, 10, 7))
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         if max(image.shape) > 65500:
@@ -250,7 +236,6 @@ class JPEG(ImageTransform):
 
 
 @register("pixelate", summary="the image has fewer, larger pixels")
-@dataclass(frozen=True, kw_only=True)
 class Pixelate(ImageTransform):
     """The image is shrunk, each pixel the mean of what it covers, and enlarged as it is (ImageNet-C).
 
@@ -263,9 +248,7 @@ class Pixelate(ImageTransform):
     )
 
     family = "digital"
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"resolution": share} for k, share in enumerate((0.6, 0.5, 0.4, 0.3, 0.25), 1)
-    }
+    presets: ClassVar[Presets] = graded("imagenet-c", resolution=(0.6, 0.5, 0.4, 0.3, 0.25))
 
     @classmethod
     def strengths(cls, amount: float) -> dict[str, float | int]:
@@ -290,7 +273,6 @@ class Pixelate(ImageTransform):
 
 
 @register("elastic", summary="the image is stretched and squeezed from place to place")
-@dataclass(frozen=True, kw_only=True)
 class Elastic(Transform):
     """Every place moves by a smooth random field and a random affine map; labels move with it (ImageNet-C).
 

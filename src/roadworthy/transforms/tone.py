@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import cv2
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
-from roadworthy.transforms.transform import ImageTransform, Presets, choice, number, register
+from roadworthy.transforms.transform import ImageTransform, Presets, choice, graded, number, register
 from roadworthy.visual_change import Tolerance
 
 _LUMA = np.array([0.299, 0.587, 0.114])
@@ -29,7 +28,6 @@ _CACHED = 450_000  # bytes that stay in the processor's cache
 
 
 @register("brightness", summary="the image gets brighter or darker by a bias")
-@dataclass(frozen=True, kw_only=True)
 class Brightness(ImageTransform):
     """Every pixel grows by the bias β and stays within 0 to 255.
 
@@ -64,7 +62,6 @@ class Brightness(ImageTransform):
 
 
 @register("contrast", summary="differences from black or from the mean grow or shrink")
-@dataclass(frozen=True, kw_only=True)
 class Contrast(ImageTransform):
     """Every pixel moves away from a pivot, or towards it: pivot + α · (pixel - pivot).
 
@@ -80,7 +77,7 @@ class Contrast(ImageTransform):
     family = "tone"
     presets: ClassVar[Presets] = {
         **{f"deeptest-{k}": {"gain": round(1 + 0.2 * k, 1), "pivot": "black"} for k in range(1, 11)},
-        **{f"imagenet-c-{k}": {"gain": gain} for k, gain in enumerate((0.4, 0.3, 0.2, 0.1, 0.05), 1)},
+        **graded("imagenet-c", gain=(0.4, 0.3, 0.2, 0.1, 0.05)),
     }
 
     @property
@@ -97,7 +94,6 @@ class Contrast(ImageTransform):
 
 
 @register("rgb-shift", summary="each channel is shifted by an amount of its own", aliases=("colour-shift",))
-@dataclass(frozen=True, kw_only=True)
 class RGBShift(ImageTransform):
     """Red, green and blue each grow or shrink by a random number of levels (Hu et al., section 3).
 
@@ -123,7 +119,6 @@ class RGBShift(ImageTransform):
     summary="brightness, contrast, saturation and hue change at random",
     aliases=("color-jitter",),
 )
-@dataclass(frozen=True, kw_only=True)
 class ColourJitter(ImageTransform):
     """Brightness, contrast, saturation and hue change together (Hu et al., section 3).
 
@@ -171,7 +166,6 @@ class ColourJitter(ImageTransform):
 
 
 @register("saturate", summary="colours get more vivid, or fade to grey")
-@dataclass(frozen=True, kw_only=True)
 class Saturate(ImageTransform):
     """The saturation of HSV becomes scale · saturation + shift (ImageNet-C), hue and value stay.
 
@@ -182,10 +176,9 @@ class Saturate(ImageTransform):
     shift: float = number(0.0, "What is added to it.", low=-1, high=1, identity=0, strongest=0.2)
 
     family = "tone"
-    presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {"scale": scale, "shift": shift}
-        for k, (scale, shift) in enumerate(((0.3, 0.0), (0.1, 0.0), (2.0, 0.0), (5.0, 0.1), (20.0, 0.2)), 1)
-    }
+    presets: ClassVar[Presets] = graded(
+        "imagenet-c", scale=(0.3, 0.1, 2.0, 5.0, 20.0), shift=(0.0, 0.0, 0.0, 0.1, 0.2)
+    )
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:
         # With V the largest channel and C the distance to the smallest, the saturation is C / V, and a

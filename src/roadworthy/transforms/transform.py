@@ -7,12 +7,12 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -205,6 +205,18 @@ def declared_parameters(kind: type) -> tuple[Parameter, ...]:
 Presets = Mapping[str, Mapping[str, float | str]]
 Kind = TypeVar("Kind", bound="type[Transform]")
 
+
+def graded(prefix: str, **values: Sequence[float | str]) -> Presets:
+    """Return numbered presets, from the values that each parameter has in them.
+
+    Example:
+        >>> graded("paper", size=(3, 5))
+        {'paper-1': {'size': 3}, 'paper-2': {'size': 5}}
+    """
+    rows = zip(*values.values(), strict=True)
+    return {f"{prefix}-{k}": dict(zip(values, row, strict=True)) for k, row in enumerate(rows, 1)}
+
+
 _PLAIN = re.compile(r"[\w./-]+( [\w./-]+)*")
 _NEEDS = {"labels": "a label map", "depth": "a depth map"}
 
@@ -229,8 +241,8 @@ _MOVING = (Keeps.MOVED, Keeps.NOTHING)
 class Transform(ABC):
     """A change to a frame, with its parameters set.
 
-    A kind of transform is a frozen dataclass derived from this class. Its fields are its parameters, made by
-    `number`, `choice` and `word`; :func:`register` gives it a name. Calling a transform changes a frame.
+    A kind of transform is a class derived from this one, which :func:`register` names and makes a frozen
+    dataclass. Its fields are its parameters, made by `number`, `choice` and `word`. Calling it changes a frame.
 
     Class attributes:
         name: What users type; set by :func:`register`.
@@ -454,8 +466,9 @@ class ImageTransform(Transform):
         return self.change_image(image, np.random.default_rng(rng))
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Callable[[Kind], Kind]:
-    """Return a decorator that names a kind of transform and adds it to the registry.
+    """Return a decorator that makes a class a frozen dataclass, names it and adds it to the registry.
 
     Args:
         name: What users type.
@@ -464,6 +477,8 @@ def register(name: str, *, summary: str, aliases: tuple[str, ...] = ()) -> Calla
     """
 
     def decorate(kind: Kind) -> Kind:
+        if "__dataclass_fields__" not in vars(kind):
+            dataclass(frozen=True, kw_only=True)(kind)
         kind.name, kind.summary = name, summary
         return transforms.register(name, summary=summary, aliases=aliases)(kind)
 

@@ -462,7 +462,6 @@ _LEAST_CONTRAST = (
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
-@dataclass(frozen=True, kw_only=True)
 class Add(ObjectEdit):
     """A thing of an ontology element, cut out of another picture, stands in the frame.
 

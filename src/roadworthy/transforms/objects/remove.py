@@ -471,7 +471,6 @@ _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
 
 
 @register("remove", summary="things of an element are taken out, and what is behind them shows")
-@dataclass(frozen=True, kw_only=True)
 class Remove(ObjectEdit):
     """All things that a few words describe are taken out: "lane lines", "vehicle", "red car", "stop sign".
 

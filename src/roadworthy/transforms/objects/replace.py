@@ -368,7 +368,6 @@ _LEAST_LOOK = 0.004  # of the image: so much of a class shows what it looks like
 
 
 @register("replace", summary="things of an element give way to others, or get another look")
-@dataclass(frozen=True, kw_only=True)
 class Replace(ObjectEdit):
     """All things that a few words describe give way to others.
 

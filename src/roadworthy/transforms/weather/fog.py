@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import cv2
@@ -150,7 +149,6 @@ _CLOSEST = 50.0  # metres of visibility at amount 1
 
 
 @register("fog", summary="what is far away fades into the colour of the air")
-@dataclass(frozen=True, kw_only=True)
 class Fog(WeatherTransform):
     """Fog that thickens with distance, by Koschmieder's law: I·t + A·(1 - t) with t = exp(-3.912·d / V).
 
@@ -218,7 +216,6 @@ _GLOOM_OF_SKY = 0.24
 
 
 @register("cloudy", summary="clouds cover the sky; light turns grey and shadows soft", aliases=("clouds",))
-@dataclass(frozen=True, kw_only=True)
 class Cloudy(WeatherTransform):
     """An overcast sky in the place of the one that is seen, and its light on everything.
 

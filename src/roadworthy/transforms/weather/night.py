@@ -348,7 +348,6 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
 
 
 @register("night", summary="the sky goes dark; lamps, windows and our own head lights are what is left")
-@dataclass(frozen=True, kw_only=True)
 class Night(_Darkness):
     """The scene at night: not darkened evenly, but lit by what shines there.
 
@@ -379,7 +378,6 @@ class Night(_Darkness):
 @register(
     "dusk", summary="low, warm light after sunset; the first lamps are on", aliases=("dawn", "twilight")
 )
-@dataclass(frozen=True, kw_only=True)
 class Dusk(_Darkness):
     """The scene after sunset: a warm sky, less than half of the day's light, lamps and windows half on.
 

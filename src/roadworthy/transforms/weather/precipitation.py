@@ -259,7 +259,6 @@ _DARKER, _MIRROR = 0.36, 0.62
 
 
 @register("rain", summary="streaks, a wet road, a grey sky, drops on the lens", aliases=("rainy",))
-@dataclass(frozen=True, kw_only=True)
 class Rain(WeatherTransform):
     """Rain in the air, on the road and on the lens; each part can be turned off.
 
@@ -468,7 +467,6 @@ _COVER = SnowCover(
 
 
 @register("snow", summary="flakes in the air, snow on the ground and on roofs", aliases=("snowy",))
-@dataclass(frozen=True, kw_only=True)
 class Snow(WeatherTransform):
     """Snow that falls and lies; each part can be turned off.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +29,6 @@ NO_SUN = {
 
 
 @register("sun-glare", summary="a low sun dazzles the camera", aliases=("sun", "glare"))
-@dataclass(frozen=True, kw_only=True)
 class SunGlare(WeatherTransform):
     """A low sun before the camera: a disc that saturates, a veil of scattered light, rays and reflections.
 
@@ -136,7 +133,6 @@ CASTERS = ("mixed", "trees", "buildings", "poles")
 
 
 @register("shadow", summary="shadows of trees, buildings or poles fall across the road", aliases=("shadows",))
-@dataclass(frozen=True, kw_only=True)
 class Shadow(WeatherTransform):
     """Shadows on the ground, of things beside the road that need not be in the image.
 

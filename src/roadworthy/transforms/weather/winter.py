@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import cv2
@@ -276,7 +275,6 @@ _LAMPLIT = 90.0  # grey level of ground in the light of lamps
 @register(
     "winter", summary="bare trees, snow beside the road and on roofs, a colder light", aliases=("wintry",)
 )
-@dataclass(frozen=True, kw_only=True)
 class Winter(WeatherTransform):
     """The same place in winter, on a day without snowfall: the sky and the road stay.
 
