@@ -333,12 +333,8 @@ class MotionBlur(_Blur):
 
     random = True
     presets: ClassVar[Presets] = {
-        f"imagenet-c-{k}": {
-            "length": 2.0 * radius,
-            "profile": "fading",
-            "fade": shortened(sigma / radius / 2),
-        }
-        for k, (radius, sigma) in enumerate(((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)), 1)
+        f"imagenet-c-{k}": {"length": length, "profile": "fading", "fade": shortened(sigma / length)}
+        for k, (length, sigma) in enumerate(((20.0, 3), (30.0, 5), (30.0, 8), (30.0, 12), (40.0, 15)), 1)
     }
 
     def change_image(self, image: Image, rng: np.random.Generator) -> Image:

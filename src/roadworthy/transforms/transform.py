@@ -242,7 +242,7 @@ class Transform(ABC):
     """A change to a frame, with its parameters set.
 
     A kind of transform is a class derived from this one, which :func:`register` names and makes a frozen
-    dataclass. Its fields are its parameters, made by `number`, `choice` and `word`. Calling it changes a frame.
+    dataclass. Its fields are its parameters, made by `number`, `choice` and `word`.
 
     Class attributes:
         name: What users type; set by :func:`register`.

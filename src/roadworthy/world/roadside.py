@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Unpack
 
 import numpy as np
+from numpy.random import Generator
 
 from roadworthy.errors import SceneError
 from roadworthy.seeding import rng_for
@@ -27,7 +28,7 @@ _SAME_LANE = 1.7
 class _Cast:
     """Collects actors with ids and looks of their own."""
 
-    def __init__(self, track: Track, rng: np.random.Generator) -> None:
+    def __init__(self, track: Track, rng: Generator) -> None:
         self.track = track
         self.rng = rng
         self.actors: list[WorldObject] = []
@@ -75,9 +76,7 @@ def _check_density(density: float) -> None:
         raise SceneError(f"traffic lies between 0 and 5, got {density}")
 
 
-def traffic_near(
-    track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0
-) -> tuple[WorldObject, ...]:
+def traffic_near(track: Track, s: float, rng: Generator, *, density: float = 1.0) -> tuple[WorldObject, ...]:
     """Return vehicles and people in view of a place: ahead in our lane, oncoming, and on the roadside."""
     _check_density(density)
     cast = _Cast(track, rng)
@@ -97,7 +96,7 @@ def traffic_near(
 
 
 def traffic_around(
-    track: Track, s: float, rng: np.random.Generator, *, density: float = 1.0
+    track: Track, s: float, rng: Generator, *, density: float = 1.0
 ) -> tuple[WorldObject, ...]:
     """Return vehicles and people spread over the whole track, leaving room round ``s``."""
     _check_density(density)
@@ -164,7 +163,7 @@ def scenery_of(track_name: str, seed: int) -> Scenery:
 class _RoadsidePlanner:
     """Places things one after another, keeping them off the road and off each other."""
 
-    def __init__(self, track: Track, rng: np.random.Generator) -> None:
+    def __init__(self, track: Track, rng: Generator) -> None:
         self.track = track
         self.rng = rng
         self.things: list[WorldObject] = []

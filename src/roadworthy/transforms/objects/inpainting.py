@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
@@ -57,7 +58,7 @@ class Gap:
 
 
 def filled(
-    image: Image, before: Ids, classes: Sequence[str], gap: Gap, rng: np.random.Generator
+    image: Image, before: Ids, classes: Sequence[str], gap: Gap, rng: Generator
 ) -> tuple[Image, Places]:
     """Return the image with the gap painted, and from which pixel each new one was copied, -1 for none.
 
@@ -138,13 +139,7 @@ def _tasks(
 
 
 def _paint_sky(
-    result: Image,
-    image: Floats,
-    base: Floats,
-    source: Mask,
-    places: Places,
-    opacity: Floats,
-    rng: np.random.Generator,
+    result: Image, image: Floats, base: Floats, source: Mask, places: Places, opacity: Floats, rng: Generator
 ) -> None:
     """Paint sky: it has no texture but the camera's noise; wires and twigs are not worth copying."""
     some = np.flatnonzero(source)
@@ -201,7 +196,7 @@ def _spread(total: Floats, amount: Floats) -> Floats:
     return np.asarray(trust * mean + (1 - trust) * wide, np.float32)
 
 
-def _beside(source: Mask, places: Places, metre: NDArray[np.float64], rng: np.random.Generator) -> Places:
+def _beside(source: Mask, places: Places, metre: NDArray[np.float64], rng: Generator) -> Places:
     """Return for each place a source pixel in the same row, at the same few distances on the ground.
 
     `metre` is how many pixels a metre on the ground has in each row.
@@ -311,7 +306,7 @@ def _copy_pieces(origin: Places, source: Mask, points: Places, shifts: Places) -
             return
 
 
-def _anywhere(source: Mask, places: Places, rng: np.random.Generator) -> Places:
+def _anywhere(source: Mask, places: Places, rng: Generator) -> Places:
     """Return for each place some source pixel of a row near it."""
     known = np.flatnonzero(source)
     spread = 2 * source.shape[1]

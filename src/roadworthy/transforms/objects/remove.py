@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
@@ -500,7 +501,7 @@ class Remove(ObjectEdit):
         super().__post_init__()
         check_element(self.name, self.element, never=_NEVER)
 
-    def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
+    def edit(self, frame: Frame, rng: Generator) -> Edited:
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(
@@ -525,9 +526,7 @@ def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     return False
 
 
-def without(
-    frame: Frame, gone: ObjectSelection, rng: np.random.Generator, hidden: Mask | None = None
-) -> Edited:
+def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | None = None) -> Edited:
     """Take out what was selected; what will be `hidden` anyway is not painted."""
     labels = frame.labels
     assert labels is not None

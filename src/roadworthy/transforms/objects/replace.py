@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, NotApplicable
@@ -75,7 +76,7 @@ class Foliage:
     radius: int
 
 
-def tree_line(region: Mask, view: Perspective, rng: np.random.Generator) -> Mask:
+def tree_line(region: Mask, view: Perspective, rng: Generator) -> Mask:
     """Return the part of a region that trees cover which stand side by side at its lower edge."""
     height, width = region.shape
     covered = np.zeros((height, width), np.uint8)
@@ -107,7 +108,7 @@ def _ellipse(mask: NDArray[np.uint8], middle: tuple[float, float], axes: tuple[f
     cv2.ellipse(mask, center, (round(axes[0] * 16), round(axes[1] * 16)), 0, 0, 360, 1, -1, cv2.LINE_8, 4)
 
 
-def _frayed(mask: Mask, rng: np.random.Generator) -> Mask:
+def _frayed(mask: Mask, rng: Generator) -> Mask:
     """Return a mask whose outline is as rough as leaves make it."""
     size = max(1.0, mask.shape[1] / 200)
     noise = rng.standard_normal(mask.shape, np.float32)
@@ -182,7 +183,7 @@ def _from_gallery(radius: int) -> Foliage:
     return Foliage(np.clip(np.rint(picture), 0, 255).astype(np.uint8), np.concatenate(centres), radius)
 
 
-def grown(region: Mask, foliage: Foliage, rng: np.random.Generator) -> Floats:
+def grown(region: Mask, foliage: Foliage, rng: Generator) -> Floats:
     """Return an image of the region's size, RGB, that is full of leaves wherever the region is.
 
     Clumps are laid over each other from the back, which is at the top, to the front.
@@ -203,7 +204,7 @@ def grown(region: Mask, foliage: Foliage, rng: np.random.Generator) -> Floats:
     return canvas[margin:-margin, margin:-margin] * _shade(region)[..., None]
 
 
-def _clump(foliage: Foliage, mean: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _clump(foliage: Foliage, mean: Floats, rng: Generator) -> tuple[Floats, Floats]:
     """Return some clump of leaves, times its opacity, and the share of light that comes through it."""
     radius = foliage.radius
     row, column = foliage.centres[rng.integers(len(foliage.centres))].tolist()
@@ -218,7 +219,7 @@ def _clump(foliage: Foliage, mean: Floats, rng: np.random.Generator) -> tuple[Fl
     return patch * opacity, 1 - opacity
 
 
-def _stamp(radius: int, rng: np.random.Generator) -> Floats:
+def _stamp(radius: int, rng: Generator) -> Floats:
     """Return the opacity of a clump, 0 at its rough edge."""
     size = 2 * radius + 1
     rows, columns = np.mgrid[-radius : radius + 1, -radius : radius + 1].astype(np.float32)
@@ -231,7 +232,7 @@ def _stamp(radius: int, rng: np.random.Generator) -> Floats:
     return stamp
 
 
-def _places(region: Mask, radius: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _places(region: Mask, radius: int, rng: Generator) -> NDArray[np.intp]:
     """Return where clumps go, from top to bottom, so close that they cover the region, shape (n, 2)."""
     step = max(1, round(0.7 * radius))
     near = cv2.dilate(region.view(np.uint8), np.ones((2 * step + 1, 2 * step + 1), np.uint8))
@@ -273,7 +274,7 @@ def check_gallery(by: ElementDescription, gallery: Gallery) -> None:
 
 
 def exchanged(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, gallery: Gallery, rng: np.random.Generator
+    frame: Frame, old: ObjectSelection, by: ElementDescription, gallery: Gallery, rng: Generator
 ) -> Edited:
     """Put a cut-out where each of the selected things stood."""
     things = sorted(known_things(frame, old), key=lambda one: one.foot)
@@ -292,11 +293,7 @@ def exchanged(
 
 
 def _place(
-    frame: Frame,
-    site: GroundSurroundings,
-    thing: SelectedObject,
-    views: list[CutOut],
-    rng: np.random.Generator,
+    frame: Frame, site: GroundSurroundings, thing: SelectedObject, views: list[CutOut], rng: Generator
 ) -> CutOutPlace:
     """Return where a cut-out goes: its foot on the foot of what stood there, at the same distance."""
     scale = _scale(frame, thing, site.view)
@@ -340,7 +337,7 @@ def _scale(frame: Frame, thing: SelectedObject, view: Perspective) -> float:
 
 
 def _view(
-    site: GroundSurroundings, thing: SelectedObject, views: list[CutOut], rng: np.random.Generator
+    site: GroundSurroundings, thing: SelectedObject, views: list[CutOut], rng: Generator
 ) -> tuple[CutOut, bool]:
     """Return the cut-out that shows a thing as it is seen there, and whether it is mirrored."""
     middle = (thing.window[1].start + thing.window[1].stop) / 2
@@ -358,7 +355,7 @@ def _view(
     return best, rng.random() < 0.5 and not best.readable
 
 
-Edit = Callable[[Frame, ObjectSelection, ElementDescription, np.random.Generator], Edited]
+Edit = Callable[[Frame, ObjectSelection, ElementDescription, Generator], Edited]
 
 _NEVER = ("sky", "ego-vehicle")
 _UPRIGHT = ("traffic sign", "traffic light", "pole", "tree")
@@ -413,7 +410,7 @@ class Replace(ObjectEdit):
         check_gallery(by, gallery)
         return what, by, partial(_exchanged, gallery=gallery)
 
-    def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
+    def edit(self, frame: Frame, rng: Generator) -> Edited:
         what, by, edit = self._parts()
         return edit(frame, select(frame, what, self.least_share), by, rng)
 
@@ -444,14 +441,12 @@ def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
 
 
 def _exchanged(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: np.random.Generator, *, gallery: Gallery
+    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: Generator, *, gallery: Gallery
 ) -> Edited:
     return exchanged(frame, old, by, gallery, rng)
 
 
-def _other_look(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: np.random.Generator
-) -> Edited:
+def _other_look(frame: Frame, old: ObjectSelection, by: ElementDescription, rng: Generator) -> Edited:
     """Give the pixels of a class the look of another."""
     labels = frame.labels
     assert labels is not None
@@ -476,7 +471,7 @@ def _wooded(
     number: int,
     classes: tuple[str, ...],
     view: Perspective,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Edited:
     labels = frame.labels
     assert labels is not None
@@ -510,9 +505,7 @@ def _soft(mask: Mask) -> NDArray[np.float32]:
     return np.asarray(cv2.blur(mask.astype(np.float32), (3, 3)) * mask, np.float32)
 
 
-def _other_line(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: np.random.Generator
-) -> Edited:
+def _other_line(frame: Frame, old: ObjectSelection, by: ElementDescription, rng: Generator) -> Edited:
     """Cut a line into dashes or join its dashes, and paint it, as far as either is asked for."""
     mask = old.mask
     region = np.zeros_like(mask)
@@ -535,7 +528,7 @@ def _other_line(
     return Edited(frame, region)
 
 
-def _joined(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[Frame, Mask]:
+def _joined(frame: Frame, mask: Mask, rng: Generator) -> tuple[Frame, Mask]:
     """Return the frame with solid lines where dashes were, and the pixels of these lines."""
     labels = frame.labels
     assert labels is not None
@@ -556,9 +549,7 @@ def _joined(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[Frame, 
     return frame.replace(image=image, labels=LabelMap(ids, labels.classes)), lines
 
 
-def _other_color(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, _rng: np.random.Generator
-) -> Edited:
+def _other_color(frame: Frame, old: ObjectSelection, by: ElementDescription, _rng: Generator) -> Edited:
     """Paint vehicles in another colour where they stand."""
     color = by.properties["color"]
     image, light = frame.image.copy(), exposure(frame.image)
@@ -569,9 +560,7 @@ def _other_color(
     return Edited(_restated(frame, old, by).replace(image=image), region)
 
 
-def _other_light(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, _rng: np.random.Generator
-) -> Edited:
+def _other_light(frame: Frame, old: ObjectSelection, by: ElementDescription, _rng: Generator) -> Edited:
     """Switch traffic lights to another colour."""
     assert frame.labels is not None
     heads = old.mask & frame.labels.mask("traffic light")

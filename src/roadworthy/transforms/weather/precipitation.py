@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
@@ -59,7 +60,7 @@ class Flakes:
 
 
 def fallen_streaks(
-    rng: np.random.Generator,
+    rng: Generator,
     size: tuple[int, int],
     layers: Iterable[Streaks],
     amount: float,
@@ -114,7 +115,7 @@ def _united(fields: dict[int, _scene.Mask], size: tuple[int, int]) -> _scene.Mas
 
 
 def fallen_flakes(
-    rng: np.random.Generator,
+    rng: Generator,
     size: tuple[int, int],
     layers: Iterable[Flakes],
     amount: float,
@@ -188,7 +189,7 @@ def _drop(kind: int) -> tuple[_scene.Map, _scene.Map]:
     return cover.astype(np.float32), np.asarray(shade + glint, np.float32)
 
 
-def with_drops(image: Image, rng: np.random.Generator, amount: float, *, most: float) -> Image:
+def with_drops(image: Image, rng: Generator, amount: float, *, most: float) -> Image:
     """Return the image with drops on the lens: `most` of them at amount 1, and fewer of the same below it."""
     height, width = image.shape[:2]
     number = round(most)
@@ -289,7 +290,7 @@ class Rain(WeatherTransform):
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: Generator) -> Image:
         amount = self.amount
         image = scene.frame.image
         grey = min(1.0, 6 * amount) * self.overcast
@@ -308,9 +309,7 @@ class Rain(WeatherTransform):
             image = with_drops(image, rng, amount, most=_DROPS * self.lens)
         return image
 
-    def _in_wet_air(
-        self, image: Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
-    ) -> Image:
+    def _in_wet_air(self, image: Image, scene: _scene.WeatherScene, rng: Generator, grey: float) -> Image:
         """Return the image under a grey sky, with a wet road and haze."""
         amount = self.amount
         air = _scene.shaded(AIR, scene.light * (1 - _GLOOM * amount))
@@ -328,7 +327,7 @@ class Rain(WeatherTransform):
         return _scene.covered(image, cover, share, darker=dark, seen=seen, air=air)
 
 
-def _mirror(scene: _scene.WeatherScene, rng: np.random.Generator, amount: float) -> _scene.Mask:
+def _mirror(scene: _scene.WeatherScene, rng: Generator, amount: float) -> _scene.Mask:
     """Return how much of a mirror the road is, in a thumbnail: more in puddles, and more the farther away."""
     puddles = _scene.ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
     mirror = np.clip(puddles, np.float32(0.25), 1)
@@ -370,13 +369,7 @@ class SnowCover:
 
 
 def lying_snow(
-    scene: _scene.WeatherScene,
-    rng: np.random.Generator,
-    cover: SnowCover,
-    *,
-    thick: float,
-    caps: float,
-    most: float,
+    scene: _scene.WeatherScene, rng: Generator, cover: SnowCover, *, thick: float, caps: float, most: float
 ) -> _scene.Mask:
     """Return how much snow hides of each pixel of the ground and of what faces up.
 
@@ -498,7 +491,7 @@ class Snow(WeatherTransform):
         **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_snow(scene.frame.image, rng, 5 * self.amount)
         amount = self.amount
@@ -514,9 +507,7 @@ class Snow(WeatherTransform):
             image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), 1.0)
         return image
 
-    def _in_white(
-        self, image: Image, scene: _scene.WeatherScene, rng: np.random.Generator, grey: float
-    ) -> Image:
+    def _in_white(self, image: Image, scene: _scene.WeatherScene, rng: Generator, grey: float) -> Image:
         """Return the image under a grey sky, with snow on the ground and haze."""
         amount = self.amount
         gloom = scene.light * (1 - _SNOW_GLOOM * amount)
@@ -535,7 +526,7 @@ class Snow(WeatherTransform):
         seen = transmission(scene, SNOW_HAZE * amount * self.haze) if self.haze > 0 else None
         return _scene.covered(image, cover, share, seen=seen, air=air)
 
-    def _lying(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Mask:
+    def _lying(self, scene: _scene.WeatherScene, rng: Generator) -> _scene.Mask:
         """Return how much snow hides of each pixel."""
         amount = self.amount
         thick, caps = 1.35 * min(1.0, 0.25 + amount), min(1.0, 0.5 + amount)

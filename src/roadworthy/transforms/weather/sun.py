@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
@@ -47,7 +48,7 @@ class SunGlare(WeatherTransform):
     bars = NO_SUN
     random = False
 
-    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         amount = self.amount
         width, height = scene.small
         rows, columns = (np.arange(n, dtype=np.float32) + np.float32(0.5) for n in (height, width))
@@ -147,7 +148,7 @@ class Shadow(WeatherTransform):
 
     bars = NO_SUN
 
-    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         left = rng.random() < 0.5 if self.side == "either" else self.side == "left"
         kinds = CASTERS[1:] if self.caster == "mixed" else (self.caster,)
         mask = np.zeros(scene.small[::-1], np.uint8)
@@ -168,15 +169,13 @@ class Shadow(WeatherTransform):
         return np.asarray(cv2.multiply(scene.frame.image, cv2.merge(planes), scale=1 / 255), np.uint8)
 
 
-def _places(rng: np.random.Generator) -> list[float]:
+def _places(rng: Generator) -> list[float]:
     """Return how far ahead things stand: one of them near, and the others spread as the image shows them."""
     further = rng.uniform(np.log(5.0), np.log(38.0), _MOST - 1)
     return [float(rng.uniform(5.0, 9.0)), *np.exp(further).tolist()]
 
 
-def _outlines(
-    kind: str, rng: np.random.Generator, ahead: float, side: float
-) -> tuple[list[Points], list[int]]:
+def _outlines(kind: str, rng: Generator, ahead: float, side: float) -> tuple[list[Points], list[int]]:
     """Return the parts of one shadow: outlines in metres to the right and ahead, and how dark each is."""
     foot = np.array([side * rng.uniform(5.0, 8.0), ahead])
     along = np.array([-side, rng.uniform(-0.35, 0.35)])

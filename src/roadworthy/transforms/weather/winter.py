@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
@@ -129,7 +130,7 @@ def withered(image: Image, where: _scene.Mask) -> Image:
     return _scene.blended(image, np.asarray(straw, np.uint8), where)
 
 
-def bared(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask, rng: np.random.Generator) -> Image:
+def bared(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask, rng: Generator) -> Image:
     """Return the image with bare branches in the place of leaves, some snow on them.
 
     What would be seen between branches is not known; it is made of what is seen around the leaves.
@@ -187,7 +188,7 @@ def _behind(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask) -> Im
 
 
 def _branches(
-    scene: _scene.WeatherScene, rng: np.random.Generator, part: tuple[slice, slice]
+    scene: _scene.WeatherScene, rng: Generator, part: tuple[slice, slice]
 ) -> tuple[_scene.Mask, _scene.Mask]:
     """Return branches and the snow on them in a part of the picture, larger where things are near."""
     top, left = (int(v) for v in rng.integers(0, _TILE, 2))
@@ -236,12 +237,7 @@ def _thicket() -> Image:
 
 
 def _grow(
-    canvas: _scene.Mask,
-    rng: np.random.Generator,
-    start: tuple[float, float],
-    angle: float,
-    length: float,
-    wide: float,
+    canvas: _scene.Mask, rng: Generator, start: tuple[float, float], angle: float, length: float, wide: float
 ) -> None:
     """Draw a branch at an angle from upright, clockwise, and all that grows from it."""
     end = start[0] + length * math.sin(angle), start[1] - length * math.cos(angle)
@@ -293,7 +289,7 @@ class Winter(WeatherTransform):
 
     fact, value, least_change = "season", "winter", 600.0
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: _scene.WeatherScene, rng: Generator) -> Image:
         share = min(1.0, 1.5 * self.amount)
         original = scene.frame.image
         leaves, grass = foliage(scene)
@@ -331,12 +327,7 @@ def _in_cold_light(scene: _scene.WeatherScene, amount: float) -> Image:
 
 
 def _under_snow(
-    image: Image,
-    scene: _scene.WeatherScene,
-    rng: np.random.Generator,
-    grass: _scene.Mask,
-    amount: float,
-    most: float,
+    image: Image, scene: _scene.WeatherScene, rng: Generator, grass: _scene.Mask, amount: float, most: float
 ) -> Image:
     """Return the image with snow on the ground, lit as the ground under it is."""
     thick = min(1.15, 0.33 + amount)
@@ -380,7 +371,7 @@ def _light_on(scene: _scene.WeatherScene, hidden: _scene.Mask) -> _scene.Mask:
     return np.asarray(cv2.LUT(soft, np.rint(255 * table).astype(np.uint8)), np.uint8)
 
 
-def _edges(scene: _scene.WeatherScene, rng: np.random.Generator) -> _scene.Mask:
+def _edges(scene: _scene.WeatherScene, rng: Generator) -> _scene.Mask:
     """Return the thin snow along the edge of the road, in a thumbnail."""
     labels = scene.small_frame.labels
     assert labels is not None

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from roadworthy.world.classes import BUILDING, TREE
 from roadworthy.world.conditions import LEAVES, SNOW
@@ -73,12 +74,7 @@ def _walls(length: float, depth: float, centre: Point) -> tuple[_Wall, _Wall, _W
 
 
 def _add_windows(
-    mesh: MeshBuilder,
-    rng: np.random.Generator,
-    wall: _Wall,
-    up: tuple[float, float],
-    grid: tuple[int, int],
-    near: bool,
+    mesh: MeshBuilder, rng: Generator, wall: _Wall, up: tuple[float, float], grid: tuple[int, int], near: bool
 ) -> None:
     """Add columns × rows of windows between two heights of a wall."""
     columns, rows = grid
@@ -106,7 +102,7 @@ def _add_windows(
                 mesh.face(corner, shaded(tint, 1.3), centre=wall.centre, rank=4, glow=glow)
 
 
-def _block(rng: np.random.Generator, near: bool) -> Mesh:
+def _block(rng: Generator, near: bool) -> Mesh:
     mesh = MeshBuilder(BUILDING)
     length, depth = float(rng.uniform(9, 14)), float(rng.uniform(8, 11))
     floors = int(rng.integers(2, 6))
@@ -130,7 +126,7 @@ def _block(rng: np.random.Generator, near: bool) -> Mesh:
     return mesh.build((length, depth))
 
 
-def _add_shop(mesh: MeshBuilder, rng: np.random.Generator, wall: _Wall) -> None:
+def _add_shop(mesh: MeshBuilder, rng: Generator, wall: _Wall) -> None:
     """Add an awning over three shop windows."""
     awning = wall.rectangle((0.4, wall.width - 0.4), (3.0, 3.75), 0.03)
     mesh.face(awning, _AWNINGS[rng.integers(len(_AWNINGS))], centre=wall.centre, rank=2)
@@ -140,7 +136,7 @@ def _add_shop(mesh: MeshBuilder, rng: np.random.Generator, wall: _Wall) -> None:
         mesh.face(pane, shaded(_GLASS, 0.9), centre=wall.centre, rank=2, glow=0.8)
 
 
-def _house(rng: np.random.Generator, near: bool) -> Mesh:
+def _house(rng: Generator, near: bool) -> Mesh:
     mesh = MeshBuilder(BUILDING)
     length, depth = float(rng.uniform(8, 11)), float(rng.uniform(7, 9))
     paint = shaded(_WALLS[rng.integers(len(_WALLS))], float(rng.uniform(1.0, 1.18)))
@@ -192,9 +188,7 @@ def tree(kind: str, look: int, *, near: bool, season: str = "summer") -> Mesh:
     return _broadleaf(rng, near, season)
 
 
-def _blob(
-    rng: np.random.Generator, centre: tuple[float, float], radius: tuple[float, float], points: int
-) -> Outline:
+def _blob(rng: Generator, centre: tuple[float, float], radius: tuple[float, float], points: int) -> Outline:
     """Return an outline with lobes, like a mass of leaves."""
     phase = rng.uniform(0, 2 * math.pi, 3)
     outline = []
@@ -208,12 +202,12 @@ def _blob(
     return outline
 
 
-def _leaf(rng: np.random.Generator, season: str) -> Color:
+def _leaf(rng: Generator, season: str) -> Color:
     colors = LEAVES.get(season, LEAVES["summer"])
     return colors[rng.integers(len(colors))]
 
 
-def _broadleaf(rng: np.random.Generator, near: bool, season: str) -> Mesh:
+def _broadleaf(rng: Generator, near: bool, season: str) -> Mesh:
     mesh = MeshBuilder(TREE, upright=True)
     leaf = _leaf(rng, season)
     height = float(rng.uniform(5.5, 9.0))
@@ -247,7 +241,7 @@ def _broadleaf(rng: np.random.Generator, near: bool, season: str) -> Mesh:
     return mesh.build((0.8, 0.8))
 
 
-def _conifer(rng: np.random.Generator, near: bool, season: str) -> Mesh:
+def _conifer(rng: Generator, near: bool, season: str) -> Mesh:
     mesh = MeshBuilder(TREE, upright=True)
     needle = _NEEDLES[rng.integers(len(_NEEDLES))]
     height = float(rng.uniform(7.0, 12.0))
@@ -275,7 +269,7 @@ def _conifer(rng: np.random.Generator, near: bool, season: str) -> Mesh:
     return mesh.build((0.8, 0.8))
 
 
-def _bush(rng: np.random.Generator, near: bool, season: str) -> Mesh:
+def _bush(rng: Generator, near: bool, season: str) -> Mesh:
     mesh = MeshBuilder(TREE, upright=True)
     leaf = _leaf(rng, season)
     width, height = float(rng.uniform(0.7, 1.4)), float(rng.uniform(0.7, 1.3))
@@ -315,7 +309,7 @@ def _taper(start: _Point, end: _Point, wide: float, thin: float) -> Outline:
 class _Branches:
     """Grows branches into a cut-out, each with smaller ones to both sides."""
 
-    def __init__(self, mesh: MeshBuilder, rng: np.random.Generator, generations: int) -> None:
+    def __init__(self, mesh: MeshBuilder, rng: Generator, generations: int) -> None:
         self._mesh = mesh
         self._rng = rng
         self._generations = generations
@@ -348,7 +342,7 @@ class _Branches:
 
 
 def add_bare_crown(
-    mesh: MeshBuilder, rng: np.random.Generator, size: tuple[float, float], trunk: _Point, *, near: bool
+    mesh: MeshBuilder, rng: Generator, size: tuple[float, float], trunk: _Point, *, near: bool
 ) -> None:
     """Add the branches of a broadleaf tree.
 
@@ -370,9 +364,7 @@ def add_bare_crown(
     mesh.flat(leader, shaded(WINTER_BARK, 0.9), rank=0, grain=0.4)
 
 
-def add_bare_bush(
-    mesh: MeshBuilder, rng: np.random.Generator, size: tuple[float, float], *, near: bool
-) -> None:
+def add_bare_bush(mesh: MeshBuilder, rng: Generator, size: tuple[float, float], *, near: bool) -> None:
     """Add the twigs of a bush: ``size`` is half its width, and its height."""
     width, height = size
     branches = _Branches(mesh, rng, 2)
