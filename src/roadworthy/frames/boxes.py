@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays
 from roadworthy.errors import FrameError, OntologyError
 from roadworthy.frames.formats import coco, kitti, maite, voc, yolo
-from roadworthy.frames.formats._rows import ClassNames, OnInvalid, OnUnknown
 from roadworthy.ontology import ontology
 
 Number = TypeVar("Number", bound=np.generic)
@@ -346,153 +345,15 @@ class Boxes(ReadOnlyArrays):
         turned = np.stack([width - right, top, width - left, bottom], axis=1).astype(np.float32)
         return self._taken(np.arange(len(self)), turned)
 
-    @classmethod
-    def from_kitti(
-        cls,
-        text: str | Iterable[str],
-        *,
-        class_names: ClassNames | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnInvalid = "error",
-    ) -> Boxes:
-        """Read KITTI label or result lines; see `roadworthy.frames.formats.kitti`.
-
-        Example:
-            >>> line = "Van 0.00 1 -1.5 100.00 150.00 180.00 200.00 2.1 1.9 5.0 1.0 1.5 20.0 -1.5"
-            >>> boxes = Boxes.from_kitti(line)
-            >>> boxes.classes, dict(boxes.attributes[0])
-            (('vehicle',), {'type': 'van'})
-        """
-        return kitti.read(text, class_names, on_unknown, on_invalid)
-
-    def to_kitti(self, *, class_names: ClassNames | None = None) -> str:
-        r"""Return KITTI label lines, or result lines when there are scores.
-
-        Example:
-            >>> Boxes([[1, 2, 3, 4]], ["car"], truncation=[0.25]).to_kitti()
-            'Car 0.25 3 -10 1.00 2.00 3.00 4.00 -1 -1 -1 -1000 -1000 -1000 -10\n'
-        """
-        return kitti.write(self, class_names)
-
-    @classmethod
-    def from_coco(
-        cls,
-        annotations: Iterable[Mapping[str, Any]],
-        categories: Iterable[Mapping[str, Any]] | Mapping[int, str],
-        *,
-        class_names: ClassNames | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnInvalid = "error",
-    ) -> Boxes:
-        """Read the COCO annotations or results of one image; see `roadworthy.frames.formats.coco`.
-
-        Example:
-            >>> note = {"image_id": 7, "category_id": 3, "bbox": [10, 20, 30, 40], "iscrowd": 0}
-            >>> Boxes.from_coco([note], [{"id": 3, "name": "car"}]).xyxy.tolist()
-            [[10.0, 20.0, 40.0, 60.0]]
-        """
-        return coco.read(annotations, categories, class_names, on_unknown, on_invalid)
-
-    def to_coco(
-        self,
-        image_id: int,
-        categories: Iterable[Mapping[str, Any]] | Mapping[int, str],
-        *,
-        first_id: int = 1,
-        class_names: ClassNames | None = None,
-    ) -> list[dict[str, Any]]:
-        """Return COCO annotations, ready for JSON; with scores they are also COCO results.
-
-        Example:
-            >>> Boxes([[10, 20, 40, 60]], ["car"]).to_coco(7, {3: "car"})[0]["bbox"]
-            [10.0, 20.0, 30.0, 40.0]
-        """
-        return coco.write(self, image_id, categories, first_id, class_names)
-
-    @classmethod
-    def from_yolo(
-        cls,
-        text: str | Iterable[str],
-        width: int,
-        height: int,
-        names: Sequence[str] | Mapping[int, str],
-        *,
-        class_names: ClassNames | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnInvalid = "error",
-    ) -> Boxes:
-        """Read YOLO label lines of an image of this size; see `roadworthy.frames.formats.yolo`.
-
-        Example:
-            >>> Boxes.from_yolo("0 0.5 0.5 0.2 0.4", 100, 50, ["person"]).xyxy.tolist()
-            [[40.0, 15.0, 60.0, 35.0]]
-        """
-        return yolo.read(text, width, height, names, class_names, on_unknown, on_invalid)
-
-    def to_yolo(
-        self,
-        width: int,
-        height: int,
-        names: Sequence[str] | Mapping[int, str],
-        *,
-        class_names: ClassNames | None = None,
-    ) -> str:
-        r"""Return YOLO label lines, with a sixth column when there are scores.
-
-        Example:
-            >>> Boxes([[40, 15, 60, 35]], ["pedestrian"]).to_yolo(100, 50, ["person"])
-            '0 0.5 0.5 0.2 0.4\n'
-        """
-        return yolo.write(self, width, height, names, class_names)
-
-    @classmethod
-    def from_voc(
-        cls,
-        xml: str | bytes,
-        *,
-        class_names: ClassNames | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnInvalid = "error",
-    ) -> Boxes:
-        """Read a Pascal VOC annotation file; see `roadworthy.frames.formats.voc`.
-
-        Example:
-            >>> xml = Boxes([[0, 0, 10, 5]], ["car"]).to_voc("a.png", 20, 10)
-            >>> "<xmin>1</xmin>" in xml and "<xmax>10</xmax>" in xml
-            True
-            >>> Boxes.from_voc(xml).xyxy.tolist()
-            [[0.0, 0.0, 10.0, 5.0]]
-        """
-        return voc.read(xml, class_names, on_unknown, on_invalid)
-
-    def to_voc(self, filename: str, width: int, height: int, *, class_names: ClassNames | None = None) -> str:
-        """Return a Pascal VOC annotation file; it has no place for scores and track ids."""
-        return voc.write(self, filename, width, height, class_names)
-
-    @classmethod
-    def from_maite(
-        cls,
-        target: maite.Target,
-        names: Sequence[str] | Mapping[int, str],
-        *,
-        class_names: ClassNames | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnInvalid = "error",
-    ) -> Boxes:
-        """Read an object with `boxes`, `labels` and `scores`; see `roadworthy.frames.formats.maite`.
-
-        Example:
-            >>> target = Boxes([[1, 2, 3, 4]], ["car"], scores=[0.5]).to_maite(["person", "car"])
-            >>> target.labels.tolist(), Boxes.from_maite(target, ["person", "car"]).classes
-            ([1], ('vehicle',))
-        """
-        return maite.read(target, names, class_names, on_unknown, on_invalid)
-
-    def to_maite(
-        self, names: Sequence[str] | Mapping[int, str], *, class_names: ClassNames | None = None
-    ) -> maite.MaiteTarget:
-        """Return an object with `boxes`, `labels` and `scores` as MAITE expects of a detection target."""
-        return maite.write(self, names, class_names)
+    from_kitti = staticmethod(kitti.read)
+    to_kitti = kitti.write
+    from_coco = staticmethod(coco.read)
+    to_coco = coco.write
+    from_yolo = staticmethod(yolo.read)
+    to_yolo = yolo.write
+    from_voc = staticmethod(voc.read)
+    from_maite = staticmethod(maite.read)
+    to_maite = maite.write
 
 
 _COLUMNS = ("scores", "track_ids", "occlusion", "truncation")

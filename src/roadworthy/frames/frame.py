@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,18 @@ Values = TypeVar("Values", float, NDArray[np.floating])
 
 _SPEED_DIVISORS = {"m/s": 1.0, "km/h": 3.6, "mph": 1 / 0.44704}
 _DEGREES = {"deg": 1.0, "rad": 180 / math.pi}
+
+
+class SignalValues(TypedDict, total=False):
+    """What :class:`Signals` are made of."""
+
+    speed: float | None
+    steering: float | None
+    acceleration: float | None
+    throttle: float | None
+    brake: float | None
+    timestamp: float | None
+    extra: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -64,18 +76,7 @@ class Signals:
         object.__setattr__(self, "extra", frozen(numbers))
 
     @classmethod
-    def from_units(
-        cls,
-        units: SignalUnits,
-        *,
-        speed: float | None = None,
-        steering: float | None = None,
-        acceleration: float | None = None,
-        throttle: float | None = None,
-        brake: float | None = None,
-        timestamp: float | None = None,
-        extra: Mapping[str, float] | None = None,
-    ) -> Signals:
+    def from_units(cls, units: SignalUnits, **values: Unpack[SignalValues]) -> Signals:
         """Make signals from values in the units of a data set or model.
 
         Example:
@@ -84,15 +85,10 @@ class Signals:
             >>> signals.speed, round(signals.steering, 3)
             (10.0, 0.398)
         """
-        return cls(
-            speed=None if speed is None else units.decode_speed(_number("speed", speed)),
-            steering=None if steering is None else units.decode_steering(_number("steering", steering)),
-            acceleration=acceleration,
-            throttle=throttle,
-            brake=brake,
-            timestamp=timestamp,
-            extra=extra or {},
-        )
+        given = cls(**values)
+        speed = None if given.speed is None else units.decode_speed(given.speed)
+        steering = None if given.steering is None else units.decode_steering(given.steering)
+        return replace(given, speed=speed, steering=steering)
 
     def mirrored(self) -> Signals:
         """Return the signals of the mirrored scene: steering to the other side, all else the same."""
@@ -165,10 +161,6 @@ class SignalUnits:
         # What is too large becomes infinite, which is no value of a signal.
         with np.errstate(over="ignore"):
             return value / self._speed_divisor
-
-    def encode_speed(self, value: Values) -> Values:
-        """Return a speed, or an array of speeds, in m/s in these units."""
-        return value * self._speed_divisor
 
     def decode_steering(self, value: Values) -> Values:
         """Return degrees at the wheels, positive right, for one or many angles in these units."""

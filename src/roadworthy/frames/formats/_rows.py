@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import numpy as np
 
@@ -25,6 +25,20 @@ Meaning = tuple[str, Mapping[str, str]]
 Names = Sequence[str] | Mapping[int, str]
 
 NAN = math.nan
+
+
+class ReadOptions(TypedDict, total=False):
+    """How boxes are read, whatever their format.
+
+    Attributes:
+        class_names: What the class names of the file mean.
+        on_unknown: Whether a class that nothing explains is an error, or its boxes are left out.
+        on_invalid: Likewise for a box whose sides are in the wrong order.
+    """
+
+    class_names: ClassNames | None
+    on_unknown: OnUnknown
+    on_invalid: OnInvalid
 
 
 @dataclass
@@ -109,9 +123,11 @@ class Vocabulary:
 class Rows:
     """Collects boxes one by one and complains with the place where each came from."""
 
-    vocabulary: Vocabulary
-    on_unknown: OnUnknown
-    on_invalid: OnInvalid
+    source: str
+    known: Mapping[str, Meaning] = field(default_factory=FrozenDict)
+    class_names: ClassNames | None = None
+    on_unknown: OnUnknown = "error"
+    on_invalid: OnInvalid = "error"
     xyxy: list[tuple[float, float, float, float]] = field(default_factory=list)
     classes: list[str] = field(default_factory=list)
     scores: list[float | None] = field(default_factory=list)
@@ -121,6 +137,7 @@ class Rows:
     attributes: list[Mapping[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.vocabulary = Vocabulary(self.source, self.class_names, self.known)
         for name, value in (("on_unknown", self.on_unknown), ("on_invalid", self.on_invalid)):
             if value not in ("error", "skip"):
                 raise FrameError(f"{name} must be 'error' or 'skip', got {value!r}")
@@ -144,7 +161,7 @@ class Rows:
             if self.on_unknown == "skip":
                 return
             raise FrameError(
-                f"{where}: {self.vocabulary.source} class {error} "
+                f"{where}: {self.source} class {error} "
                 f"(map {name!r} to a known word with class_names, or skip it with on_unknown=skip; "
                 f"on the command line: -o class_names={name}=vehicle, or {name}=none)"
             ) from None
@@ -186,7 +203,7 @@ class Rows:
         known = [value for value in column if value is not None]
         if known and len(known) < len(column):
             raise FrameError(
-                f"{self.vocabulary.source}: {len(known)} of {len(column)} boxes have a {what}: "
+                f"{self.source}: {len(known)} of {len(column)} boxes have a {what}: "
                 "expected all of them or none"
             )
         return known or None

@@ -8,7 +8,7 @@ that are not negative survive a round trip exactly. Segmentations are not kept.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -23,15 +23,18 @@ Categories = Iterable[Mapping[str, Any]] | Mapping[int, str]
 
 
 def read(
-    annotations: Iterable[Mapping[str, Any]],
-    categories: Categories,
-    class_names: _rows.ClassNames | None,
-    on_unknown: _rows.OnUnknown,
-    on_invalid: _rows.OnInvalid,
+    annotations: Iterable[Mapping[str, Any]], categories: Categories, **options: Unpack[_rows.ReadOptions]
 ) -> Boxes:
-    """Return the boxes of the annotations of one image."""
+    """Return the boxes of the annotations or results of one image.
+
+    Example:
+        >>> from roadworthy.frames import Boxes
+        >>> note = {"image_id": 7, "category_id": 3, "bbox": [10, 20, 30, 40], "iscrowd": 0}
+        >>> Boxes.from_coco([note], [{"id": 3, "name": "car"}]).xyxy.tolist()
+        [[10.0, 20.0, 40.0, 60.0]]
+    """
     names = _names(categories)
-    rows = _rows.Rows(_rows.Vocabulary("COCO", class_names), on_unknown, on_invalid)
+    rows = _rows.Rows("COCO", **options)
     images = set()
     for index, annotation in enumerate(annotations):
         where = f"annotation {index}"
@@ -66,9 +69,20 @@ def read(
 
 
 def write(
-    boxes: Boxes, image_id: int, categories: Categories, first_id: int, class_names: _rows.ClassNames | None
+    boxes: Boxes,
+    image_id: int,
+    categories: Categories,
+    *,
+    first_id: int = 1,
+    class_names: _rows.ClassNames | None = None,
 ) -> list[dict[str, Any]]:
-    """Return one annotation per box."""
+    """Return one annotation per box, ready for JSON; with scores they are also COCO results.
+
+    Example:
+        >>> from roadworthy.frames import Boxes
+        >>> Boxes([[10, 20, 40, 60]], ["car"]).to_coco(7, {3: "car"})[0]["bbox"]
+        [10.0, 20.0, 30.0, 40.0]
+    """
     ids = _rows.by_name(_names(categories))
     vocabulary = _rows.Vocabulary("COCO", class_names)
     annotations = []

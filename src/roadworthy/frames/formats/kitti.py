@@ -16,7 +16,7 @@ The observation angle and the 3-D box are not kept; they are written as KITTI's 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -43,14 +43,17 @@ UNKNOWN_3D = ("-1", "-1", "-1", "-1000", "-1000", "-1000", "-10")
 OCCLUSION = {-1: _rows.NAN, 0: 0.0, 1: 0.25, 2: 0.75, 3: _rows.NAN}
 
 
-def read(
-    text: str | Iterable[str],
-    class_names: _rows.ClassNames | None,
-    on_unknown: _rows.OnUnknown,
-    on_invalid: _rows.OnInvalid,
-) -> Boxes:
-    """Return the boxes of label or result lines."""
-    rows = _rows.Rows(_rows.Vocabulary("KITTI", class_names, TYPES), on_unknown, on_invalid)
+def read(text: str | Iterable[str], **options: Unpack[_rows.ReadOptions]) -> Boxes:
+    """Return the boxes of label or result lines.
+
+    Example:
+        >>> from roadworthy.frames import Boxes
+        >>> line = "Van 0.00 1 -1.5 100.00 150.00 180.00 200.00 2.1 1.9 5.0 1.0 1.5 20.0 -1.5"
+        >>> boxes = Boxes.from_kitti(line)
+        >>> boxes.classes, dict(boxes.attributes[0])
+        (('vehicle',), {'type': 'van'})
+    """
+    rows = _rows.Rows("KITTI", TYPES, **options)
     for line, columns in _rows.text_lines(text):
         where = f"line {line}"
         if len(columns) not in (15, 16):
@@ -75,8 +78,14 @@ def read(
     return rows.boxes()
 
 
-def write(boxes: Boxes, class_names: _rows.ClassNames | None) -> str:
-    """Return label lines, or result lines when there are scores."""
+def write(boxes: Boxes, *, class_names: _rows.ClassNames | None = None) -> str:
+    r"""Return label lines, or result lines when there are scores.
+
+    Example:
+        >>> from roadworthy.frames import Boxes
+        >>> Boxes([[1, 2, 3, 4]], ["car"], truncation=[0.25]).to_kitti()
+        'Car 0.25 3 -10 1.00 2.00 3.00 4.00 -1 -1 -1 -1000 -1000 -1000 -10\n'
+    """
     names = _rows.Vocabulary("KITTI", class_names, TYPES).names_for(boxes, [*(class_names or ()), *TYPES])
     unknown_level = 3 if boxes.scores is None else -1
     lines = []

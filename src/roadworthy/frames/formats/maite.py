@@ -8,7 +8,7 @@ attributes that the class name does not say.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +48,15 @@ class MaiteTarget:
     scores: NDArray[np.float32]
 
 
-def read(
-    target: Target,
-    names: _rows.Names,
-    class_names: _rows.ClassNames | None,
-    on_unknown: _rows.OnUnknown,
-    on_invalid: _rows.OnInvalid,
-) -> Boxes:
-    """Return the boxes of a target."""
+def read(target: Target, names: _rows.Names, **options: Unpack[_rows.ReadOptions]) -> Boxes:
+    """Return the boxes of an object with `boxes`, `labels` and `scores`.
+
+    Example:
+        >>> from roadworthy.frames import Boxes
+        >>> target = Boxes([[1, 2, 3, 4]], ["car"], scores=[0.5]).to_maite(["person", "car"])
+        >>> target.labels.tolist(), Boxes.from_maite(target, ["person", "car"]).classes
+        ([1], ('vehicle',))
+    """
     corners, labels, scores = (as_numpy(getattr(target, key, None), key) for key in _PARTS)
     count = labels.shape[0] if labels.ndim else 0
     if labels.ndim != 1 or (count and labels.dtype.kind not in "iu"):
@@ -69,7 +70,7 @@ def read(
             f"scores must have shape ({count},) or ({count}, classes) for {count} labels, got {scores.shape}"
         )
     known = _rows.by_number(names)
-    rows = _rows.Rows(_rows.Vocabulary("MAITE", class_names), on_unknown, on_invalid)
+    rows = _rows.Rows("MAITE", **options)
     for index, label in enumerate(labels.tolist()):
         where = f"box {index}"
         name = _rows.named(where, "label", known, label)
@@ -81,7 +82,7 @@ def read(
     return rows.boxes()
 
 
-def write(boxes: Boxes, names: _rows.Names, class_names: _rows.ClassNames | None) -> MaiteTarget:
+def write(boxes: Boxes, names: _rows.Names, *, class_names: _rows.ClassNames | None = None) -> MaiteTarget:
     """Return a target with one label and one score per box."""
     numbers = _rows.by_name(names)
     chosen = _rows.Vocabulary("MAITE", class_names).names_for(boxes, numbers)

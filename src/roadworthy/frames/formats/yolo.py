@@ -7,68 +7,62 @@ occlusion, truncation and attributes that the class name does not say.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from roadworthy.errors import FrameError
-from roadworthy.frames.formats._rows import (
-    ClassNames,
-    Names,
-    OnInvalid,
-    OnUnknown,
-    Rows,
-    Vocabulary,
-    by_name,
-    by_number,
-    named,
-    number,
-    text_lines,
-)
+from roadworthy.frames.formats import _rows
+from roadworthy.frames.formats._rows import ReadOptions
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
 
 
 def read(
-    text: str | Iterable[str],
-    width: int,
-    height: int,
-    names: Names,
-    class_names: ClassNames | None,
-    on_unknown: OnUnknown,
-    on_invalid: OnInvalid,
+    text: str | Iterable[str], width: int, height: int, names: _rows.Names, **options: Unpack[ReadOptions]
 ) -> Boxes:
-    """Return the boxes of label lines."""
+    """Return the boxes of label lines of an image of this size.
+
+    Example:
+        >>> from roadworthy.frames import Boxes
+        >>> Boxes.from_yolo("0 0.5 0.5 0.2 0.4", 100, 50, ["person"]).xyxy.tolist()
+        [[40.0, 15.0, 60.0, 35.0]]
+    """
     _check_size(width, height)
-    known = by_number(names)
-    rows = Rows(Vocabulary("YOLO", class_names), on_unknown, on_invalid)
-    for line, columns in text_lines(text):
+    known = _rows.by_number(names)
+    rows = _rows.Rows("YOLO", **options)
+    for line, columns in _rows.text_lines(text):
         where = f"line {line}"
         if len(columns) not in (5, 6):
             raise FrameError(
                 f"{where}: expected 5 columns (class, centre x, centre y, width, height) or 6 (with score), "
                 f"got {len(columns)}: {' '.join(columns)!r}"
             )
-        values = [number(where, f"column {index}", value) for index, value in enumerate(columns, 1)]
-        name = named(where, "class", known, values[0])
+        values = [_rows.number(where, f"column {index}", value) for index, value in enumerate(columns, 1)]
+        name = _rows.named(where, "class", known, values[0])
         x, y, half_width, half_height = values[1], values[2], values[3] / 2, values[4] / 2
-        corners = (
-            (x - half_width) * width,
-            (y - half_height) * height,
-            (x + half_width) * width,
-            (y + half_height) * height,
-        )
-        rows.add(where, name, corners, score=values[5] if len(values) == 6 else None)
+        left, right = (x - half_width) * width, (x + half_width) * width
+        top, bottom = (y - half_height) * height, (y + half_height) * height
+        score = values[5] if len(values) == 6 else None
+        rows.add(where, name, (left, top, right, bottom), score=score)
     return rows.boxes()
 
 
-def write(boxes: Boxes, width: int, height: int, names: Names, class_names: ClassNames | None) -> str:
-    """Return one line per box."""
+def write(
+    boxes: Boxes, width: int, height: int, names: _rows.Names, *, class_names: _rows.ClassNames | None = None
+) -> str:
+    r"""Return one line per box, with a sixth column when there are scores.
+
+    Example:
+        >>> from roadworthy.frames import Boxes
+        >>> Boxes([[40, 15, 60, 35]], ["pedestrian"]).to_yolo(100, 50, ["person"])
+        '0 0.5 0.5 0.2 0.4\n'
+    """
     _check_size(width, height)
-    numbers = by_name(names)
+    numbers = _rows.by_name(names)
     lines = []
-    for index, name in enumerate(Vocabulary("YOLO", class_names).names_for(boxes, numbers)):
+    for index, name in enumerate(_rows.Vocabulary("YOLO", class_names).names_for(boxes, numbers)):
         left, top, right, bottom = boxes.xyxy[index].tolist()
         values = [(left + right) / 2 / width, (top + bottom) / 2 / height]
         values += [(right - left) / width, (bottom - top) / height]
