@@ -66,7 +66,7 @@ class TestBatches:
             visual_changes(images, images[:1])
         with pytest.raises(FrameError, match=r"\(n, height, width, 3\), got shape \(96, 128\)"):
             visual_changes(ReferenceImage(images[0]), images[0])
-        with pytest.raises(InputError, match="viewing conditions belong to the Reference"):
+        with pytest.raises(InputError, match="viewing belongs to the reference"):
             visual_changes(ReferenceImage(images[0]), images, Viewing())
         with pytest.raises(FrameError, match=r"the reference images must .* got a list"):
             visual_changes([picture()], images)  # type: ignore[arg-type]

@@ -81,13 +81,13 @@ def test_no_visual_change(change: float) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mine:\n  source: us\n", ":1: the study mine needs the key 'transformations'"),
-        ("mine:\n  transformations:\n    rain: {correctness: 0.5}\n", ":3: rain needs correctness and"),
+        ("mine:\n  source: us\n", ":1: mine needs the key 'transformations'"),
+        ("mine:\n  transformations:\n    rain: {correctness: 0.5}\n", "rain needs the key 'prediction'"),
         (
             "mine:\n  transformations:\n    rain: {correctness: 1.5, prediction: 0.4}\n",
-            ":3: correctness must be a number from 0 to 1, got 1.5",
+            "correctness: expected at most 1, got 1.5",
         ),
-        ("mine:\n  originals: high\n  transformations: {}\n", ":2: originals must be a number"),
+        ("mine:\n  originals: high\n  transformations: {}\n", ":2: mine > originals: expected a number"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:

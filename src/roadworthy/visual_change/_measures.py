@@ -10,15 +10,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from roadworthy._frozen import described, read_only
 from roadworthy.errors import FrameError, InputError
-from roadworthy.visual_change._fidelity import Image, Pixels, VifReference, checked, grey, pixel_fidelity
+from roadworthy.visual_change._fidelity import (
+    Doubles,
+    Image,
+    Pixels,
+    VifReference,
+    checked,
+    grey,
+    pixel_fidelity,
+)
 from roadworthy.visual_change._visibility import Masking, Viewing, deviations, luminance
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Picture: TypeAlias = "Image | Tensor"
+References: TypeAlias = "ReferenceImage | Image | Tensor"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +115,7 @@ def _mean(pixels: Pixels) -> float:
 Measure: TypeAlias = Literal["vif", "vif_pixel", "vsnr", "visual_change"]
 
 
-def vif(reference: Image | Tensor, changed: Image | Tensor) -> float:
+def vif(reference: Picture, changed: Picture) -> float:
     """Return the visual information fidelity in the wavelet domain (Sheikh and Bovik 2006).
 
     VIF = Σ log(1 + g² s² λ / (σ_v² + σ²)) / Σ log(1 + s² λ / σ²): the information that the eye gets about
@@ -129,7 +139,7 @@ def vif(reference: Image | Tensor, changed: Image | Tensor) -> float:
     return _one("vif", reference, changed)
 
 
-def vif_pixel(reference: Image | Tensor, changed: Image | Tensor) -> float:
+def vif_pixel(reference: Picture, changed: Picture) -> float:
     """Return the visual information fidelity in the pixel domain, at four scales (`vifp_mscale`).
 
     For comparison with other tools: it differs from `vif`, and thresholds of visual change do not hold for
@@ -144,7 +154,7 @@ def vif_pixel(reference: Image | Tensor, changed: Image | Tensor) -> float:
     return _one("vif_pixel", reference, changed)
 
 
-def vsnr(reference: Image | Tensor, changed: Image | Tensor, viewing: Viewing | None = None) -> float:
+def vsnr(reference: Picture, changed: Picture, viewing: Viewing | None = None) -> float:
     """Return the visual signal-to-noise ratio in decibels (Chandler and Hemami 2007).
 
     Infinite exactly when the change cannot be seen: at each of five scales its contrast is at most the
@@ -167,9 +177,7 @@ def vsnr(reference: Image | Tensor, changed: Image | Tensor, viewing: Viewing | 
     return _one("vsnr", reference, changed, viewing)
 
 
-def visual_change(
-    reference: Image | Tensor, changed: Image | Tensor, viewing: Viewing | None = None
-) -> float:
+def visual_change(reference: Picture, changed: Picture, viewing: Viewing | None = None) -> float:
     """Return the visual change Δv, from 0 to 1 (Definition 1 of Hu et al. 2022).
 
     It is 0 where VSNR is infinite (nobody sees the change) or VIF is above 1 (the change improves the image),
@@ -186,38 +194,26 @@ def visual_change(
     return _one("visual_change", reference, changed, viewing)
 
 
-def vifs(
-    references: ReferenceImage | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
-) -> NDArray[np.float64]:
+def vifs(references: References, changes: Picture, *, threads: int = 1) -> Doubles:
     """Return `vif` of each of many changed images; the arguments are those of `visual_changes`."""
     return _many("vif", references, changes, None, threads)
 
 
-def vifs_pixel(
-    references: ReferenceImage | Image | Tensor, changes: Image | Tensor, *, threads: int = 1
-) -> NDArray[np.float64]:
+def vifs_pixel(references: References, changes: Picture, *, threads: int = 1) -> Doubles:
     """Return `vif_pixel` of each of many changed images; the arguments are those of `visual_changes`."""
     return _many("vif_pixel", references, changes, None, threads)
 
 
 def vsnrs(
-    references: ReferenceImage | Image | Tensor,
-    changes: Image | Tensor,
-    viewing: Viewing | None = None,
-    *,
-    threads: int = 1,
-) -> NDArray[np.float64]:
+    references: References, changes: Picture, viewing: Viewing | None = None, *, threads: int = 1
+) -> Doubles:
     """Return `vsnr` of each of many changed images; the arguments are those of `visual_changes`."""
     return _many("vsnr", references, changes, viewing, threads)
 
 
 def visual_changes(
-    references: ReferenceImage | Image | Tensor,
-    changes: Image | Tensor,
-    viewing: Viewing | None = None,
-    *,
-    threads: int = 1,
-) -> NDArray[np.float64]:
+    references: References, changes: Picture, viewing: Viewing | None = None, *, threads: int = 1
+) -> Doubles:
     """Return the visual change of each of many changed images.
 
     Arrays, and tensors of the CPU, are treated one by one. Tensors of a GPU are treated together, on it.
@@ -256,67 +252,51 @@ def _one(measure: Measure, reference: Any, changed: Any, viewing: Viewing | None
     return value
 
 
-def _many(
-    measure: Measure, references: Any, changes: Any, viewing: Viewing | None, threads: int
-) -> NDArray[np.float64]:
+def _many(measure: Measure, references: Any, changes: Any, viewing: Viewing | None, threads: int) -> Doubles:
     if threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
     references, changes = _array_if_here(references), _array_if_here(changes)
     if isinstance(references, ReferenceImage):
         if viewing is not None:
-            raise InputError(
-                "viewing conditions belong to the Reference: make it with ReferenceImage(image, viewing)"
-            )
+            raise InputError("viewing belongs to the reference: make it with ReferenceImage(image, viewing)")
         if _is_tensor(changes):
             raise InputError(
-                "a Reference keeps an array, and the changed images are tensors: pass the reference image "
-                "as a tensor of shape (1, height, width) or (1, height, width, 3) on their device"
+                "a ReferenceImage keeps an array, and the changed images are tensors: pass the reference as a "
+                "tensor of shape (1, height, width) or (1, height, width, 3) on their device"
             )
     elif _is_tensor(references) or _is_tensor(changes):
         from roadworthy.visual_change._tensors import measured
 
         return measured(measure, references, changes, viewing or Viewing())
     _check_batch(changes, "changed images")
-    return _one_by_one(measure, _each_reference(references, changes, viewing), changes, threads)
-
-
-def _each_reference(
-    references: Any, changes: Image, viewing: Viewing | None
-) -> ReferenceImage | Callable[[int], ReferenceImage]:
-    """Return the reference of all, or what makes the one of each changed image when its turn comes."""
-    if isinstance(references, ReferenceImage):
-        return references
-    _check_batch(references, "reference images")
-    if references.shape[1:] != changes.shape[1:] or len(references) not in (1, len(changes)):
-        raise FrameError(
-            f"the changed images must have the references' shape {references.shape}, got {changes.shape}"
-        )
-    conditions = viewing or Viewing()
-    if len(references) == 1:
-        return ReferenceImage(references[0], conditions)
-    return lambda index: ReferenceImage(references[index], conditions)
-
-
-def _one_by_one(
-    measure: Measure,
-    references: ReferenceImage | Callable[[int], ReferenceImage],
-    changes: Image,
-    threads: int,
-) -> NDArray[np.float64]:
-    """Measure arrays in several threads: nearly all work is done by libraries that let others run."""
+    reference_of = _each_reference(references, changes, viewing or Viewing())
 
     def value(index: int) -> float:
         try:
-            reference = references if isinstance(references, ReferenceImage) else references(index)
-            found: float = getattr(reference, measure)(changes[index])
+            found: float = getattr(reference_of(index), measure)(changes[index])
         except FrameError as error:
             raise FrameError(f"in image {index}: {error}") from None
         return found
 
     if threads == 1 or len(changes) < 2:
         return np.array([value(index) for index in range(len(changes))], np.float64)
+    # Nearly all work is done by libraries that let other threads run.
     with ThreadPoolExecutor(min(threads, len(changes))) as pool:
         return np.array(list(pool.map(value, range(len(changes)))), np.float64)
+
+
+def _each_reference(references: Any, changes: Image, viewing: Viewing) -> Callable[[int], ReferenceImage]:
+    """Return what gives the reference of each changed image; one for all is made once."""
+    if not isinstance(references, ReferenceImage):
+        _check_batch(references, "reference images")
+        if references.shape[1:] != changes.shape[1:] or len(references) not in (1, len(changes)):
+            raise FrameError(
+                f"the changed images must have the references' shape {references.shape}, got {changes.shape}"
+            )
+        if len(references) != 1:
+            return lambda index: ReferenceImage(references[index], viewing)
+        references = ReferenceImage(references[0], viewing)
+    return lambda _: references
 
 
 def _check_batch(images: object, name: str) -> None:

@@ -5,8 +5,9 @@ Imported only when a tensor comes in, so that nothing else needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -357,7 +358,7 @@ def measured(
     for start in range(0, len(after), many):
         part = slice(start, start + many)
         own = shared or ReferenceBatch(before[part], viewing)
-        values.append(MEASURES[measure](own, grey(after[part])))
+        values.append(getattr(own, measure)(grey(after[part])))
     return np.concatenate(values)
 
 
@@ -367,14 +368,10 @@ class ReferenceBatch:
     def __init__(self, images: Tensor, viewing: Viewing) -> None:
         self._grey = grey(images)
         self._viewing = viewing
-        self._kept_scenes: Scenes | None = None
-        self._kept_masking: list[Masking] | None = None
 
     def vif(self, changed: Tensor) -> model.Doubles:
         """Return VIF of each changed image."""
-        if self._kept_scenes is None:
-            self._kept_scenes = Scenes(self._grey)
-        return _numbers(self._kept_scenes.fidelity(changed))
+        return _numbers(self._scenes.fidelity(changed))
 
     def vif_pixel(self, changed: Tensor) -> model.Doubles:
         """Return the pixel-domain VIF of each changed image."""
@@ -406,19 +403,17 @@ class ReferenceBatch:
             return np.zeros(len(changed))
         return np.where(hidden, 0.0, np.clip(1.0 - self.vif(changed), 0.0, 1.0))
 
+    @cached_property
+    def _scenes(self) -> Scenes:
+        return Scenes(self._grey)
+
+    @cached_property
+    def _maskings(self) -> list[Masking]:
+        pairs = zip(_means(self._grey), deviations(self._grey), strict=True)
+        return [Masking(self._viewing, mean, found) for mean, found in pairs]
+
     def _masking(self, count: int) -> list[Masking]:
-        if self._kept_masking is None:
-            pairs = zip(_means(self._grey), deviations(self._grey), strict=True)
-            self._kept_masking = [Masking(self._viewing, mean, found) for mean, found in pairs]
-        return self._kept_masking if len(self._kept_masking) == count else self._kept_masking * count
-
-
-MEASURES: dict[str, Callable[[ReferenceBatch, Tensor], model.Doubles]] = {
-    "vif": ReferenceBatch.vif,
-    "vif_pixel": ReferenceBatch.vif_pixel,
-    "vsnr": ReferenceBatch.vsnr,
-    "visual_change": ReferenceBatch.visual_change,
-}
+        return self._maskings if len(self._maskings) == count else self._maskings * count
 
 
 def _means(images: Tensor) -> list[float]:

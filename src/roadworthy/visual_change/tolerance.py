@@ -19,13 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from roadworthy.errors import InputError, UnknownNameError, suggest
-
-if TYPE_CHECKING:
-    from roadworthy._yaml import YamlFile
-
 
 PUBLISHED = Path(__file__).with_name("tolerance.yaml")
 DEFAULT_STUDY = "imagenet"
@@ -169,10 +165,37 @@ def human_studies(path: str | PathLike[str] = PUBLISHED) -> dict[str, HumanStudy
     Raises:
         InputError: The file is no such file; names the line.
     """
-    from roadworthy._yaml import read_yaml
+    from pydantic import BaseModel, Field, RootModel
 
-    file = read_yaml(Path(path), "file of human tolerances", "studies with 'transformations:'")
-    return {name: _read_study(file, name, entry) for name, entry in file.data.items()}
+    from roadworthy._yaml import read_form
+
+    Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+    class Limits(BaseModel):
+        correctness: Share
+        prediction: Share
+        note: str = ""
+        names: tuple[str, ...] = ()
+
+    class Study(BaseModel):
+        task: str = ""
+        images: str = ""
+        source: str = ""
+        originals: Share | None = None
+        originals_source: str = ""
+        transformations: dict[str, Limits]
+
+    file, keys = "file of human tolerances", "studies with 'transformations:'"
+    forms, _ = read_form(Path(path), RootModel[dict[str, Study]], file, keys)
+    studies = {}
+    for name, form in forms.root.items():
+        tolerances = {
+            one: Tolerance(name, _word(one), source=form.source, **limits.model_dump())
+            for one, limits in form.transformations.items()
+        }
+        facts = form.model_dump(exclude={"transformations"})
+        studies[name] = HumanStudy(name, tolerances=tolerances, **facts)
+    return studies
 
 
 def human_study(name: str) -> HumanStudy:
@@ -200,49 +223,3 @@ def human_study(name: str) -> HumanStudy:
 
 def _word(text: str) -> str:
     return "-".join(text.lower().replace("_", " ").replace("-", " ").split())
-
-
-def _read_study(file: YamlFile, name: str, entry: Any) -> HumanStudy:
-    if not isinstance(entry, dict) or not isinstance(entry.get("transformations"), dict):
-        raise InputError(f"{file.where(name)}: the study {name} needs the key 'transformations'")
-    if unnamed := [one for one in entry["transformations"] if not isinstance(one, str)]:
-        raise InputError(
-            f"{file.where(name, 'transformations')}: a transformation is a word, got {unnamed[0]!r}: put it "
-            "in quotes if it is called so"
-        )
-    texts = {key: str(entry.get(key, "")) for key in ("task", "images", "source", "originals_source")}
-    originals = entry.get("originals")
-    place = (name, "originals")
-    share = None if originals is None else _share(file, place, originals)
-    found = {
-        one: _read_tolerance(file, (name, "transformations", one), texts["source"], numbers)
-        for one, numbers in entry["transformations"].items()
-    }
-    return HumanStudy(name, originals=share, tolerances=found, **texts)
-
-
-def _read_tolerance(file: YamlFile, place: tuple[str, str, str], source: str, entry: Any) -> Tolerance:
-    study, _, transformation = place
-    if not isinstance(entry, dict) or not {"correctness", "prediction"} <= entry.keys():
-        raise InputError(f"{file.where(*place)}: {transformation} needs correctness and prediction")
-    correctness, prediction = (
-        _share(file, (*place, key), entry[key]) for key in ("correctness", "prediction")
-    )
-    names: Any = entry.get("names", ())
-    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
-        raise InputError(f"{file.where(*place, 'names')}: names must be a list of words, got {names!r:.80}")
-    return Tolerance(
-        study,
-        _word(transformation),
-        correctness,
-        prediction,
-        source,
-        str(entry.get("note", "")),
-        tuple(names),
-    )
-
-
-def _share(file: YamlFile, place: tuple[str, ...], value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{file.where(*place)}: {place[-1]} must be a number from 0 to 1, got {value!r}")
-    return float(value)
