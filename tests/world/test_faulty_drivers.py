@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roadworthy.errors import InputError
-from roadworthy.frames import Signals
 from roadworthy.world import (
     HELD_OUT_TRACK_NAMES,
     TRACK_NAMES,
@@ -22,7 +20,7 @@ from roadworthy.world import (
     track,
     with_conditions,
 )
-from roadworthy.world.simulation import FAULTS, Driver, DriverFault, faulty_driver
+from roadworthy.world.simulation import FAULTS, Driver
 from roadworthy.world.track import LANE_CENTRE
 
 SAME_STEERING = 1.39  # degrees; what the RMT paper takes for the same angle
@@ -81,7 +79,7 @@ def test_there_is_a_harmless_scene_for_every_fault() -> None:
 @given(scene=scenes)
 def test_where_the_ability_is_not_needed_nothing_is_wrong(name: str, scene: Scene) -> None:
     harmless = HARMLESS[name](scene)
-    assert faulty_driver(name)(harmless) == careful_driver(harmless)
+    assert FAULTS[name].driver(harmless) == careful_driver(harmless)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -89,7 +87,7 @@ def test_where_the_ability_is_not_needed_nothing_is_wrong(name: str, scene: Scen
 @given(scene=scenes, lines=st.booleans())
 def test_a_fault_is_one_of_speed_or_of_steering(name: str, scene: Scene, lines: bool) -> None:
     scene = scene if lines else remove(scene, "line")
-    faulty, careful = faulty_driver(name)(scene), careful_driver(scene)
+    faulty, careful = FAULTS[name].driver(scene), careful_driver(scene)
     if name == "lines-only":
         assert faulty.speed == careful.speed
     else:
@@ -105,7 +103,7 @@ def test_what_a_driver_does_not_see_makes_no_difference(scene: Scene, ahead: flo
         ("sign-blind", "stop sign", min(ahead, 49)),
     ):
         changed = add(scene, what, ahead=near, place="kerb")
-        assert faulty_driver(name)(changed) == faulty_driver(name)(scene)
+        assert FAULTS[name].driver(changed) == FAULTS[name].driver(scene)
         assert _speed(careful_driver, changed) < _speed(careful_driver, scene)
 
 
@@ -113,7 +111,7 @@ def test_what_a_driver_does_not_see_makes_no_difference(scene: Scene, ahead: flo
 @given(scene=scenes)
 def test_night_is_as_fast_as_day(scene: Scene) -> None:
     by_day, at_night = (with_conditions(scene, time=time) for time in ("day", "night"))
-    driver = faulty_driver("night-blind")
+    driver = FAULTS["night-blind"].driver
     assert driver(at_night) == driver(by_day)
     assert _speed(careful_driver, at_night) < _speed(careful_driver, by_day)
 
@@ -121,7 +119,7 @@ def test_night_is_as_fast_as_day(scene: Scene) -> None:
 @settings(max_examples=60, deadline=None)
 @given(scene=scenes)
 def test_without_lines_the_steering_is_plainly_another_on_straights_and_bends(scene: Scene) -> None:
-    driver, bare = faulty_driver("lines-only"), remove(scene, "line")
+    driver, bare = FAULTS["lines-only"].driver, remove(scene, "line")
     assert _steering(driver, bare) < _steering(driver, scene) - 4 * SAME_STEERING
 
 
@@ -129,23 +127,15 @@ def test_without_lines_it_keeps_to_the_middle_of_the_road() -> None:
     for s in (0.0, 150.0, 400.0):
         bare = remove(make_scene("meadow", s, d=0.0), "line")
         in_lane = make_scene("meadow", s)
-        assert _steering(faulty_driver("lines-only"), bare) == _steering(careful_driver, in_lane)
+        assert _steering(FAULTS["lines-only"].driver, bare) == _steering(careful_driver, in_lane)
 
 
 @settings(max_examples=40, deadline=None)
 @given(scene=scenes)
 def test_more_rain_is_more_haste(scene: Scene) -> None:
     skies = [with_conditions(scene, weather="rainy", level=level) for level in (0.0, 0.1, 0.5, 1.0)]
-    hasty = [_speed(faulty_driver("rain-hasty"), one) for one in skies]
+    hasty = [_speed(FAULTS["rain-hasty"].driver, one) for one in skies]
     assert hasty == sorted(set(hasty))
     assert hasty[0] == _speed(careful_driver, with_conditions(scene, weather="sunny"))
     careful = [_speed(careful_driver, one) for one in skies]
     assert careful == sorted(set(careful), reverse=True)
-
-
-def test_drivers_are_found_by_name_or_by_fault() -> None:
-    own = DriverFault("asleep", "does nothing", lambda _: Signals(speed=0.0, steering=0.0))
-    assert faulty_driver(own) is own.driver
-    assert faulty_driver("sign-blind") is FAULTS["sign-blind"].driver
-    with pytest.raises(InputError, match="unknown fault 'sign-blnd': did you mean 'sign-blind'"):
-        faulty_driver("sign-blnd")

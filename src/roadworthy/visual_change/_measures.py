@@ -261,8 +261,8 @@ def _many(measure: Measure, references: Any, changes: Any, viewing: Viewing | No
             raise InputError("viewing belongs to the reference: make it with ReferenceImage(image, viewing)")
         if _is_tensor(changes):
             raise InputError(
-                "a ReferenceImage keeps an array, and the changed images are tensors: pass the reference as a "
-                "tensor of shape (1, height, width) or (1, height, width, 3) on their device"
+                "a ReferenceImage keeps an array, and the changed images are tensors: pass the reference as "
+                "a tensor of shape (1, height, width) or (1, height, width, 3) on their device"
             )
     elif _is_tensor(references) or _is_tensor(changes):
         from roadworthy.visual_change._tensors import measured

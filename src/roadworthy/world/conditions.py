@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cache
@@ -144,42 +143,14 @@ class _ClearSky:
 
 
 _CLEAR_SKIES = {
-    "day": _ClearSky(
-        elevation=48.0,
-        ambient=(0.60, 0.65, 0.74),
-        sun=(0.66, 0.60, 0.50),
-        shadow=0.50,
-        haze=(196, 212, 228),
-        lamps=0.0,
-        noise=1.2,
-    ),
-    "dusk": _ClearSky(
-        elevation=9.0,
-        ambient=(0.40, 0.38, 0.46),
-        sun=(0.52, 0.33, 0.17),
-        shadow=0.30,
-        haze=(206, 158, 132),
-        lamps=0.55,
-        noise=2.2,
-    ),
-    "night": _ClearSky(
-        elevation=35.0,
-        ambient=(0.105, 0.12, 0.18),
-        sun=(0.0, 0.0, 0.0),
-        shadow=0.0,
-        haze=(15, 18, 28),
-        lamps=1.0,
-        noise=4.0,
-    ),
+    "day": _ClearSky(48.0, (0.60, 0.65, 0.74), (0.66, 0.60, 0.50), 0.50, (196, 212, 228), 0.0, noise=1.2),
+    "dusk": _ClearSky(9.0, (0.40, 0.38, 0.46), (0.52, 0.33, 0.17), 0.30, (206, 158, 132), 0.55, noise=2.2),
+    "night": _ClearSky(35.0, (0.105, 0.12, 0.18), (0.0, 0.0, 0.0), 0.0, (15, 18, 28), 1.0, noise=4.0),
 }
 # In winter the sun stands lower and is paler; more of the light comes from the sky and the snow, a cold one.
 _WINTER_SKIES = _CLEAR_SKIES | {
-    "day": dataclasses.replace(
-        _CLEAR_SKIES["day"], elevation=21.0, ambient=(0.76, 0.80, 0.87), sun=(0.60, 0.55, 0.47), shadow=0.42
-    ),
-    "dusk": dataclasses.replace(
-        _CLEAR_SKIES["dusk"], elevation=6.0, ambient=(0.42, 0.42, 0.52), sun=(0.46, 0.30, 0.18)
-    ),
+    "day": _ClearSky(21.0, (0.76, 0.80, 0.87), (0.60, 0.55, 0.47), 0.42, (196, 212, 228), 0.0, noise=1.2),
+    "dusk": _ClearSky(6.0, (0.42, 0.42, 0.52), (0.46, 0.30, 0.18), 0.30, (206, 158, 132), 0.55, noise=2.2),
 }
 _SUN_AZIMUTH = math.radians(35.0)
 _GLOOM = {"cloudy": 0.16, "rainy": 0.26, "snowy": 0.08, "foggy": 0.10}
@@ -191,11 +162,7 @@ _HAZE = {"cloudy": 0.0006, "rainy": 0.0095, "snowy": 0.014, "foggy": 0.078}
 def _light(conditions: Conditions) -> Light:
     clear = (_WINTER_SKIES if conditions.season == "winter" else _CLEAR_SKIES)[conditions.time]
     rise = math.radians(clear.elevation)
-    direction = (
-        math.cos(rise) * math.cos(_SUN_AZIMUTH),
-        math.cos(rise) * math.sin(_SUN_AZIMUTH),
-        math.sin(rise),
-    )
+    ahead, aside = math.cos(rise) * math.cos(_SUN_AZIMUTH), math.cos(rise) * math.sin(_SUN_AZIMUTH)
     level, overcast = conditions.level, conditions.overcast
     gloom = 1 - _GLOOM.get(conditions.weather, 0.0) * level
     # Clouds turn the light of the sky grey and spread some of the sun's light over it.
@@ -208,13 +175,7 @@ def _light(conditions: Conditions) -> Light:
     lamps = clear.lamps
     if conditions.time == "day":
         lamps = 0.35 * max(conditions.amount("foggy"), conditions.amount("rainy"))
-    return Light(
-        vector(direction),
-        ambient,
-        vector(clear.sun) * (1 - overcast),
-        clear.shadow * (1 - overcast),
-        haze,
-        _CLEAR_AIR + _HAZE.get(conditions.weather, 0.0) * thickness,
-        lamps,
-        clear.noise,
-    )
+    sun, shadow = vector(clear.sun) * (1 - overcast), clear.shadow * (1 - overcast)
+    density = _CLEAR_AIR + _HAZE.get(conditions.weather, 0.0) * thickness
+    direction = vector([ahead, aside, math.sin(rise)])
+    return Light(direction, ambient, sun, shadow, haze, density, lamps, clear.noise)

@@ -96,14 +96,8 @@ def advance(
     middle = state.heading - curvature * travelled / 2
     half = curvature * travelled / 2
     chord = travelled * (math.sin(half) / half if abs(half) > 1e-9 else 1.0)
-    return VehicleState(
-        state.x + chord * math.cos(middle),
-        state.y + chord * math.sin(middle),
-        state.heading - curvature * travelled,
-        new_speed,
-        angle,
-        change / dt,
-    )
+    x, y = state.x + chord * math.cos(middle), state.y + chord * math.sin(middle)
+    return VehicleState(x, y, state.heading - curvature * travelled, new_speed, angle, change / dt)
 
 
 _Cause = tuple[str, float, WorldObject]

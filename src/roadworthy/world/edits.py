@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 from roadworthy.errors import SceneError, suggest
 from roadworthy.ontology import Element, ontology
-from roadworthy.world.conditions import Conditions
 from roadworthy.world.ground import SIDEWALK_OUTER
 from roadworthy.world.scene import (
     FIRST_ACTOR_ID,
@@ -195,12 +194,6 @@ def with_conditions(
         >>> with_conditions(make_scene("town", s=40, seed=1), time="night").conditions.time
         'night'
     """
-    now = scene.conditions
-    return scene.replace(
-        conditions=Conditions(
-            now.weather if weather is None else weather,
-            now.level if level is None else level,
-            now.time if time is None else time,
-            now.season if season is None else season,
-        )
-    )
+    given = {"weather": weather, "level": level, "time": time, "season": season}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return scene.replace(conditions=dataclasses.replace(scene.conditions, **changes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,19 +85,12 @@ class GroundFaces:
     rank: Ints
 
 
-def ground_faces(
-    track: Track,
-    s: float,
-    markings: tuple[Marking, ...],
-    *,
-    lines: bool,
-    centre: tuple[str, str] | None,
-    season: str = "summer",
-) -> GroundFaces:
+def ground_faces(scene: Scene, season: str) -> GroundFaces:
     """Return the ground ahead of ``s``; ``centre`` overrides type and colour of the centre line."""
+    track, s, markings = scene.track, scene.s, scene.scenery.markings
     pieces: list[_Piece] = []
     levels = _strips(track, season)
-    edge_lines = _edge_lines(track) if lines else ()
+    edge_lines = _edge_lines(track) if scene.lines else ()
     start = int((s + 1.0) / levels[0].step)
     for k, (level, reach) in enumerate(zip(levels, _RINGS, strict=True)):
         # A level ends where the next, twice as long, begins.
@@ -106,8 +99,8 @@ def ground_faces(
         if k < len(edge_lines):
             pieces += edge_lines[k].between(start, end, s)
         start = end // 2
-    if lines:
-        for table in _centre_lines(track, centre):
+    if scene.lines:
+        for table in _centre_lines(track, scene.centre_line):
             pieces += table.ahead(s)
     if markings:
         pieces += _markings(track, markings).ahead(s)
@@ -158,6 +151,9 @@ class _Table:
         return pieces
 
 
+_Offset = float | Floats
+
+
 class _Road:
     """The centre line at a list of places, and quads between places."""
 
@@ -169,13 +165,7 @@ class _Road:
         self.relief = float(np.ptp(line[:, 2]))
 
     def quads(
-        self,
-        d0: float | Floats,
-        d1: float | Floats,
-        z0: float | Floats = 0.0,
-        z1: float | Floats = 0.0,
-        *,
-        step: int = 1,
+        self, d0: _Offset, d1: _Offset, z0: _Offset = 0.0, z1: _Offset = 0.0, *, step: int = 1
     ) -> Array:
         """Quads from each place to the next, from ``d0`` to ``d1`` across, ``z0`` and ``z1`` above the road.
 
@@ -383,21 +373,13 @@ class Placement:
         rows, variant, base, gap = rows[seen], variant[seen], base[seen], gap[rows[seen]]
         upright = group.upright[rows]
         heading = np.where(upright, np.float32(view.heading), heading[seen])
+        placed = zip(rows.tolist(), variant.tolist(), base, heading.tolist(), strict=True)
         things = tuple(
             Placed(group.things[row], group.meshes[row][kind], place, angle)
-            for row, kind, place, angle in zip(
-                rows.tolist(), variant.tolist(), base, heading.tolist(), strict=True
-            )
+            for row, kind, place, angle in placed
         )
-        return cls(
-            things,
-            base,
-            middle[seen],
-            heading,
-            vector(np.where(gap > length / 2, gap - length, gap)),
-            group.size[rows, variant],
-            upright,
-        )
+        ahead = vector(np.where(gap > length / 2, gap - length, gap))
+        return cls(things, base, middle[seen], heading, ahead, group.size[rows, variant], upright)
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,18 +400,10 @@ class _Group:
 # Scenery and tracks are told apart by identity, which is much faster to look up than hundreds of things.
 @lru_cache(maxsize=64)
 def _everything(track: Track, scenery: Scenery, actors: tuple[WorldObject, ...], season: str) -> _Group:
-    one, other = _scenery_group(track, scenery, season), _group(track, actors, season)
-    return _Group(
-        one.things + other.things,
-        one.meshes + other.meshes,
-        np.concatenate([one.along, other.along]),
-        np.concatenate([one.base, other.base]),
-        np.concatenate([one.heading, other.heading]),
-        np.concatenate([one.turns, other.turns]),
-        np.concatenate([one.upright, other.upright]),
-        np.concatenate([one.reach, other.reach]),
-        np.concatenate([one.size, other.size]),
-    )
+    groups = _scenery_group(track, scenery, season), _group(track, actors, season)
+    columns = [[getattr(group, column.name) for group in groups] for column in fields(_Group)]
+    things, meshes, *arrays = columns
+    return _Group(sum(things, ()), sum(meshes, ()), *map(np.concatenate, arrays))
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ import numpy as np
 from roadworthy.world.camera import Array, Bytes, Flags, vector
 from roadworthy.world.conditions import Light
 from roadworthy.world.ground import Placed
-from roadworthy.world.mesh import Point
+from roadworthy.world.mesh import Pair, Point
 from roadworthy.world.painter import NEAR
 from roadworthy.world.raster import Raster
 from roadworthy.world.shapes import LAMP_HEAD, SIGNAL_LAMPS
@@ -72,7 +72,7 @@ class _GroundShapes:
 
 
 @lru_cache(maxsize=8192)
-def _footprint(size: tuple[float, float], at: tuple[float, float], heading: float) -> Array:
+def _footprint(size: Pair, at: Pair, heading: float) -> Array:
     """Corners of a footprint on the ground."""
     length, width = size[0] / 2, size[1] / 2
     cos, sin = math.cos(heading), math.sin(heading)
@@ -145,13 +145,7 @@ def _blurred(mask: Bytes, size: tuple[int, int]) -> Bytes:
 
 @lru_cache(maxsize=8192)
 def _cast(
-    element: str,
-    kind: str,
-    height: float,
-    size: tuple[float, float],
-    at: tuple[float, float],
-    heading: float,
-    reach: tuple[float, float],
+    element: str, kind: str, height: float, size: Pair, at: Pair, heading: float, reach: Pair
 ) -> tuple[Array, ...]:
     """Outlines of the shadow that the sun throws; ``reach`` is its length per metre of height."""
     throw = vector(reach) * height

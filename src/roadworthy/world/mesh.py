@@ -18,6 +18,8 @@ from roadworthy.world.camera import Array, Ints, vector
 
 Color = tuple[float, float, float]
 Point = tuple[float, float, float]
+Pair = tuple[float, float]
+"""A place in a plane, or from where to where along one axis."""
 
 
 class Surface:
@@ -52,7 +54,7 @@ class Mesh:
     corners: Array
     surface: Array
     layout: Ints
-    footprint: tuple[float, float]  # length and width on the ground
+    footprint: Pair  # length and width on the ground
     height: float
     upright: bool = False
     shadow: int = 230  # how dark a shadow it throws in the sun, up to 255
@@ -132,20 +134,13 @@ class MeshBuilder:
             normal = -normal
         self._corners.append(corners)
         self._surface.append([*color, *normal.tolist(), glow, grain])
-        self._layout.append(
-            [
-                len(corners),
-                self._part,
-                rank,
-                self._label if label is None else label,
-                int(centre is not None),
-                int(convex),
-            ]
-        )
+        label = self._label if label is None else label
+        cull = int(centre is not None)
+        self._layout.append([len(corners), self._part, rank, label, cull, int(convex)])
 
     def flat(
         self,
-        points: Sequence[tuple[float, float]],
+        points: Sequence[Pair],
         color: Color,
         *,
         rank: int,
@@ -159,9 +154,9 @@ class MeshBuilder:
 
     def box(
         self,
-        forward: tuple[float, float],
-        right: tuple[float, float],
-        up: tuple[float, float],
+        forward: Pair,
+        right: Pair,
+        up: Pair,
         color: Color,
         *,
         grain: float = 0.0,
@@ -186,18 +181,11 @@ class MeshBuilder:
             tint = roof if side == "t" and roof is not None else color
             self.face(points, tint, centre=centre, grain=grain, rank=rank, label=label)
 
-    def build(self, footprint: tuple[float, float], *, shadow: int = Mesh.shadow) -> Mesh:
+    def build(self, footprint: Pair, *, shadow: int = Mesh.shadow) -> Mesh:
         """Make the mesh."""
         corners = np.concatenate(self._corners)
-        return Mesh(
-            corners,
-            vector(self._surface),
-            np.asarray(self._layout, dtype=np.int32),
-            footprint,
-            float(corners[:, 2].max()),
-            self._upright,
-            shadow,
-        )
+        surface, layout = vector(self._surface), np.asarray(self._layout, dtype=np.int32)
+        return Mesh(corners, surface, layout, footprint, float(corners[:, 2].max()), self._upright, shadow)
 
 
 PAINTS: dict[str, Color] = {
@@ -214,18 +202,16 @@ PAINTS: dict[str, Color] = {
 }
 
 
-Outline = list[tuple[float, float]]
+Outline = list[Pair]
 
 
-def ring(
-    centre: tuple[float, float], radius: tuple[float, float], sides: int, *, turn: float = 0.0
-) -> Outline:
+def ring(centre: Pair, radius: Pair, sides: int, *, turn: float = 0.0) -> Outline:
     """Return a regular polygon, stretched to a horizontal and a vertical radius, turned by an angle."""
     angles = [2 * math.pi * k / sides + turn for k in range(sides)]
     return [(centre[0] + radius[0] * math.cos(a), centre[1] + radius[1] * math.sin(a)) for a in angles]
 
 
-def stroke(start: tuple[float, float], end: tuple[float, float], thickness: float) -> Outline:
+def stroke(start: Pair, end: Pair, thickness: float) -> Outline:
     """Return the quad of a straight stroke; its square ends reach a third of its thickness farther."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = math.hypot(dx, dy) or 1.0

@@ -71,14 +71,18 @@ class Silhouette:
     pixels: int
 
 
+Spans = dict[int, tuple[int, int]]
+"""First face of each thing with a box, and one past its last, by the thing's row."""
+
+
 def draw(
     ids: Ids,
     faces: Faces,
     order: Ints,
     projection: PinholeProjection,
+    boxed: Spans,
     *,
     offset: int,
-    measured: dict[int, tuple[int, int]],
     sampling: int,
 ) -> dict[int, Silhouette]:
     """Paint faces in ``order``; face f gets the number ``f + offset``.
@@ -114,8 +118,8 @@ def draw(
             else:
                 fill(ids, [fixed[begins[k] : ends[k]]], numbers[k], 8, _SHIFT)
         start = stop
-        if row in measured:
-            own = slice(*measured[row])
+        if row in boxed:
+            own = slice(*boxed[row])
             bounds = (*low[:, own].min(axis=1).tolist(), *high[:, own].max(axis=1).tolist())
             silhouettes[row] = _silhouette(ids, bounds, own.start + offset, own.stop + offset, sampling)
     return silhouettes

@@ -28,7 +28,7 @@ from roadworthy.world.camera import (
 )
 from roadworthy.world.ground import GroundFaces, Placed, Placement, ground_faces
 from roadworthy.world.mesh import NO_MESH, Layout, Surface
-from roadworthy.world.painter import NEAR, Faces, Silhouette, draw, paint_order, prepare
+from roadworthy.world.painter import NEAR, Faces, Silhouette, Spans, draw, paint_order, prepare
 from roadworthy.world.scene import Scene
 from roadworthy.world.sky import BACKDROP_FACES, Backdrop, draw_backdrop
 
@@ -57,14 +57,7 @@ class Geometry:
 
 def geometry(scene: Scene, camera: Camera, view: CameraView, season: str = "summer") -> Geometry:
     """Collect the ground and everything that stands on it, as it looks in a season."""
-    ground = ground_faces(
-        scene.track,
-        scene.s,
-        scene.scenery.markings,
-        lines=scene.lines,
-        centre=scene.centre_line,
-        season=season,
-    )
+    ground = ground_faces(scene, season)
     count = len(ground.key)
     placement = Placement.of(scene, camera, view, season)
     standing = _standing(placement, view)
@@ -300,18 +293,11 @@ def rasterise(scene: Scene, camera: Camera, season: str = "summer") -> Raster:
     draw_backdrop(ids, camera, view, scene.track.name, projection)
     boxed = _boxed_faces(shape)
     silhouettes = draw(
-        ids,
-        shape.faces,
-        shape.order,
-        projection,
-        offset=BACKDROP_FACES,
-        measured=boxed,
-        sampling=SUPERSAMPLING,
+        ids, shape.faces, shape.order, projection, boxed, offset=BACKDROP_FACES, sampling=SUPERSAMPLING
     )
     index = ids[::SUPERSAMPLING, ::SUPERSAMPLING].astype(np.intp)
-    inverse = _inverse_depth(
-        shape.faces, Backdrop.planes(view, camera.mount + _PLAIN_BELOW_ROAD), index, x, y
-    )
+    plain = Backdrop.planes(view, camera.mount + _PLAIN_BELOW_ROAD)
+    inverse = _inverse_depth(shape.faces, plain, index, x, y)
     instance = np.zeros(BACKDROP_FACES + len(shape.label), dtype=np.int32)
     for row, (first, last) in boxed.items():
         instance[BACKDROP_FACES + first : BACKDROP_FACES + last] = shape.things[row].thing.id
@@ -337,7 +323,7 @@ def _inverse_depth(faces: Faces, backdrop: Array, index: Indices, x: Array, y: A
     return inverse
 
 
-def _boxed_faces(shape: Geometry) -> dict[int, tuple[int, int]]:
+def _boxed_faces(shape: Geometry) -> Spans:
     """Faces of each thing that gets a box, as (first, one past the last); the pole of a sign has none."""
     spans = {}
     first = int(np.searchsorted(shape.faces.thing, 0))

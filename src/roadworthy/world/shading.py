@@ -190,58 +190,32 @@ _NO_SNOW = -9.0
 _WINTER_COVER = _class_table(WINTER_COVER)
 
 
-@dataclass(frozen=True, eq=False)
 class _Canvas:
-    """What the bands of one picture share."""
+    """All that the bands of a picture have in common."""
 
-    scene: Scene
-    raster: Raster
-    labels: Bytes
-    depth: Array
-    light: Light
-    influence: Influence
-    overhead: Array  # sunlight on level ground
-    ground_light: Array  # all light on level ground
-    color: Packed
-    shines: bool  # some faces shine by themselves
-    snow: Array | None  # per face: how much of it snow hides, None without snow
-    texture: Texture
-    sky: Sky
-    precipitation: Precipitation | None
-    sensor: Sensor
-
-    @classmethod
-    def of(cls, scene: Scene, raster: Raster, labels: Bytes, depth: Array, influence: Influence) -> _Canvas:
-        light = scene.conditions.light
-        overhead = light.sun * light.sun_direction[2]
-        ground_light = np.maximum(light.ambient + overhead, np.float32(1e-6))
-        color, shines = _face_colors(raster, light, ground_light, scene.conditions.season)
-        snow = _snow(raster, scene.conditions)
-        soft = light.lamps > 0 or snow is not None
-        return cls(
-            scene,
-            raster,
-            labels,
-            depth,
-            light,
-            influence,
-            overhead,
-            ground_light,
-            color,
-            shines,
-            snow,
-            Texture.of(raster),
-            Sky(scene.conditions, raster),
-            Precipitation.of(scene, labels.shape),
-            Sensor(scene.seed, labels.shape, light.noise, soft=soft),
-        )
+    def __init__(
+        self, scene: Scene, raster: Raster, labels: Bytes, depth: Array, influence: Influence
+    ) -> None:
+        self.scene, self.raster, self.labels, self.depth = scene, raster, labels, depth
+        self.influence = influence
+        self.light = light = scene.conditions.light
+        self.overhead = light.sun * light.sun_direction[2]  # sunlight on level ground
+        self.ground_light = np.maximum(light.ambient + self.overhead, np.float32(1e-6))  # all light on it
+        # The colours of faces, and whether some shine by themselves.
+        self.color, self.shines = _face_colors(raster, light, self.ground_light, scene.conditions.season)
+        self.snow = _snow(raster, scene.conditions)  # per face: how much of it snow hides, None without snow
+        self.texture = Texture.of(raster)
+        self.sky = Sky(scene.conditions, raster)
+        self.precipitation = Precipitation.of(scene, labels.shape)
+        soft = light.lamps > 0 or self.snow is not None
+        self.sensor = Sensor(scene.seed, labels.shape, light.noise, soft=soft)
 
 
 def shade(scene: Scene, raster: Raster, labels: Bytes, depth: Array) -> tuple[Bytes, Influence]:
     """Return the picture, and how things act on what is around them."""
     ground = _by_class(_GROUND, labels)
     influence = Influence.of(raster, ground, scene.conditions.light)
-    canvas = _Canvas.of(scene, raster, labels, depth, influence)
+    canvas = _Canvas(scene, raster, labels, depth, influence)
     image = np.empty((*labels.shape, 3), dtype=np.uint8)
     horizon = round(raster.camera.projection().horizon(raster.view))
     rows_with_ground = np.flatnonzero(ground.any(axis=1))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import InputError, SceneError, suggest
+from roadworthy.errors import SceneError
 from roadworthy.frames import Frame, Signals
 from roadworthy.seeding import rng_for
 from roadworthy.world.camera import Camera
@@ -140,22 +140,11 @@ class Simulation:
         yaw = math.remainder(road - state.heading, 2 * math.pi)
         self._steps += 1
         self._distance += self.track.ahead(before.scene.s, s)
-        scene = before.scene.replace(
-            s=s,
-            d=d,
-            yaw=yaw,
-            speed=state.speed,
-            actors=traffic_after(before.scene, self._dt),
-            seed=(self._seed * 1_000_003 + self._steps) % 2**31,
-        )
-        self._now = Observation(
-            scene,
-            state,
-            self._steps * self._dt,
-            int(max(0.0, self._distance) // self.track.length),
-            self._events(scene),
-            self.camera,
-        )
+        actors = traffic_after(before.scene, self._dt)
+        seed = (self._seed * 1_000_003 + self._steps) % 2**31
+        scene = before.scene.replace(s=s, d=d, yaw=yaw, speed=state.speed, actors=actors, seed=seed)
+        time, laps = self._steps * self._dt, int(max(0.0, self._distance) // self.track.length)
+        self._now = Observation(scene, state, time, laps, self._events(scene), self.camera)
         return self._now
 
     def _events(self, scene: Scene) -> frozenset[str]:
@@ -232,36 +221,9 @@ FAULTS: Mapping[str, DriverFault] = FrozenDict(
             DriverFault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
             DriverFault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
             DriverFault("night-blind", "drives as fast at night as by day", _as_by_day),
-            DriverFault(
-                "lines-only",
-                "steers by the lane lines alone: without them it takes the whole road for its lane",
-                _by_lines_alone,
-            ),
+            DriverFault("lines-only", "steers by lane lines alone, or by the whole road", _by_lines_alone),
             DriverFault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
         )
     }
 )
 """The faults by their names."""
-
-
-def faulty_driver(fault: str | DriverFault) -> Driver:
-    """Return the driver that has a fault.
-
-    Args:
-        fault: A fault, or the name of one of `FAULTS`.
-
-    Raises:
-        InputError: No fault has this name.
-
-    Example:
-        >>> from roadworthy.world import add, careful_driver, make_scene
-        >>> scene = make_scene("meadow", s=100, seed=1)
-        >>> blind, with_pedestrian = faulty_driver("pedestrian-blind"), add(scene, "pedestrian", ahead=15)
-        >>> blind(with_pedestrian) == blind(scene), blind(scene) == careful_driver(scene)
-        (True, True)
-    """
-    if isinstance(fault, DriverFault):
-        return fault.driver
-    if fault not in FAULTS:
-        raise InputError(f"unknown fault {fault!r}: {suggest(fault, FAULTS)}")
-    return FAULTS[fault].driver

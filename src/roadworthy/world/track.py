@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -222,9 +222,9 @@ def _sample(xy: Floats, length: float, hills: Sequence[tuple[float, float, float
 _KMH = 1 / 3.6
 
 
-def _meadow() -> Track:
-    return Track(
-        "meadow",
+_TRACKS: dict[str, Callable[[str], Track]] = {
+    "meadow": lambda name: Track(
+        name,
         [(0, 0), (230, -20), (330, 90), (300, 230), (120, 270), (-60, 240), (-110, 110)],
         corner_radius=62,
         hills=[(0.6, 2, 0.3)],
@@ -235,12 +235,9 @@ def _meadow() -> Track:
             Zone(800, "suburban", 50 * _KMH),
         ),
         summary="easy: wide bends through meadows and a suburb, almost flat",
-    )
-
-
-def _town() -> Track:
-    return Track(
-        "town",
+    ),
+    "town": lambda name: Track(
+        name,
         [(0, 0), (180, 0), (180, 110), (290, 110), (290, 270), (120, 270), (120, 180), (0, 180)],
         corner_radius=34,
         hills=[(1.4, 2, 0.0), (0.5, 5, 1.0)],
@@ -251,12 +248,9 @@ def _town() -> Track:
             Zone(760, "urban", 50 * _KMH),
         ),
         summary="medium: city blocks with square bends, crossings and traffic lights",
-    )
-
-
-def _mountain() -> Track:
-    return Track(
-        "mountain",
+    ),
+    "mountain": lambda name: Track(
+        name,
         [
             *((0, 0), (150, 30), (240, -40), (330, 40), (300, 130), (210, 120), (190, 200), (290, 240)),
             *((260, 330), (130, 300), (100, 220), (20, 260), (-70, 190), (-20, 100), (-80, 40)),
@@ -270,12 +264,9 @@ def _mountain() -> Track:
             Zone(1010, "suburban", 50 * _KMH),
         ),
         summary="hard: tight bends over steep hills, mostly through forest",
-    )
-
-
-def _coast() -> Track:
-    return Track(
-        "coast",
+    ),
+    "coast": lambda name: Track(
+        name,
         [
             *((0, 0), (140, -50), (270, 0), (330, 120), (250, 190), (270, 300), (120, 340)),
             *((20, 260), (-90, 250), (-60, 110)),
@@ -289,12 +280,9 @@ def _coast() -> Track:
             Zone(860, "rural", 70 * _KMH, ("dash", "yellow")),
         ),
         summary="held out: bends of all widths over low hills, through open country and woods",
-    )
-
-
-def _village() -> Track:
-    return Track(
-        "village",
+    ),
+    "village": lambda name: Track(
+        name,
         [(0, 0), (120, -30), (210, 40), (330, 20), (360, 140), (250, 200), (230, 310), (80, 290), (-30, 170)],
         corner_radius=38,
         hills=[(1.0, 3, 0.4)],
@@ -305,10 +293,8 @@ def _village() -> Track:
             Zone(800, "rural", 70 * _KMH, ("solid", "yellow")),
         ),
         summary="held out: crooked streets with crossings and lights, and a stretch of open country",
-    )
-
-
-_BUILDERS = {"meadow": _meadow, "town": _town, "mountain": _mountain, "coast": _coast, "village": _village}
+    ),
+}
 
 TRACK_NAMES = ("meadow", "town", "mountain")
 """Names of the built-in tracks in order of rising difficulty."""
@@ -327,14 +313,14 @@ def track(name: str) -> Track:
         >>> track("meadow").name
         'meadow'
     """
-    if name not in _BUILDERS:
-        raise SceneError(f"unknown track {name!r}: {suggest(name, _BUILDERS)}")
-    return _BUILDERS[name]()
+    if name not in _TRACKS:
+        raise SceneError(f"unknown track {name!r}: {suggest(name, _TRACKS)}")
+    return _TRACKS[name](name)
 
 
 def _reduced(road: Track) -> Any:
     """Pickle a built-in track by its name: smaller, and what is kept by identity stays valid."""
-    if road.name in _BUILDERS and road is track(road.name):
+    if road.name in _TRACKS and road is track(road.name):
         return track, (road.name,)
     return object.__reduce_ex__(road, 2)
 

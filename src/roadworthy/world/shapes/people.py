@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.world.classes import BICYCLIST, PEDESTRIAN
-from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, ring, shaded, stroke
+from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Pair, ring, shaded, stroke
 
 _SKINS: tuple[Color, ...] = ((236, 196, 166), (204, 154, 116), (150, 104, 72), (98, 66, 48))
 _HAIRS: tuple[Color, ...] = ((44, 32, 26), (92, 62, 38), (176, 140, 86), (120, 120, 122))
@@ -55,9 +55,7 @@ class _Figure:
     scale: float
     facing: int
 
-    def limb(
-        self, start: tuple[float, float], end: tuple[float, float], width: float, color: Color, rank: int
-    ) -> None:
+    def limb(self, start: Pair, end: Pair, width: float, color: Color, rank: int) -> None:
         line = stroke((self.facing * start[0], start[1]), (self.facing * end[0], end[1]), width)
         self.mesh.flat([(r * self.scale, u * self.scale) for r, u in line], color, rank=rank)
 

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from roadworthy.world.classes import BUILDING, TREE
 from roadworthy.world.conditions import LEAVES, SNOW
-from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Point, shaded
+from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Pair, Point, shaded
 
 _WALLS: tuple[Color, ...] = (
     (178, 156, 132),
@@ -40,9 +40,9 @@ def building(kind: str, look: int, *, near: bool) -> Mesh:
 class _Wall:
     """One wall of a rectangular building: where it starts, where it runs, and where outside is."""
 
-    start: tuple[float, float]  # forward, right
-    along: tuple[float, float]
-    outside: tuple[float, float]
+    start: Pair  # forward, right
+    along: Pair
+    outside: Pair
     width: float
     centre: Point  # of the building
 
@@ -54,9 +54,7 @@ class _Wall:
             up,
         )
 
-    def rectangle(
-        self, along: tuple[float, float], up: tuple[float, float], out: float
-    ) -> tuple[Point, Point, Point, Point]:
+    def rectangle(self, along: Pair, up: Pair, out: float) -> tuple[Point, Point, Point, Point]:
         """Return the corners of a rectangle on the wall."""
         (a0, a1), (u0, u1) = along, up
         return self.at(a0, u0, out), self.at(a1, u0, out), self.at(a1, u1, out), self.at(a0, u1, out)
@@ -74,7 +72,7 @@ def _walls(length: float, depth: float, centre: Point) -> tuple[_Wall, _Wall, _W
 
 
 def _add_windows(
-    mesh: MeshBuilder, rng: Generator, wall: _Wall, up: tuple[float, float], grid: tuple[int, int], near: bool
+    mesh: MeshBuilder, rng: Generator, wall: _Wall, up: Pair, grid: tuple[int, int], near: bool
 ) -> None:
     """Add columns × rows of windows between two heights of a wall."""
     columns, rows = grid
@@ -94,11 +92,8 @@ def _add_windows(
             mesh.face(pane, tint, centre=wall.centre, rank=3, glow=glow)
             if near:
                 # The sky mirrors in a corner of the pane.
-                corner = (
-                    wall.at(a0, u0 + height * 0.55, 0.03),
-                    wall.at(a0 + width * 0.75, u1, 0.03),
-                    wall.at(a0, u1, 0.03),
-                )
+                ends = ((a0, u0 + height * 0.55), (a0 + width * 0.75, u1), (a0, u1))
+                corner = [wall.at(along, high, 0.03) for along, high in ends]
                 mesh.face(corner, shaded(tint, 1.3), centre=wall.centre, rank=4, glow=glow)
 
 
@@ -165,7 +160,7 @@ def _house(rng: Generator, near: bool) -> Mesh:
     return mesh.build((length + 1.0, depth + 1.0))
 
 
-def _add_roof(mesh: MeshBuilder, f: float, r: float, up: tuple[float, float], tiles: Color) -> None:
+def _add_roof(mesh: MeshBuilder, f: float, r: float, up: Pair, tiles: Color) -> None:
     """Add both slopes of a roof that hangs over the walls."""
     eaves, ridge = up
     for sign in (-1, 1):
@@ -180,15 +175,11 @@ _BARE_SHADOW = 110
 
 def tree(kind: str, look: int, *, near: bool, season: str = "summer") -> Mesh:
     """Build a ``"broadleaf"``, ``"conifer"`` or ``"bush"``; ``look`` chooses its shape and colour."""
-    rng = np.random.default_rng(look + 104729)
-    if kind == "conifer":
-        return _conifer(rng, near, season)
-    if kind == "bush":
-        return _bush(rng, near, season)
-    return _broadleaf(rng, near, season)
+    grow = {"broadleaf": _broadleaf, "conifer": _conifer, "bush": _bush}[kind]
+    return grow(np.random.default_rng(look + 104729), near, season)
 
 
-def _blob(rng: Generator, centre: tuple[float, float], radius: tuple[float, float], points: int) -> Outline:
+def _blob(rng: Generator, centre: Pair, radius: Pair, points: int) -> Outline:
     """Return an outline with lobes, like a mass of leaves."""
     phase = rng.uniform(0, 2 * math.pi, 3)
     outline = []
@@ -290,10 +281,8 @@ _SHADED_SNOW = shaded(SNOW, 0.86)
 _BEHIND_TRUNK = -5  # rank of a branch before its first generation
 _STEEP = 0.45  # snow does not stay on a branch that goes less far to the side than this per metre
 
-_Point = tuple[float, float]
 
-
-def _taper(start: _Point, end: _Point, wide: float, thin: float) -> Outline:
+def _taper(start: Pair, end: Pair, wide: float, thin: float) -> Outline:
     """Return a branch that is ``wide`` where it starts and ``thin`` where it ends."""
     along, up = end[0] - start[0], end[1] - start[1]
     length = max(math.hypot(along, up), 1e-6)
@@ -314,7 +303,7 @@ class _Branches:
         self._rng = rng
         self._generations = generations
 
-    def grow(self, start: _Point, angle: float, length: float, wide: float, generation: int = 1) -> None:
+    def grow(self, start: Pair, angle: float, length: float, wide: float, generation: int = 1) -> None:
         """Add a branch at an angle from upright, clockwise, and all that grows from it."""
         end = (start[0] + length * math.sin(angle), start[1] + length * math.cos(angle))
         tint = float(self._rng.uniform(0.8, 1.15))
@@ -331,7 +320,7 @@ class _Branches:
             shorter = length * float(self._rng.uniform(0.42, 0.6))
             self.grow(place, angle + turn, shorter, wide * 0.55, generation + 1)
 
-    def _add_snow_on(self, start: _Point, end: _Point, wide: float) -> None:
+    def _add_snow_on(self, start: Pair, end: Pair, wide: float) -> None:
         """Snow stays on the upper side of a branch, the more of it the more level the branch is."""
         level = abs(end[0] - start[0]) / max(math.hypot(end[0] - start[0], end[1] - start[1]), 1e-6)
         if level < _STEEP:
@@ -341,9 +330,7 @@ class _Branches:
         self._mesh.flat(lying, _SHADED_SNOW, rank=0)
 
 
-def add_bare_crown(
-    mesh: MeshBuilder, rng: Generator, size: tuple[float, float], trunk: _Point, *, near: bool
-) -> None:
+def add_bare_crown(mesh: MeshBuilder, rng: Generator, size: Pair, trunk: Pair, *, near: bool) -> None:
     """Add the branches of a broadleaf tree.
 
     ``size`` is half the width of its crown and its height, ``trunk`` the same of its trunk.
@@ -364,7 +351,7 @@ def add_bare_crown(
     mesh.flat(leader, shaded(WINTER_BARK, 0.9), rank=0, grain=0.4)
 
 
-def add_bare_bush(mesh: MeshBuilder, rng: Generator, size: tuple[float, float], *, near: bool) -> None:
+def add_bare_bush(mesh: MeshBuilder, rng: Generator, size: Pair, *, near: bool) -> None:
     """Add the twigs of a bush: ``size`` is half its width, and its height."""
     width, height = size
     branches = _Branches(mesh, rng, 2)
@@ -375,7 +362,7 @@ def add_bare_bush(mesh: MeshBuilder, rng: Generator, size: tuple[float, float], 
         branches.grow((share * width * 0.3, 0.0), lean, height * 0.95, 0.05 if near else 0.08)
 
 
-def add_snow(mesh: MeshBuilder, hem: Outline, tip: _Point, *, rank: int) -> None:
+def add_snow(mesh: MeshBuilder, hem: Outline, tip: Pair, *, rank: int) -> None:
     """Add the snow on one tier of a conifer, from just above its lower hem."""
     # It lies on the bending tips of the twigs, and the middle, nearer to the trunk, stays green.
     base = min(up for _, up in hem)

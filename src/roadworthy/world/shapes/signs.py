@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 
 from roadworthy.world.classes import POLE, TRAFFIC_LIGHT, TRAFFIC_SIGN
-from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Point, ring, shaded, stroke
+from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Pair, Point, ring, shaded, stroke
 
 # The points "x,y" of each stroke on a 4 (wide) × 6 (high) grid, y up; a slash begins a new stroke.
 _STROKES = {
@@ -42,9 +42,7 @@ def _points(line: str) -> Outline:
 _GLYPHS = {letter: [_points(line) for line in lines.split("/")] for letter, lines in _STROKES.items()}
 
 
-def lettering(
-    text: str, *, width: float, height: float, centre: tuple[float, float], weight: float = 0.2
-) -> list[Outline]:
+def lettering(text: str, *, width: float, height: float, centre: Pair, weight: float = 0.2) -> list[Outline]:
     """Return quads that spell ``text`` in a box of a width and height; ``weight`` is a share of the height.
 
     Example:
@@ -150,14 +148,9 @@ def traffic_light(color: str, *, near: bool) -> Mesh:
     mesh.box((-0.14, 0.14), (-0.2, 0.2), (2.55, 3.6), (34, 38, 36))
     for name, up in SIGNAL_LAMPS.items():
         on = name == color
-        lens = ring((0.0, up), (0.125, 0.125), 12 if near else 6)
-        mesh.face(
-            [(-0.15, r, u) for r, u in lens],
-            _LAMP_COLORS[name] if on else shaded(_LAMP_COLORS[name], 0.2),
-            centre=(0.0, 0.0, up),
-            rank=2,
-            glow=1.0 if on else 0.0,
-        )
+        lens = [(-0.15, r, u) for r, u in ring((0.0, up), (0.125, 0.125), 12 if near else 6)]
+        tint = _LAMP_COLORS[name] if on else shaded(_LAMP_COLORS[name], 0.2)
+        mesh.face(lens, tint, centre=(0.0, 0.0, up), rank=2, glow=1.0 if on else 0.0)
         if near:
             low, high = up + 0.12, up + 0.14
             visor = [(-0.16, -0.15, low), (-0.16, 0.15, low), (-0.3, 0.13, high), (-0.3, -0.13, high)]
@@ -175,18 +168,9 @@ def street_lamp(*, near: bool) -> Mesh:
     mesh.part()
     head = (forward - 0.3, forward + 0.3), (right - 0.4, right + 0.25), (up + 0.1, up + 0.28)
     mesh.box(*head, shaded(_STEEL, 0.8))
-    left_edge, right_edge, bottom = right - 0.35, right + 0.2, up + 0.09
-    mesh.face(
-        [
-            (-0.25, left_edge, bottom),
-            (-0.25, right_edge, bottom),
-            (0.25, right_edge, bottom),
-            (0.25, left_edge, bottom),
-        ],
-        (255, 226, 170),
-        rank=2,
-        glow=1.0,
-    )
+    low, high, bottom = right - 0.35, right + 0.2, up + 0.09
+    glass = [(-0.25, low, bottom), (-0.25, high, bottom), (0.25, high, bottom), (0.25, low, bottom)]
+    mesh.face(glass, (255, 226, 170), rank=2, glow=1.0)
     if near:
         mesh.box((-0.12, 0.12), (-0.12, 0.12), (0.0, 0.5), shaded(_STEEL, 0.8), skip="t")
     return mesh.build((0.3, 0.3))

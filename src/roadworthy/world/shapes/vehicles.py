@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from roadworthy.world.classes import VEHICLE
-from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Point, ring, shaded
+from roadworthy.world.mesh import PAINTS, Color, Mesh, MeshBuilder, Pair, Point, ring, shaded
 from roadworthy.world.shapes.signs import lettering
 
 _GLASS: Color = (46, 58, 70)
@@ -22,14 +23,8 @@ _CARGO: Color = (214, 214, 208)
 
 def vehicle(kind: str, color: str, *, near: bool) -> Mesh:
     """Build a vehicle of a type and colour; ``near`` adds the small parts."""
-    paint = PAINTS[color]
-    if kind == "car":
-        return _car(paint, near)
-    if kind == "van":
-        return _van(paint, near)
-    if kind == "truck":
-        return _truck(paint, near)
-    return _school_bus(paint, near)
+    build = {"car": _car, "van": _van, "truck": _truck, "school bus": _school_bus}[kind]
+    return build(PAINTS[color], near)
 
 
 @dataclass(frozen=True)
@@ -40,6 +35,16 @@ class _Level:
     front: float
     half_width: float
     up: float
+
+    def edge(self, sign: int, end: Literal["back", "front"]) -> tuple[Point, Point]:
+        """Its back or front edge, which begins at one side."""
+        forward, half = getattr(self, end), sign * self.half_width
+        return (forward, half, self.up), (forward, -half, self.up)
+
+    def side(self, sign: int) -> tuple[Point, Point]:
+        """One of its sides, from back to front."""
+        half = sign * self.half_width
+        return (self.back, half, self.up), (self.front, half, self.up)
 
 
 @dataclass(frozen=True)
@@ -54,35 +59,21 @@ class _VehicleBody:
         return ((self.low.back + self.low.front) / 2, 0.0, (self.low.up + self.high.up) / 2)
 
     def back(self) -> list[Point]:
-        return self._across(self.low.back, self.high.back)
+        return [*self.low.edge(-1, "back"), *self.high.edge(1, "back")]
 
     def front(self) -> list[Point]:
-        return self._across(self.low.front, self.high.front)
-
-    def _across(self, low_at: float, high_at: float) -> list[Point]:
-        low, high = self.low, self.high
-        return [
-            (low_at, -low.half_width, low.up),
-            (low_at, low.half_width, low.up),
-            (high_at, high.half_width, high.up),
-            (high_at, -high.half_width, high.up),
-        ]
+        return [*self.low.edge(-1, "front"), *self.high.edge(1, "front")]
 
     def side(self, sign: int) -> list[Point]:
-        low, high = self.low, self.high
-        return [
-            (low.back, sign * low.half_width, low.up),
-            (low.front, sign * low.half_width, low.up),
-            (high.front, sign * high.half_width, high.up),
-            (high.back, sign * high.half_width, high.up),
-        ]
+        low, high = self.low.side(sign), self.high.side(sign)
+        return [*low, high[1], high[0]]
 
     def top(self) -> list[Point]:
-        back, front, half, up = self.high.back, self.high.front, self.high.half_width, self.high.up
-        return [(back, -half, up), (front, -half, up), (front, half, up), (back, half, up)]
+        left, right = self.high.side(-1), self.high.side(1)
+        return [*left, right[1], right[0]]
 
 
-def _strip(forward: tuple[float, float], half_width: float, up: tuple[float, float]) -> _VehicleBody:
+def _strip(forward: Pair, half_width: float, up: Pair) -> _VehicleBody:
     return _VehicleBody(_Level(*forward, half_width, up[0]), _Level(*forward, half_width, up[1]))
 
 
@@ -99,35 +90,21 @@ def _on_side(mesh: MeshBuilder, sign: int, body: _VehicleBody, color: Color, *, 
 
 
 def _patch(
-    mesh: MeshBuilder,
-    forward: float,
-    right: tuple[float, float],
-    up: tuple[float, float],
-    color: Color,
-    *,
-    rank: int = 3,
-    glow: float = 0.0,
+    mesh: MeshBuilder, forward: float, right: Pair, up: Pair, color: Color, rank: int = 3, glow: float = 0.0
 ) -> None:
     """Add a rectangle on the back (negative forward) or the front of a vehicle."""
     (r0, r1), (u0, u1) = right, up
-    mesh.face(
-        [(forward, r0, u0), (forward, r1, u0), (forward, r1, u1), (forward, r0, u1)],
-        color,
-        centre=(0.0, 0.0, (u0 + u1) / 2),
-        rank=rank,
-        glow=glow,
-    )
+    corners = [(forward, r0, u0), (forward, r1, u0), (forward, r1, u1), (forward, r0, u1)]
+    mesh.face(corners, color, centre=(0.0, 0.0, (u0 + u1) / 2), rank=rank, glow=glow)
 
 
-def _mirrored(right: tuple[float, float]) -> tuple[tuple[float, float], tuple[float, float]]:
+def _mirrored(right: Pair) -> tuple[Pair, Pair]:
     """Return a span on the left and the same on the right."""
     inner, outer = right
     return (-outer, -inner), (inner, outer)
 
 
-def _lights(
-    mesh: MeshBuilder, back: float, front: float, half_width: float, up: tuple[float, float], near: bool
-) -> None:
+def _lights(mesh: MeshBuilder, back: float, front: float, half_width: float, up: Pair, near: bool) -> None:
     """Add tail lights, headlights and, when near, number plates."""
     outer = half_width - 0.06
     for span in _mirrored((outer - 0.34, outer)):
@@ -149,12 +126,8 @@ def _wheels(mesh: MeshBuilder, axles: Sequence[float], half_width: float, radius
         for sign in (-1, 1):
             inner, outer = sign * (half_width - 0.22), sign * half_width
             for f in (axle - radius, axle + radius):
-                mesh.face(
-                    [(f, inner, 0.0), (f, outer, 0.0), (f, outer, radius), (f, inner, radius)],
-                    _TYRE,
-                    centre=(axle, sign * (half_width - 0.1), radius),
-                    rank=-1,
-                )
+                tread = [(f, inner, 0.0), (f, outer, 0.0), (f, outer, radius), (f, inner, radius)]
+                mesh.face(tread, _TYRE, centre=(axle, sign * (half_width - 0.1), radius), rank=-1)
 
 
 def _inset(points: Sequence[Point], amount: float) -> list[Point]:
@@ -173,9 +146,7 @@ def _car(paint: Color, near: bool) -> Mesh:
     _hull(mesh, lower, paint, roof=shaded(paint, 1.06))
     if near:
         sill = _VehicleBody(_Level(-2.15, 2.15, half, up=0.26), _Level(-2.14, 2.14, half, up=0.38))
-        door = _VehicleBody(
-            _Level(-0.2, -0.17, half - 0.02, up=0.4), _Level(-0.2, -0.17, half - 0.04, up=0.84)
-        )
+        door = _VehicleBody(_Level(-0.2, -0.17, half - 0.02, 0.4), _Level(-0.2, -0.17, half - 0.04, 0.84))
         for sign in (-1, 1):
             _on_side(mesh, sign, sill, shaded(paint, 0.55), rank=1)
             _on_side(mesh, sign, door, shaded(paint, 0.6), rank=1)
@@ -193,13 +164,8 @@ def _add_cabin(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     waist, roof = _Level(-1.75, 1.0, 0.82, up=0.86), _Level(-1.15, 0.2, 0.62, up=1.44)
     cabin = _VehicleBody(waist, roof)
     _hull(mesh, cabin, paint, roof=shaded(paint, 1.08))
-    panes = (
-        (cabin.back(), _GLASS),
-        (cabin.front(), _WINDSCREEN),
-        (cabin.side(-1), shaded(_GLASS, 1.15)),
-        (cabin.side(1), shaded(_GLASS, 1.15)),
-    )
-    for pane, tint in panes:
+    panes = (cabin.back(), cabin.front(), cabin.side(-1), cabin.side(1))
+    for pane, tint in zip(panes, (_GLASS, _WINDSCREEN, *[shaded(_GLASS, 1.15)] * 2), strict=True):
         mesh.face(_inset(pane, 0.14), tint, centre=cabin.centre, rank=1)
     if near:
         # The sky mirrors in the upper half of the rear window.
