@@ -87,9 +87,7 @@ def move_boxes(boxes: Boxes, matrix: Matrix, width: int, height: int) -> Boxes:
     whole = np.concatenate([centres - halves, centres + halves], axis=1)
     inside = np.clip(whole, 0, [width, height, width, height])
     sides = inside[:, 2:] - inside[:, :2]
-    seen = np.flatnonzero(
-        (sides >= np.minimum(_LEAST_SIDE, 2 * halves)).all(axis=1) & (sides > 0).all(axis=1)
-    )
+    seen = np.flatnonzero(((sides >= np.minimum(_LEAST_SIDE, 2 * halves)) & (sides > 0)).all(axis=1))
     share = sides.prod(axis=1) / np.maximum((2 * halves).prod(axis=1), 1e-9)
     before = 0.0 if boxes.truncation is None else np.nan_to_num(boxes.truncation)
     truncation = 1 - (1 - before) * np.minimum(share, 1)
@@ -137,7 +135,7 @@ class Translation(_Affine):
     """Everything moves by the same number of pixels: Table 2, (t_x, t_y)."""
 
     x: float = number(
-        30.0, "How far to the right.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100
+        30.0, "How far right.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100
     )
     y: float = number(30.0, "How far down.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
     border: str = choice("black", _BORDER, tuple(BORDERS))
@@ -187,9 +185,7 @@ class Shear(_Affine):
 class Rotation(_Affine):
     """The image turns: Table 2, q. With y down, its matrix turns clockwise."""
 
-    angle: float = number(
-        9.0, "How far clockwise.", unit="degrees", low=-180, high=180, identity=0, strongest=30
-    )
+    angle: float = number(9.0, "Clockwise.", unit="degrees", low=-180, high=180, identity=0, strongest=30)
     anchor: str = choice("centre", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
 

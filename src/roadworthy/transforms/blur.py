@@ -148,19 +148,14 @@ def line_convolved(image: Image, kernel: Kernel, origin: tuple[int, int]) -> Ima
     height, width = image.shape[:2]
     rows, columns = kernel.shape
     above, left = origin
-    padded = cv2.copyMakeBorder(
-        image, above, rows - 1 - above, left, columns - 1 - left, cv2.BORDER_REPLICATE
-    )
+    below, right = rows - 1 - above, columns - 1 - left
+    padded = cv2.copyMakeBorder(image, above, below, left, right, cv2.BORDER_REPLICATE)
     total: NDArray[np.int16] | None = None
     for top, bottom, first, last in _pieces(kernel):
         piece = kernel[top:bottom, first:last] * np.float32(_FRACTION)
-        part = cv2.filter2D(
-            padded[top : height + bottom - 1, first : width + last - 1],
-            cv2.CV_16S,
-            piece,
-            anchor=(0, 0),
-            borderType=cv2.BORDER_REPLICATE,
-        )[:height, :width]
+        inside = padded[top : height + bottom - 1, first : width + last - 1]
+        edge = cv2.BORDER_REPLICATE
+        part = cv2.filter2D(inside, cv2.CV_16S, piece, anchor=(0, 0), borderType=edge)[:height, :width]
         total = part if total is None else cv2.add(total, part)  # type: ignore[assignment]
     return cast(Image, cv2.convertScaleAbs(cast("NDArray[np.int16]", total), alpha=1 / _FRACTION))
 
@@ -193,6 +188,11 @@ _TWO_MOVES = np.where(_QUANTILES < 0.5, np.sqrt(8 * _QUANTILES) - 2, 2 - np.sqrt
 _FINEST = 4.0  # pixels at the corner of the image between two images of a zoom
 
 
+_SQUARE: dict[str, Any] = {
+    "unit": "pixels", "low": 1, "high": 255, "identity": 1, "strongest": 41, "integer": True
+}  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Blur(ImageTransform):
     family = "blur"
@@ -202,9 +202,7 @@ class _Blur(ImageTransform):
 class AveragingBlur(_Blur):
     """Each pixel becomes the mean of the square round it: DeepTest, Table 4, averaging."""
 
-    size: int = number(
-        5, "Side of the square.", unit="pixels", low=1, high=255, identity=1, strongest=41, integer=True
-    )
+    size: int = number(5, "Side of the square.", **_SQUARE)
 
     presets: ClassVar[Presets] = {f"deeptest-{k}": {"size": k + 2} for k in range(1, 5)}
 
@@ -221,9 +219,7 @@ class GaussianBlur(_Blur):
     is its first. ImageNet-C gives the standard deviation.
     """
 
-    sigma: float = number(
-        2.0, "Standard deviation.", unit="pixels", low=0, high=100, identity=0, strongest=20
-    )
+    sigma: float = number(2.0, "Of the Gaussian.", unit="pixels", low=0, high=100, identity=0, strongest=20)
     size: int = number(
         0,
         "Side of the kernel, an odd number; 0 for three standard deviations to each side.",
@@ -247,11 +243,7 @@ class GaussianBlur(_Blur):
 class MedianBlur(_Blur):
     """Each channel of a pixel becomes the median of the square round it: DeepTest, Table 4, median."""
 
-    size: int = number(
-        5,
-        "Side of the square, an odd number.",
-        unit="pixels", low=1, high=255, identity=1, strongest=41, integer=True,
-    )  # fmt: skip
+    size: int = number(5, "Side of the square, an odd number.", **_SQUARE)
 
     presets: ClassVar[Presets] = graded("deeptest", size=(3, 5))
 
@@ -327,9 +319,7 @@ class MotionBlur(_Blur):
     angle: float = number(0.0, "Direction, clockwise from the right.", unit="degrees", low=-180, high=180)
     spread: float = number(45.0, "How far the direction may be from it.", unit="degrees", low=0, high=180)
     profile: str = choice("even", "How the weight runs along the line.", ("even", "fading"))
-    fade: float = number(
-        0.3, "Standard deviation of a fading weight, as a share of the length.", low=0.01, high=10
-    )
+    fade: float = number(0.3, "Deviation of a fading weight, as a share of the length.", low=0.01, high=10)
 
     random = True
     presets: ClassVar[Presets] = {
@@ -379,12 +369,8 @@ class GlassBlur(_Blur):
     at once from a place that is as far away as two such moves, in every iteration.
     """
 
-    sigma: float = number(
-        0.9, "Standard deviation of the blur.", unit="pixels", low=0, high=50, identity=0, strongest=4
-    )
-    delta: float = number(
-        2.0, "How far a pixel may move.", unit="pixels", low=0, high=100, identity=0, strongest=12
-    )
+    sigma: float = number(0.9, "Of the blur.", unit="pixels", low=0, high=50, identity=0, strongest=4)
+    delta: float = number(2.0, "Largest move.", unit="pixels", low=0, high=100, identity=0, strongest=12)
     iterations: int = number(2, "How often pixels move.", low=1, high=20, integer=True)
 
     random = True
@@ -414,9 +400,8 @@ def _check_odd(owner: str, size: int) -> None:
 def _enlarged(image: Image, factor: float) -> Image:
     height, width = image.shape[:2]
     inverse = 1 / factor
-    matrix = np.array(
-        [[inverse, 0, (1 - inverse) * (width - 1) / 2], [0, inverse, (1 - inverse) * (height - 1) / 2]]
-    )
+    x, y = ((1 - inverse) * (size - 1) / 2 for size in (width, height))
+    matrix = np.array([[inverse, 0, x], [0, inverse, y]])
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return cast(Image, cv2.warpAffine(image, matrix, (width, height), flags=flags))
 

@@ -115,9 +115,8 @@ class GaussianNoise(_Noise):
     """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3)."""
 
     sigma: float = number(
-        0.1, "Standard deviation, as a share of the range from black to white.", low=0, high=3, identity=0,
-        strongest=1,
-    )  # fmt: skip
+        0.1, "Standard deviation, as a share from black to white.", low=0, high=3, identity=0, strongest=1
+    )
 
     presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.08, 0.12, 0.18, 0.26, 0.38))
 
@@ -142,9 +141,7 @@ class SpeckleNoise(_Noise):
         return cast(Image, cv2.multiply(image, factors, dtype=cv2.CV_8U))
 
 
-@register(
-    "shot-noise", summary="light arrives as single photons, too few of them", aliases=("poisson-noise",)
-)
+@register("shot-noise", summary="light arrives as single photons, too few", aliases=("poisson-noise",))
 class ShotNoise(_Noise):
     """Every channel of every pixel counts photons, whose number has a Poisson distribution (ImageNet-C).
 
@@ -185,9 +182,8 @@ class ImpulseNoise(_Noise):
         height, width, channels = image.shape
         bits = random_bits(rng, (height, width, channels if self.hits == "channels" else 1))
         half = round(self.share / 2 * STEPS)
-        salt, spared = (
-            cv2.compare(bits, cast(Any, float(limit)), cv2.CMP_LT) for limit in (half, STEPS - half)
-        )
+        limits: tuple[Any, Any] = float(half), float(STEPS - half)
+        salt, spared = (cv2.compare(bits, limit, cv2.CMP_LT) for limit in limits)
         if self.hits == "pixels":
             salt, spared = (cv2.merge([one] * channels) for one in (salt, spared))
         return cast(Image, cv2.bitwise_and(cv2.bitwise_or(image, salt), spared))
@@ -283,19 +279,14 @@ class Elastic(Transform):
     """
 
     displacement: float = number(
-        0.01, "Standard deviation of how far places move, as a share of the height.", low=0, high=0.2,
-        identity=0, strongest=0.03,
-    )  # fmt: skip
+        0.01, "Deviation of the moves, as a share of the height.", low=0, high=0.2, identity=0, strongest=0.03
+    )
     smoothness: float = number(
-        0.02,
-        "Standard deviation of the Gaussian that smooths it, as a share of the height.",
-        low=0.002,
-        high=1,
+        0.02, "Deviation of the Gaussian that smooths them, as a share of the height.", low=0.002, high=1
     )
     tilt: float = number(
-        0.0, "How far the corners of a triangle in the middle are moved, as a share of the height.", low=0,
-        high=0.3, identity=0, strongest=0.1,
-    )  # fmt: skip
+        0.0, "Move of three corners, as a share of the height.", low=0, high=0.3, identity=0, strongest=0.1
+    )
     border: str = choice("mirror", "What fills the part that nothing is moved to.", tuple(BORDERS))
 
     family = "digital"
@@ -389,13 +380,12 @@ def _sides(instances: Ids) -> dict[int | None, NDArray[np.float64]]:
     if instances.dtype != np.uint16:  # then ids may be too large to count up to
         names, numbered = np.unique(instances, return_inverse=True)
         numbered = numbered.reshape(instances.shape) + 1
-    return {
-        int(names[index]): np.array(
-            [place[1].start, place[0].start, place[1].stop, place[0].stop], np.float64
-        )
-        for index, place in enumerate(ndimage.find_objects(numbered))
-        if place is not None
-    }
+    sides: dict[int | None, NDArray[np.float64]] = {}
+    for name, place in zip(names.tolist(), ndimage.find_objects(numbered), strict=False):
+        if place is not None:
+            down, across = place
+            sides[name] = np.array([across.start, down.start, across.stop, down.stop], np.float64)
+    return sides
 
 
 def _followed(corners: NDArray[np.float64], x: Map, y: Map) -> NDArray[np.float64] | None:

@@ -69,9 +69,7 @@ class Contrast(ImageTransform):
     in ImageNet-C and in Hu et al., section 3.
     """
 
-    gain: float = number(
-        0.5, "The factor α; below 1 the image gets flatter.", low=0, high=20, identity=1, strongest=0
-    )
+    gain: float = number(0.5, "Factor α; below 1 flattens it.", low=0, high=20, identity=1, strongest=0)
     pivot: str = choice("mean", "The colour that stays as it is.", ("mean", "black"))
 
     family = "tone"
@@ -102,9 +100,7 @@ class RGBShift(ImageTransform):
     Albumentations, which that paper used.
     """
 
-    shift: float = number(
-        40.0, "How far a channel may move.", unit="levels", low=0, high=400, identity=0, strongest=255
-    )
+    shift: float = number(40.0, "Largest shift.", unit="levels", low=0, high=400, identity=0, strongest=255)
     draw: str = choice("ends", _DRAW, _DRAWS)
 
     family = "tone"
@@ -114,10 +110,13 @@ class RGBShift(ImageTransform):
         return _shifted(image, (self.shift * _drawn(rng, 3, self.draw)).tolist())
 
 
+def _jitter(what: str) -> Any:
+    text = f"How far the factor of {what} may be from 1."
+    return number(0.3, text, low=0, high=1, identity=0, strongest=0.98)
+
+
 @register(
-    "colour-jitter",
-    summary="brightness, contrast, saturation and hue change at random",
-    aliases=("color-jitter",),
+    "colour-jitter", summary="brightness, contrast, saturation and hue jitter", aliases=("color-jitter",)
 )
 class ColourJitter(ImageTransform):
     """Brightness, contrast, saturation and hue change together (Hu et al., section 3).
@@ -132,18 +131,10 @@ class ColourJitter(ImageTransform):
     are drawn from all of it, as in Albumentations, which that paper used with one b from 0.5 to 1.
     """
 
-    brightness: float = number(
-        0.3, "How far the factor of brightness may be from 1.", low=0, high=1, identity=0, strongest=0.98
-    )
-    contrast: float = number(
-        0.3, "How far the factor of contrast may be from 1.", low=0, high=1, identity=0, strongest=0.98
-    )
-    saturation: float = number(
-        0.3, "How far the factor of saturation may be from 1.", low=0, high=1, identity=0, strongest=0.98
-    )
-    hue: float = number(
-        0.1, "How far the hue may turn.", unit="turns", low=0, high=0.5, identity=0, strongest=0.5
-    )
+    brightness: float = _jitter("brightness")
+    contrast: float = _jitter("contrast")
+    saturation: float = _jitter("saturation")
+    hue: float = number(0.1, "Turn of the hue.", unit="turns", low=0, high=0.5, identity=0, strongest=0.5)
     draw: str = choice("ends", _DRAW, _DRAWS)
 
     family = "tone"
@@ -158,9 +149,8 @@ class ColourJitter(ImageTransform):
         colour = saturation * np.eye(3) + (1 - saturation) * grey
         matrix = bright * contrast * _hue_matrix(drawn[3] * self.hue) @ colour
         offset = bright * (1 - contrast) * (_LUMA @ _means(image))
-        floats = cv2.transform(
-            image.astype(np.float32), np.column_stack([matrix, np.full(3, offset)]).astype(np.float32)
-        )
+        affine = np.column_stack([matrix, np.full(3, offset)]).astype(np.float32)
+        floats = cv2.transform(image.astype(np.float32), affine)
         # convertScaleAbs is the fast way back to bytes; it takes the absolute value.
         return cast(Image, cv2.convertScaleAbs(cv2.max(floats, cast(Any, 0.0))))
 

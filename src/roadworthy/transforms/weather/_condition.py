@@ -49,11 +49,7 @@ class WeatherTransform(Transform):
     """
 
     amount: float = number(
-        LEVELS["normal"],
-        "How much of it: 1/3 is light, 2/3 is normal, 1 is heavy.",
-        low=0,
-        high=1,
-        identity=0,
+        LEVELS["normal"], "How much of it: 1/3 is light, 2/3 normal, 1 heavy.", low=0, high=1, identity=0
     )
 
     family = "weather"

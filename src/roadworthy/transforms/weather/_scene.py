@@ -330,6 +330,12 @@ class WeatherScene:
         """Return where the label map has any of the classes or one below them; None without a label map."""
         return self.by_class(dict.fromkeys(classes, 255), 0, np.uint8)
 
+    def known_mask(self, *classes: str) -> Mask:
+        """Return where a label map, which the frame must have, shows any of the classes."""
+        mask = self.mask(*classes)
+        assert mask is not None
+        return mask
+
     def _known_sky(self) -> Mask | None:
         if self.frame.labels is not None:
             return self.mask("sky")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import cv2
@@ -11,6 +11,7 @@ import numpy as np
 from roadworthy.images import Image
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import known
+from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 
 _WITHOUT_SUN = (0.747, 0.761, 0.784)  # of the light on open ground is left when clouds hide the sun
 _UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when the metadata do not say
@@ -18,12 +19,12 @@ _BRIGHTEST_LIFT = 2.4  # factor
 _SHADE = (1.14, 1.0, 0.78)  # shadows are blue: how much of each channel they lack, in logarithms
 _LESS_COLOUR = 0.12
 _UPRIGHT_LEVEL = 150.0  # grey level up to which upright things are lifted
-_WHITE: _scene.Colour = (1.0, 1.0, 1.0)
+_WHITE: Colour = (1.0, 1.0, 1.0)
 _BYTES = np.maximum(np.arange(256, dtype=np.float64), 1)
 _STEPS = 140.0  # of a byte for each unit of a logarithm; the brightest lift is below 127 of them
 
 
-def sunshine(scene: _scene.WeatherScene) -> float:
+def sunshine(scene: WeatherScene) -> float:
     """Return how sunny the image is thought to be, from 0 to 1."""
     weather, time = known(scene.frame, "weather"), known(scene.frame, "time")
     if time == "night" or weather in ("cloudy", "rainy", "snowy", "foggy"):
@@ -35,7 +36,7 @@ def sunshine(scene: _scene.WeatherScene) -> float:
     return _UNKNOWN_SUN * float(np.clip((bright - dark - 50) / 80, 0, 1))
 
 
-def overcast(scene: _scene.WeatherScene, amount: float, gloom: float = 1.0) -> Image:
+def overcast(scene: WeatherScene, amount: float, gloom: float = 1.0) -> Image:
     """Return the image in the light of an overcast sky: no sun, soft shadows, less colour.
 
     Args:
@@ -52,11 +53,7 @@ def overcast(scene: _scene.WeatherScene, amount: float, gloom: float = 1.0) -> I
 
 
 def without_shadows(
-    scene: _scene.WeatherScene,
-    amount: float,
-    *,
-    light: _scene.Colour = _WHITE,
-    upright: _scene.Colour = _WHITE,
+    scene: WeatherScene, amount: float, *, light: Colour = _WHITE, upright: Colour = _WHITE
 ) -> Image:
     """Return the image with what lies in the shade lifted, because light no longer comes from the sun above.
 
@@ -72,7 +69,7 @@ def without_shadows(
     """
     # One byte says how much a pixel is lifted: 0 to 127 for the ground, from 128 on for what stands upright.
     lifts = np.zeros((scene.height, scene.width), np.uint8)
-    tints: _scene.Colour | None = None
+    tints: Colour | None = None
     if amount > 0:
         soft = cv2.blur(scene.grey, (5, 5))
         for ground, lift in _grounds(scene):
@@ -94,18 +91,16 @@ def without_shadows(
     return np.asarray(cv2.multiply(scene.frame.image, cv2.merge(planes), scale=most / 255), np.uint8)
 
 
-def _grounds(scene: _scene.WeatherScene) -> Iterator[tuple[_scene.Mask, float]]:
+def _grounds(scene: WeatherScene) -> Iterator[tuple[Mask, float]]:
     """Yield where each kind of ground is, and how far shadows on it are lifted."""
     if scene.frame.labels is None:
         yield _scene.above(scene.road, 127), 0.5
         return
     for classes, lift in ((("road", "lane"), 0.95), (("sidewalk",), 0.8), (("terrain",), 0.4)):
-        mask = scene.mask(*classes)
-        assert mask is not None
-        yield mask, lift
+        yield scene.known_mask(*classes), lift
 
 
-def _things(scene: _scene.WeatherScene) -> Iterator[tuple[_scene.Mask, float]]:
+def _things(scene: WeatherScene) -> Iterator[tuple[Mask, float]]:
     """Yield where things stand upright, and how far they are lifted; trees are dark in any light."""
     if scene.frame.labels is None:
         # Neither edge has to be sharp, for the factors on both sides differ little.
@@ -114,12 +109,10 @@ def _things(scene: _scene.WeatherScene) -> Iterator[tuple[_scene.Mask, float]]:
         return
     built = ("building", "dynamic object", "pole", "traffic sign", "traffic light")
     for classes, lift in ((built, 0.6), (("tree",), 0.0)):
-        mask = scene.mask(*classes)
-        assert mask is not None
-        yield mask, lift
+        yield scene.known_mask(*classes), lift
 
 
-def _sunlit(scene: _scene.WeatherScene, ground: _scene.Mask) -> tuple[float, _scene.Colour | None] | None:
+def _sunlit(scene: WeatherScene, ground: Mask) -> tuple[float, Colour | None] | None:
     """Return how bright some ground is in the sun, and how much of each channel its shade, if any, lacks."""
     small = _scene.thinned(ground, *scene.small)
     pixels = cv2.countNonZero(small)
@@ -157,44 +150,35 @@ class SkyLook:
         glow: What the sun below the horizon adds where it is, to one side that is drawn by lot.
     """
 
-    zenith: _scene.Colour
-    horizon: _scene.Colour
-    cloud: _scene.Colour
-    shade: _scene.Colour
+    zenith: Colour
+    horizon: Colour
+    cloud: Colour
+    shade: Colour
     cover: float = 1.0
     contrast: float = 0.5
-    glow: _scene.Colour | None = None
+    glow: Colour | None = None
 
     def dimmed(self, light: float, contrast: float | None = None) -> SkyLook:
         """Return the same sky in less light, and with another contrast if given."""
-        return replace(
-            self,
-            zenith=_scene.shaded(self.zenith, light),
-            horizon=_scene.shaded(self.horizon, light),
-            cloud=_scene.shaded(self.cloud, light),
-            shade=_scene.shaded(self.shade, light),
-            contrast=self.contrast if contrast is None else contrast,
-            glow=None if self.glow is None else _scene.shaded(self.glow, light),
-        )
+        glow = None if self.glow is None else _scene.shaded(self.glow, light)
+        dimmed = self._with_colours(lambda colour: _scene.shaded(colour, light))
+        return replace(dimmed, contrast=self.contrast if contrast is None else contrast, glow=glow)
 
-    def behind(self, veil: _scene.Colour, share: float) -> SkyLook:
+    def behind(self, veil: Colour, share: float) -> SkyLook:
         """Return the same sky with a veil of one colour before it."""
 
-        def seen(colour: _scene.Colour) -> _scene.Colour:
-            red, green, blue = (
-                one * (1 - share) + other * share for one, other in zip(colour, veil, strict=True)
-            )
+        def seen(colour: Colour) -> Colour:
+            pairs = zip(colour, veil, strict=True)
+            red, green, blue = (own * (1 - share) + other * share for own, other in pairs)
             return red, green, blue
 
-        return replace(
-            self,
-            zenith=seen(self.zenith),
-            horizon=seen(self.horizon),
-            cloud=seen(self.cloud),
-            shade=seen(self.shade),
-        )
+        return self._with_colours(seen)
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
+    def _with_colours(self, change: Callable[[Colour], Colour]) -> SkyLook:
+        zenith, horizon, cloud, shade = map(change, (self.zenith, self.horizon, self.cloud, self.shade))
+        return replace(self, zenith=zenith, horizon=horizon, cloud=cloud, shade=shade)
+
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         """Return the sky for the whole picture, as small as the scene's thumbnail."""
         # A sky has nothing fine in it.
         width, height = (max(2, size // 2) for size in scene.small)
@@ -217,12 +201,12 @@ class SkyLook:
         return np.asarray(_scene.resized(as_image(sky), *scene.small), np.uint8)
 
 
-def _between(one: _scene.Colour, other: _scene.Colour, share: _scene.Map) -> _scene.Map:
+def _between(one: Colour, other: Colour, share: Map) -> Map:
     first, second = (np.array(colour, np.float32) for colour in (one, other))
     return np.asarray(first + (second - first) * share, np.float32)
 
 
-def under(image: Image, scene: _scene.WeatherScene, sky: Image, amount: float) -> Image:
+def under(image: Image, scene: WeatherScene, sky: Image, amount: float) -> Image:
     """Return the image with another sky; `amount` says how far it takes the place of the one that is seen."""
     share = sky_share(scene, amount)
     if not cv2.countNonZero(share):
@@ -230,11 +214,11 @@ def under(image: Image, scene: _scene.WeatherScene, sky: Image, amount: float) -
     return _scene.blended(image, scene.full(sky), share)
 
 
-def sky_share(scene: _scene.WeatherScene, amount: float) -> _scene.Mask:
+def sky_share(scene: WeatherScene, amount: float) -> Mask:
     """Return how much of each pixel is to be another sky."""
     return scene.sky if amount >= 1 else np.asarray(cv2.convertScaleAbs(scene.sky, alpha=amount), np.uint8)
 
 
-def as_image(field: _scene.Map) -> Image:
+def as_image(field: Map) -> Image:
     """Return a field of colours in bytes."""
     return np.clip(field, 0, 255).astype(np.uint8)

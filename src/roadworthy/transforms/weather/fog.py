@@ -13,9 +13,10 @@ from roadworthy.images import Image
 from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
+from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
 
-AIR: _scene.Colour = (205.0, 209.0, 212.0)
+AIR: Colour = (205.0, 209.0, 212.0)
 """The colour of the air under a grey sky by day."""
 
 _LAYER = 25.0  # metres: how high the haze reaches, through which the sky is seen
@@ -23,8 +24,8 @@ _UNSURE = 0.1  # of the height: how well the horizon is known without labels
 
 
 def transmission(
-    scene: _scene.WeatherScene, extinction: float, lumps: tuple[np.random.Generator, float] | None = None
-) -> _scene.Mask:
+    scene: WeatherScene, extinction: float, lumps: tuple[np.random.Generator, float] | None = None
+) -> Mask:
     """Return how much of what each pixel shows comes through the air, 255 being all of it.
 
     Args:
@@ -40,7 +41,7 @@ def transmission(
         distance = scene.small_distance if frame.depth is None else scene.distance
         in_sky = (distance >= _scene.SKY_DISTANCE).view(np.uint8)
     height, width = distance.shape
-    density: _scene.Map | np.float32 = np.float32(-extinction)
+    density: Map | np.float32 = np.float32(-extinction)
     if lumps is not None:
         rng, contrast = lumps
         density = density * (
@@ -92,7 +93,7 @@ def imagenet_c_fog(image: Image, rng: np.random.Generator, severity: float) -> I
     return np.asarray(cv2.addWeighted(image, kept, layer, 1, 0, dst=layer), np.uint8)
 
 
-def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> _scene.Map:
+def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> Map:
     """Return noise from 0 to 1 in which each halving of the grain is `decay` times weaker."""
     total = np.zeros((height, width), np.float32)
     side = max(width, height)
@@ -129,7 +130,7 @@ def imagenet_c_snow(image: Image, rng: np.random.Generator, severity: float) -> 
     return np.asarray(cv2.add(whitened, _scene.spread(both), dst=whitened), np.uint8)
 
 
-def _motion(radius: float, sigma: float, angle: float) -> _scene.Map:
+def _motion(radius: float, sigma: float, angle: float) -> Map:
     """Return the kernel of ImageMagick's motion blur: half a Gaussian along one direction."""
     size = 2 * round(radius) + 1
     steps = np.arange(size)
@@ -168,9 +169,7 @@ class Fog(WeatherTransform):
     overcast: float = number(1.0, "How far the light turns into that of an overcast sky.", low=0, high=1)
     patches: float = number(0.15, "How patchy it is.", low=0, high=1)
     style: str = choice(
-        "distance",
-        "Whether it thickens with distance or is ImageNet-C's even veil.",
-        ("distance", "imagenet-c"),
+        "distance", "Thickening with distance, or ImageNet-C's even veil.", ("distance", "imagenet-c")
     )
 
     fact, value, least_change = "weather", "foggy", 900.0
@@ -191,7 +190,7 @@ class Fog(WeatherTransform):
             return self.amount
         return float(min(1.0, (self.extinction * _CLOSEST / KOSCHMIEDER) ** (2 / 3)))
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_fog(scene.frame.image, rng, 5 * self.amount)
         share = min(1.0, 6 * self.severity) * self.overcast
@@ -203,14 +202,7 @@ class Fog(WeatherTransform):
         )
 
 
-GREY_SKY = SkyLook(
-    zenith=(156, 164, 174),
-    horizon=(204, 209, 214),
-    cloud=(214, 215, 217),
-    shade=(140, 147, 157),
-    cover=1.0,
-    contrast=0.55,
-)
+GREY_SKY = SkyLook((156, 164, 174), (204, 209, 214), (214, 215, 217), (140, 147, 157), contrast=0.55)
 _CLOUDS_GLOOM = 0.16
 _GLOOM_OF_SKY = 0.24
 
@@ -231,7 +223,7 @@ class Cloudy(WeatherTransform):
         weather: f"the weather is already {weather}" for weather in ("rainy", "snowy", "foggy")
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: np.random.Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         share = math.sqrt(self.amount)
         image = overcast(scene, share, 1 - _CLOUDS_GLOOM * self.amount)
         # Few clouds are white, many are grey.

@@ -96,14 +96,8 @@ def _street_lamps(scene: WeatherScene) -> Iterator[Lamp]:
         ends = np.flatnonzero(head_rows.any(axis=0)) + left
         end = float(ends[np.abs(ends - foot).argmax()])
         head = end if abs(end - foot) > 0.08 * height else float(ends.mean())
-        yield Lamp(
-            head + 0.5,
-            top + 0.5,
-            1.5 * focal / distance,
-            _WARM,
-            visible=top > 1,
-            pool=((head + foot) / 2, distance, 7.0),
-        )
+        radius, pool = 1.5 * focal / distance, ((head + foot) / 2, distance, 7.0)
+        yield Lamp(head + 0.5, top + 0.5, radius, _WARM, visible=top > 1, pool=pool)
 
 
 def _vehicle_boxes(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
@@ -139,13 +133,11 @@ def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
         else:
             spots = spots or [(0.14, 0.55), (0.86, 0.55)]
             colour, size, strength = _RED, 0.55, 0.6
-        for index, (x, y) in enumerate(spots):
-            pool = (
-                (left + width / 2, max(distance - 3.2, 1.0), 3.4) if colour is _WHITE and not index else None
-            )
-            yield Lamp(
-                left + x * width, top + y * height, size * focal / distance, colour, strength, pool=pool
-            )
+        pool = (left + width / 2, max(distance - 3.2, 1.0), 3.4) if colour is _WHITE else None
+        radius = size * focal / distance
+        for x, y in spots:
+            yield Lamp(left + x * width, top + y * height, radius, colour, strength, pool=pool)
+            pool = None  # both head lights throw one
 
 
 def _tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
@@ -191,11 +183,10 @@ def pools(scene: WeatherScene, lamps: list[Lamp]) -> Mask:
         for share, value in ((1.0, 60), (0.66, 110), (0.36, 170)):
             ahead = np.maximum(distance + reach * share * np.sin(_TURN), 1.0)
             across = (aside + reach * share * np.cos(_TURN)) / ahead
-            points = np.stack(
-                [width / 2 + view.focal * across, view.horizon + view.focal * view.camera_height / ahead]
-            )
+            rows = view.horizon + view.focal * view.camera_height / ahead
+            points = np.stack([width / 2 + view.focal * across, rows], -1)
             spot = np.zeros_like(light)
-            outline = np.rint(np.clip(points.T, -4000, 8000) * 8).astype(np.int32)
+            outline = np.rint(np.clip(points, -4000, 8000) * 8).astype(np.int32)
             cv2.fillConvexPoly(spot, cv2.convexHull(outline), value, cv2.LINE_AA, 3)
             cv2.max(light, spot, dst=light)
     wide = max(3, width // 32) | 1
@@ -221,10 +212,7 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     dark = ((grey < 0.86 * usual) & (walls > 0)).view(np.uint8)
     dark = np.asarray(cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)), np.uint8)
     count, _, stats, _ = cv2.connectedComponentsWithStats(dark, connectivity=4)
-    width, height, area = (
-        stats[:, column].astype(np.float32)
-        for column in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
-    )
+    width, height, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
     chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
@@ -259,9 +247,8 @@ class _Darkness(WeatherTransform):
     lights: float = number(1.0, "How bright lamps, windows and the lights of vehicles are.", low=0, high=2)
     noise: float = number(1.0, "How noisy the camera is in the dark.", low=0, high=3)
     traffic: str = choice(
-        "right", "The side of the road that one drives on; vehicles on the other side show head lights.",
-        ("right", "left"),
-    )  # fmt: skip
+        "right", "The side to drive on; vehicles on the other side show head lights.", ("right", "left")
+    )
 
     fact = "time"
     ambient: ClassVar[Colour]
@@ -363,14 +350,7 @@ class Night(_Darkness):
 
     value, least_change = "night", 1400.0
     ambient = (0.096, 0.109, 0.162)
-    look = SkyLook(
-        zenith=(8, 11, 24),
-        horizon=(24, 28, 42),
-        cloud=(46, 50, 62),
-        shade=(14, 17, 27),
-        cover=0.4,
-        contrast=0.6,
-    )
+    look = SkyLook((8, 11, 24), (24, 28, 42), (46, 50, 62), (14, 17, 27), cover=0.4, contrast=0.6)
     lamp_light = 1.0
     grain = 4.0
 
@@ -389,13 +369,7 @@ class Dusk(_Darkness):
     ambient = (0.441, 0.393, 0.438)
     upright = (1.6, 1.3, 1.08)  # the last sun is low
     look = SkyLook(
-        zenith=(64, 74, 128),
-        horizon=(240, 172, 118),
-        cloud=(244, 176, 140),
-        shade=(116, 92, 112),
-        cover=0.4,
-        contrast=0.55,
-        glow=(70, 44, 20),
+        (64, 74, 128), (240, 172, 118), (244, 176, 140), (116, 92, 112), 0.4, contrast=0.55, glow=(70, 44, 20)
     )
     lamp_light = 0.55
     grain = 2.2

@@ -18,6 +18,7 @@ from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
+from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import as_image, overcast, sky_share
 from roadworthy.transforms.weather.fog import AIR, GREY_SKY, imagenet_c_snow, transmission
 
@@ -68,7 +69,7 @@ def fallen_streaks(
     most: float,
     length: float,
     angle: float,
-) -> _scene.Mask:
+) -> Mask:
     """Return how much of each pixel streaks of rain cover.
 
     Args:
@@ -82,7 +83,7 @@ def fallen_streaks(
         angle: Degrees from the vertical in which they fall, positive towards the left.
     """
     width, height = size
-    fields: dict[int, _scene.Mask] = {}
+    fields: dict[int, Mask] = {}
     for layer in layers:
         number = round(most * layer.share * height / width)
         drawn = rng.random((number, 4))[: round(number * amount)]
@@ -97,18 +98,11 @@ def fallen_streaks(
         ends = np.rint(np.stack([start, end], 1) * ((1 << _FINE) / scale)).astype(np.int32)
         # What is thinner than a pixel is fainter.
         value = round(layer.value * min(1.0, max(thick / scale, 0.45)))
-        cv2.polylines(
-            field,
-            ends,  # type: ignore[call-overload]
-            isClosed=False,
-            color=value,
-            lineType=cv2.LINE_AA,
-            shift=_FINE,
-        )
+        cv2.polylines(field, ends, False, value, 1, cv2.LINE_AA, _FINE)  # type: ignore[call-overload]
     return _united(fields, size)
 
 
-def _united(fields: dict[int, _scene.Mask], size: tuple[int, int]) -> _scene.Mask:
+def _united(fields: dict[int, Mask], size: tuple[int, int]) -> Mask:
     """Return what is drawn in fields of several scales, in one."""
     layers = [np.asarray(_scene.resized(field, *size), np.uint8) for field in fields.values()]
     return reduce(lambda one, other: np.asarray(cv2.max(one, other), np.uint8), layers)
@@ -122,10 +116,10 @@ def fallen_flakes(
     *,
     most: float,
     angle: float,
-) -> _scene.Mask:
+) -> Mask:
     """Return how much of each pixel flakes of snow cover; the arguments are as for :func:`fallen_streaks`."""
     width, height = size
-    fields: dict[int, _scene.Mask] = {}
+    fields: dict[int, Mask] = {}
     for layer in layers:
         number = round(most * layer.share * height / width)
         drawn = rng.random((number, 3))[: round(number * amount)]
@@ -143,7 +137,7 @@ def fallen_flakes(
     return _united(fields, size)
 
 
-def _flake(radius: float, edge: float, angle: float) -> _scene.Map:
+def _flake(radius: float, edge: float, angle: float) -> Map:
     """Return the shape of a flake of at most 1.5 pixels: a disc that falls a little while it is seen."""
     axis = np.arange(-3, 4, dtype=np.float32)
     x, y = np.meshgrid(axis, axis)
@@ -151,11 +145,11 @@ def _flake(radius: float, edge: float, angle: float) -> _scene.Map:
     along, aside = y * math.cos(turn) - x * math.sin(turn), y * math.sin(turn) + x * math.cos(turn)
     distance = np.hypot(aside, along / 1.35)
     soft = max(0.7, 1.6 * edge * radius)
-    shape: _scene.Map = np.clip((radius - distance) / soft + 0.5, 0, 1).astype(np.float32)
+    shape: Map = np.clip((radius - distance) / soft + 0.5, 0, 1).astype(np.float32)
     return shape if shape.any() else np.asarray(distance == 0, np.float32)
 
 
-def brightened(image: Image, cover: _scene.Mask, colour: _scene.Colour, strength: float) -> Image:
+def brightened(image: Image, cover: Mask, colour: Colour, strength: float) -> Image:
     """Return the image with something bright before it, that never darkens what is behind it."""
     missing = cv2.subtract((*colour, 0.0), image)  # type: ignore[call-overload]
     cv2.multiply(missing, _scene.spread(cover), scale=strength / 255, dst=missing)
@@ -169,7 +163,7 @@ _LARGEST = 0.032  # radius, in widths of the image
 
 
 @lru_cache(maxsize=_KINDS)
-def _drop(kind: int) -> tuple[_scene.Map, _scene.Map]:
+def _drop(kind: int) -> tuple[Map, Map]:
     """Return how much one drop covers and how bright it is, of a shape of its own."""
     rng = np.random.default_rng((31, kind))
     axis = np.linspace(-1.25, 1.25, _SPRITE, dtype=np.float32)
@@ -177,9 +171,8 @@ def _drop(kind: int) -> tuple[_scene.Map, _scene.Map]:
     turn = np.arctan2(y, x)
     outline = np.ones_like(turn)
     for wave in (2, 3, 5):
-        outline += np.float32(rng.normal(0, 0.09 / wave)) * np.cos(
-            wave * turn + np.float32(rng.uniform(0, 6.3))
-        )
+        height, phase = np.float32(rng.normal(0, 0.09 / wave)), np.float32(rng.uniform(0, 6.3))
+        outline += height * np.cos(wave * turn + phase)
     # Gravity pulls its foot down.
     radius = np.hypot(x, y * np.where(y > 0, np.float32(rng.uniform(0.72, 0.95)), 1)) / outline
     cover = np.clip((1 - radius) / 0.22, 0, 1)
@@ -213,7 +206,7 @@ def _set(
     behind: Image,
     centre: tuple[float, float],
     radius: float,
-    drop: tuple[_scene.Map, _scene.Map],
+    drop: tuple[Map, Map],
     *,
     mirror: bool,
 ) -> None:
@@ -235,7 +228,7 @@ def _set(
     inside += ((lens - inside) * cover[window][..., None]).astype(np.int16).astype(np.uint8)
 
 
-def _part(picture: Image, x: float, y: float, reach: float, size: int) -> _scene.Map:
+def _part(picture: Image, x: float, y: float, reach: float, size: int) -> Map:
     """Return a square part about a point (in shares of the picture), enlarged to a size in pixels."""
     height, width = picture.shape[:2]
     half = max(1, min(round(reach * width), width // 2, height // 2))
@@ -248,7 +241,7 @@ def _part(picture: Image, x: float, y: float, reach: float, size: int) -> _scene
 _GLOOM, _GLOOM_OF_SKY = 0.26, 0.42
 RAIN_HAZE = 0.0095
 """Extinction per metre in heavy rain."""
-_DROP: _scene.Colour = (205.0, 212.0, 220.0)
+_DROP: Colour = (205.0, 212.0, 220.0)
 _LAYERS = (
     Streaks(share=1.0, length=0.5, thickness=1 / 600, value=80),
     Streaks(share=0.5, length=1.0, thickness=1 / 540, value=120),
@@ -274,9 +267,7 @@ class Rain(WeatherTransform):
     amounts of 0.1 to 1.
     """
 
-    angle: float = number(
-        6.0, "How slanted it falls, positive from the upper right.", unit="degrees", low=-60, high=60
-    )
+    angle: float = number(6.0, "Slant, positive from the upper right.", unit="degrees", low=-60, high=60)
     length: float = number(0.04, "How long a streak is, in widths of the image.", low=0.002, high=0.5)
     streaks: float = number(1.0, "How many streaks are in the air.", low=0, high=3)
     wetness: float = number(1.0, "How wet the road is.", low=0, high=1)
@@ -290,7 +281,7 @@ class Rain(WeatherTransform):
         **{f"level-{k}": {"amount": k / 10} for k in range(1, 11)},
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         amount = self.amount
         image = scene.frame.image
         grey = min(1.0, 6 * amount) * self.overcast
@@ -309,7 +300,7 @@ class Rain(WeatherTransform):
             image = with_drops(image, rng, amount, most=_DROPS * self.lens)
         return image
 
-    def _in_wet_air(self, image: Image, scene: _scene.WeatherScene, rng: Generator, grey: float) -> Image:
+    def _in_wet_air(self, image: Image, scene: WeatherScene, rng: Generator, grey: float) -> Image:
         """Return the image under a grey sky, with a wet road and haze."""
         amount = self.amount
         air = _scene.shaded(AIR, scene.light * (1 - _GLOOM * amount))
@@ -327,7 +318,7 @@ class Rain(WeatherTransform):
         return _scene.covered(image, cover, share, darker=dark, seen=seen, air=air)
 
 
-def _mirror(scene: _scene.WeatherScene, rng: Generator, amount: float) -> _scene.Mask:
+def _mirror(scene: WeatherScene, rng: Generator, amount: float) -> Mask:
     """Return how much of a mirror the road is, in a thumbnail: more in puddles, and more the farther away."""
     puddles = _scene.ground_noise(scene, rng) * np.float32(4.4) - np.float32(1.85)
     mirror = np.clip(puddles, np.float32(0.25), 1)
@@ -335,7 +326,7 @@ def _mirror(scene: _scene.WeatherScene, rng: Generator, amount: float) -> _scene
     return np.asarray(cv2.convertScaleAbs(mirror, alpha=255 * _MIRROR * amount), np.uint8)
 
 
-def _mirrored(image: Image, scene: _scene.WeatherScene, sky: Image, air: _scene.Colour) -> Image:
+def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Image:
     """Return what a wet road mirrors, small: what is above the horizon, upside down and smeared."""
     width, height = scene.small
     small = np.asarray(_scene.resized(image, width, height), np.uint8).copy()
@@ -369,8 +360,8 @@ class SnowCover:
 
 
 def lying_snow(
-    scene: _scene.WeatherScene, rng: Generator, cover: SnowCover, *, thick: float, caps: float, most: float
-) -> _scene.Mask:
+    scene: WeatherScene, rng: Generator, cover: SnowCover, *, thick: float, caps: float, most: float
+) -> Mask:
     """Return how much snow hides of each pixel of the ground and of what faces up.
 
     Args:
@@ -395,7 +386,7 @@ def lying_snow(
     return np.asarray(cv2.blur(cv2.convertScaleAbs(hidden, alpha=most), (3, 3)), np.uint8)
 
 
-def _thickness(scene: _scene.WeatherScene, cover: SnowCover, thick: float) -> NDArray[np.int16]:
+def _thickness(scene: WeatherScene, cover: SnowCover, thick: float) -> NDArray[np.int16]:
     """Return how much snow lies on the ground, before wind makes patches: 255 hides everything."""
     table = {name: 255 * (thick * share - 0.15) for name, share in cover.by_class.items()}
     known = scene.by_class(table, -1000, np.int16)
@@ -416,7 +407,7 @@ def _thickness(scene: _scene.WeatherScene, cover: SnowCover, thick: float) -> ND
     return thickness
 
 
-def _caps(scene: _scene.WeatherScene, capped: tuple[str, ...], amount: float) -> _scene.Mask:
+def _caps(scene: WeatherScene, capped: tuple[str, ...], amount: float) -> Mask:
     """Return the snow on top of things, in a thumbnail: below an edge with something farther above it."""
     labels = scene.small_frame.labels
     assert labels is not None
@@ -440,8 +431,8 @@ def _caps(scene: _scene.WeatherScene, capped: tuple[str, ...], amount: float) ->
 _SNOW_GLOOM, _SNOW_GLOOM_OF_SKY = 0.08, 0.05
 SNOW_HAZE = 0.014
 """Extinction per metre in heavy snow."""
-_LYING: _scene.Colour = (193.0, 199.0, 210.0)  # of snow on the ground under a grey sky
-_FLAKE: _scene.Colour = (238.0, 240.0, 244.0)
+_LYING: Colour = (193.0, 199.0, 210.0)  # of snow on the ground under a grey sky
+_FLAKE: Colour = (238.0, 240.0, 244.0)
 _SNOW_LAYERS = (
     Flakes(share=1.4, radius=1 / 640, value=150, edge=0.6),
     Flakes(share=0.5, radius=1 / 380, value=190, edge=0.6),
@@ -474,16 +465,12 @@ class Snow(WeatherTransform):
     direction, over whitened colours. Its severities 1 to 5 are at the amounts 0.2 to 1.
     """
 
-    angle: float = number(
-        12.0, "How slanted it falls, positive from the upper right.", unit="degrees", low=-60, high=60
-    )
+    angle: float = number(12.0, "Slant, positive from the upper right.", unit="degrees", low=-60, high=60)
     flakes: float = number(1.0, "How many flakes are in the air.", low=0, high=3)
     cover: float = number(1.0, "How much snow lies on the ground and on things.", low=0, high=1)
     haze: float = number(1.0, "How far distant things fade.", low=0, high=3)
     overcast: float = number(1.0, "How far the sky and its light turn grey.", low=0, high=1)
-    style: str = choice(
-        "scene", "Whether it follows the scene or is ImageNet-C's noise.", ("scene", "imagenet-c")
-    )
+    style: str = choice("scene", "Following the scene, or ImageNet-C's noise.", ("scene", "imagenet-c"))
 
     fact, value, least_change = "weather", "snowy", 900.0
     presets: ClassVar[Presets] = {
@@ -491,7 +478,7 @@ class Snow(WeatherTransform):
         **{f"imagenet-c-{k}": {"amount": k / 5, "style": "imagenet-c"} for k in range(1, 6)},
     }
 
-    def drawn(self, scene: _scene.WeatherScene, rng: Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         if self.style == "imagenet-c":
             return imagenet_c_snow(scene.frame.image, rng, 5 * self.amount)
         amount = self.amount
@@ -507,7 +494,7 @@ class Snow(WeatherTransform):
             image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), 1.0)
         return image
 
-    def _in_white(self, image: Image, scene: _scene.WeatherScene, rng: Generator, grey: float) -> Image:
+    def _in_white(self, image: Image, scene: WeatherScene, rng: Generator, grey: float) -> Image:
         """Return the image under a grey sky, with snow on the ground and haze."""
         amount = self.amount
         gloom = scene.light * (1 - _SNOW_GLOOM * amount)
@@ -526,7 +513,7 @@ class Snow(WeatherTransform):
         seen = transmission(scene, SNOW_HAZE * amount * self.haze) if self.haze > 0 else None
         return _scene.covered(image, cover, share, seen=seen, air=air)
 
-    def _lying(self, scene: _scene.WeatherScene, rng: Generator) -> _scene.Mask:
+    def _lying(self, scene: WeatherScene, rng: Generator) -> Mask:
         """Return how much snow hides of each pixel."""
         amount = self.amount
         thick, caps = 1.35 * min(1.0, 0.25 + amount), min(1.0, 0.5 + amount)

@@ -60,13 +60,11 @@ class SunGlare(WeatherTransform):
         # Light scattered in the lens falls with the distance from the sun, and some of it is everywhere.
         veil = np.float32(0.10) + np.float32(0.85) / (1 + (away / np.float32(0.13)) ** 1.6)
         veil *= np.float32(amount * (0.35 + 0.65 * open_sky))
-        disc = np.clip((radius - away) / (np.float32(0.35) * radius) + 1, 0, 1) * np.float32(
-            min(1.0, 3 * amount)
-        )
+        disc = np.clip((radius - away) / (np.float32(0.35) * radius) + 1, 0, 1)
+        disc *= np.float32(min(1.0, 3 * amount))
         turn = np.arctan2(np.broadcast_to(down, away.shape), np.broadcast_to(across, away.shape))
-        rays = (
-            np.abs(np.cos(turn * 3 + _SPIN)) ** 40 + np.float32(0.5) * np.abs(np.cos(turn * 5 - _SPIN)) ** 60
-        )
+        rays = np.abs(np.cos(turn * 3 + _SPIN)) ** 40
+        rays += np.float32(0.5) * np.abs(np.cos(turn * 5 - _SPIN)) ** 60
         rays *= np.exp(-away / np.float32(0.10 + 0.12 * amount)) * np.float32(0.55 * amount * open_sky)
         shine = self._shine(scene, across, amount)
         light = (veil + rays + shine)[..., None] * np.array(_SUNLIGHT, np.float32)
@@ -117,9 +115,8 @@ def _dazzled(scene: WeatherScene, light: Map, disc: Map, amount: float) -> Image
     if not disc.any() or not scene.small_sky.any():
         return np.asarray(result, np.uint8)
     sun = scene.full((disc * 255).astype(np.uint8))
-    return np.asarray(
-        cv2.add(result, spread(np.asarray(cv2.min(sun, scene.sky), np.uint8)), dst=result), np.uint8
-    )
+    bright = spread(np.asarray(cv2.min(sun, scene.sky), np.uint8))
+    return np.asarray(cv2.add(result, bright, dst=result), np.uint8)
 
 
 Points = NDArray[np.float64]
@@ -162,10 +159,8 @@ class Shadow(WeatherTransform):
         shade = scene.full(np.asarray(cv2.blur(mask, (2 * soft + 1, soft | 1)), np.uint8))
         where = cv2.multiply(shade, scene.ground, scale=1 / 255)
         strength = min(1.0, 0.55 + 0.45 * self.amount) * self.darkness * min(1.0, 6 * self.amount)
-        planes = [
-            cv2.convertScaleAbs(where, alpha=-max(0.0, min(1.0, strength * (1 - c))), beta=255)
-            for c in _SHADE
-        ]
+        lacks = np.clip(strength * (1 - np.array(_SHADE)), 0.0, 1.0).tolist()
+        planes = [cv2.convertScaleAbs(where, alpha=-lack, beta=255) for lack in lacks]
         return np.asarray(cv2.multiply(scene.frame.image, cv2.merge(planes), scale=1 / 255), np.uint8)
 
 

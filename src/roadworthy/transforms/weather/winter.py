@@ -14,11 +14,10 @@ from roadworthy.images import Image
 from roadworthy.transforms.transform import number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
+from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
-from roadworthy.transforms.weather.precipitation import RAIN_HAZE as RAIN_HAZE
-from roadworthy.transforms.weather.precipitation import SNOW_HAZE as SNOW_HAZE
-from roadworthy.transforms.weather.precipitation import SnowCover, lying_snow
+from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -30,18 +29,18 @@ _PARTLY = 40  # of 255: leaves that hide what is behind them
 _BETWEEN = 0.5
 _DARK = np.uint8(56)  # grey level below which colours say little
 _BEFORE_TREES = ("dynamic object", "ego-vehicle", "traffic infrastructure")  # and never what lies behind
-_TWIG: _scene.Colour = (98.0, 86.0, 78.0)
-_SNOW: _scene.Colour = (206.0, 211.0, 219.0)
+_TWIG: Colour = (98.0, 86.0, 78.0)
+_SNOW: Colour = (206.0, 211.0, 219.0)
 # How green, or how yellow, of 128, a pixel must be to be perhaps, and surely, a leaf: in what the label map
 # calls a tree; anywhere; and where the road is thought to be, with shadows that look green beside sunlight.
 _PERHAPS_GREEN, _PERHAPS_WARM = (3.0, 12.0), (20.0, 30.0)
 _GREEN, _WARM = (8.0, 18.0), (38.0, 54.0)
 _GREEN_ON_ROAD = (18.0, 30.0)
 _ROUGH_GREEN, _ROUGH_WARM = (6.0, 16.0), (16.0, 40.0)  # eighths of a grey level between neighbours, likewise
-_STRAW: _scene.Colour = (1.04, 0.94, 0.74)  # of its green, by channel
+_STRAW: Colour = (1.04, 0.94, 0.74)  # of its green, by channel
 
 
-def foliage(scene: _scene.WeatherScene) -> tuple[_scene.Mask, _scene.Mask]:
+def foliage(scene: WeatherScene) -> tuple[Mask, Mask]:
     """Return how surely each pixel shows leaves, and how surely grass.
 
     Leaves are green, yellow or red, and grass is green. Where the label map knows of trees and terrain, a
@@ -70,35 +69,35 @@ def foliage(scene: _scene.WeatherScene) -> tuple[_scene.Mask, _scene.Mask]:
     return _both(leaves, perhaps), _both(scene.full(_opened(grass, 5, 5)), perhaps)
 
 
-def _verge(scene: _scene.WeatherScene, trees: _scene.Mask) -> _scene.Mask:
+def _verge(scene: WeatherScene, trees: Mask) -> Mask:
     """Return what a label map calls a tree and is a verge: low and wide. Many data sets have no grass."""
     low = _scene.thinned(trees, *scene.small)
     low[: min(max(round(scene.small_view.horizon + 0.02 * len(low)), 0), len(low))] = 0
     return _both(scene.full(_opened(low, max(3, scene.small[0] // 8), 1)), trees)
 
 
-def _either(one: _scene.Mask, other: _scene.Mask) -> _scene.Mask:
+def _either(one: Mask, other: Mask) -> Mask:
     return np.asarray(cv2.max(one, other), np.uint8)
 
 
-def _both(one: _scene.Mask, other: _scene.Mask) -> _scene.Mask:
+def _both(one: Mask, other: Mask) -> Mask:
     return np.asarray(cv2.min(one, other), np.uint8)
 
 
-def _opened(mask: _scene.Mask, width: int, height: int) -> _scene.Mask:
+def _opened(mask: Mask, width: int, height: int) -> Mask:
     """Return a mask without what is smaller than so many pixels; what the picture cuts off does not count."""
     box = np.ones((height, width), np.uint8)
     found = cv2.morphologyEx(mask, cv2.MORPH_OPEN, box, borderType=cv2.BORDER_CONSTANT, borderValue=0)
     return np.asarray(found, np.uint8)
 
 
-def _surely(share: _scene.Mask, low: float, high: float) -> _scene.Mask:
+def _surely(share: Mask, low: float, high: float) -> Mask:
     """Return 0 for shares below ``low``, 255 for those above ``high``, and in between what is in between."""
     table = np.clip((np.arange(256) - low) / (high - low), 0, 1) * 255
     return np.asarray(cv2.LUT(share, np.rint(table).astype(np.uint8)), np.uint8)
 
 
-def _colours(scene: _scene.WeatherScene, image: Image) -> tuple[_scene.Mask, _scene.Mask]:
+def _colours(scene: WeatherScene, image: Image) -> tuple[Mask, Mask]:
     """Return how green each pixel is, and how yellow or green, both in relation to how bright it is."""
     # Single pixels have any colour, above all in the dark.
     size = max(5, image.shape[1] // 100 | 1)
@@ -109,28 +108,27 @@ def _colours(scene: _scene.WeatherScene, image: Image) -> tuple[_scene.Mask, _sc
     green = cv2.convertScaleAbs(green, alpha=gain)
     bright = np.maximum(cv2.max(red, green), _DARK)
     # Paint that is yellow has little blue as well, but more red than green.
-    more = cv2.min(
-        cv2.subtract(green, cv2.addWeighted(red, 0.5, blue, 0.5, 0)), cv2.addWeighted(green, 3, red, -2.85, 0)
-    )
+    than_both = cv2.subtract(green, cv2.addWeighted(red, 0.5, blue, 0.5, 0))
+    more = cv2.min(than_both, cv2.addWeighted(green, 3, red, -2.85, 0))
     greener = cv2.divide(more, bright, scale=128)
     warmer = cv2.divide(cv2.subtract(green, blue), bright, scale=128)
     return np.asarray(greener, np.uint8), np.asarray(warmer, np.uint8)
 
 
-def _roughness(scene: _scene.WeatherScene) -> _scene.Mask:
+def _roughness(scene: WeatherScene) -> Mask:
     """Return how much neighbours differ in a thumbnail: leaves do, walls and vehicles do not."""
     differ = cv2.absdiff(scene.small_grey, cv2.blur(scene.small_grey, (3, 3)))
     return np.asarray(cv2.blur(cv2.convertScaleAbs(differ, alpha=8), (7, 7)), np.uint8)
 
 
-def withered(image: Image, where: _scene.Mask) -> Image:
+def withered(image: Image, where: Mask) -> Image:
     """Return the image with what is green in a mask turned to the colour of straw."""
     channel = cv2.extractChannel(image, 1)
     straw = cv2.merge([cv2.convertScaleAbs(channel, alpha=share) for share in _STRAW])
     return _scene.blended(image, np.asarray(straw, np.uint8), where)
 
 
-def bared(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask, rng: Generator) -> Image:
+def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: Generator) -> Image:
     """Return the image with bare branches in the place of leaves, some snow on them.
 
     What would be seen between branches is not known; it is made of what is seen around the leaves.
@@ -158,13 +156,12 @@ def bared(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask, rng: Ge
         for dark, white in zip(_TWIG, _SNOW, strict=True)
     ]
     result = image.copy()
-    result[part] = _scene.blended(
-        image[part], np.asarray(cv2.add(seen, cv2.merge(planes)), np.uint8), leaves[part]
-    )
+    bare = np.asarray(cv2.add(seen, cv2.merge(planes)), np.uint8)
+    result[part] = _scene.blended(image[part], bare, leaves[part])
     return result
 
 
-def _behind(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask) -> Image:
+def _behind(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
     """Return what is seen around leaves, carried on into them, in a thumbnail."""
     small = np.asarray(_scene.resized(image, *scene.small), np.float32)
     hiding = _scene.above(np.asarray(_scene.resized(leaves, *scene.small), np.uint8), _PARTLY)
@@ -187,18 +184,15 @@ def _behind(image: Image, scene: _scene.WeatherScene, leaves: _scene.Mask) -> Im
     return np.clip(found, 0, 255).astype(np.uint8)
 
 
-def _branches(
-    scene: _scene.WeatherScene, rng: Generator, part: tuple[slice, slice]
-) -> tuple[_scene.Mask, _scene.Mask]:
+def _branches(scene: WeatherScene, rng: Generator, part: tuple[slice, slice]) -> tuple[Mask, Mask]:
     """Return branches and the snow on them in a part of the picture, larger where things are near."""
     top, left = (int(v) for v in rng.integers(0, _TILE, 2))
     texels = np.minimum(scene.small_distance * np.float32(_TEXELS / scene.view.focal), np.float32(_FINEST))
     # In steps of two: a scale that changed from pixel to pixel would bend the branches.
     step = np.clip(np.rint(np.log2(np.float32(_FINEST) / np.maximum(texels, np.float32(1e-3)))), 0, 3)
     steps = cv2.resize(step.astype(np.uint8), scene.frame.size, interpolation=cv2.INTER_NEAREST)[part]
-    rows, columns = (
-        np.arange(one.start, one.stop) + start for one, start in zip(part, (top, left), strict=True)
-    )
+    rows = np.arange(part[0].start, part[0].stop) + top
+    columns = np.arange(part[1].start, part[1].stop) + left
     found = np.empty(steps.shape, np.uint16)
     for k in range(4):
         here = steps == k
@@ -228,16 +222,14 @@ def _thicket() -> Image:
         x, y = ((cell + float(rng.uniform(0, 1))) * _TILE / _BOUGHS + _TILE for cell in divmod(k, _BOUGHS))
         _grow(wide, rng, (x, y), float(rng.uniform(-1.0, 1.0)), 85.0, 3.0)
     # Whatever leaves the tile on one side comes in on the other.
-    twigs = np.max(
-        [wide[i * _TILE :, k * _TILE :][:_TILE, :_TILE] for i in range(3) for k in range(3)], axis=0
-    )
+    twigs = wide.reshape(3, _TILE, 3, _TILE).max(axis=(0, 2))
     higher = np.roll(twigs, 2, axis=0)
     snow = cv2.blur(cv2.subtract(twigs, higher), (2, 2))
     return np.asarray(cv2.merge([np.maximum(cv2.blur(twigs, (2, 2)), np.uint8(_FINE_TWIGS)), snow]), np.uint8)
 
 
 def _grow(
-    canvas: _scene.Mask, rng: Generator, start: tuple[float, float], angle: float, length: float, wide: float
+    canvas: Mask, rng: Generator, start: tuple[float, float], angle: float, length: float, wide: float
 ) -> None:
     """Draw a branch at an angle from upright, clockwise, and all that grows from it."""
     end = start[0] + length * math.sin(angle), start[1] - length * math.cos(angle)
@@ -252,16 +244,11 @@ def _grow(
         _grow(canvas, rng, place, angle + turn, length * float(rng.uniform(0.4, 0.6)), wide * 0.5)
 
 
-_COVER = SnowCover(
-    by_class={"terrain": 1.05, "sidewalk": 0.72},
-    on_grey=0.0,
-    on_soil=1.05,
-    cleared=True,
-    capped=("building", "traffic sign", "traffic light"),
-)
-_LYING: _scene.Colour = (226.0, 231.0, 238.0)
-_LOW_SUN: _scene.Colour = (0.90, 0.92, 0.95)  # of the light on open ground is left when the sun stands low
-_UPRIGHT: _scene.Colour = (1.12, 1.10, 1.06)  # which faces the low sun, and the light of the snow
+_CAPPED = ("building", "traffic sign", "traffic light")
+_COVER = SnowCover({"terrain": 1.05, "sidewalk": 0.72}, 0.0, 1.05, _CAPPED, cleared=True)
+_LYING: Colour = (226.0, 231.0, 238.0)
+_LOW_SUN: Colour = (0.90, 0.92, 0.95)  # of the light on open ground is left when the sun stands low
+_UPRIGHT: Colour = (1.12, 1.10, 1.06)  # which faces the low sun, and the light of the snow
 _EDGE = 0.4  # metres from the edge of a road that no plough reaches
 _DARKEST = 0.5  # of the light on snow is left in the shade by day
 _NIGHT = 0.6  # images that are darker than this part of a day show a night
@@ -289,7 +276,7 @@ class Winter(WeatherTransform):
 
     fact, value, least_change = "season", "winter", 600.0
 
-    def drawn(self, scene: _scene.WeatherScene, rng: Generator) -> Image:
+    def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         share = min(1.0, 1.5 * self.amount)
         original = scene.frame.image
         leaves, grass = foliage(scene)
@@ -311,15 +298,15 @@ class Winter(WeatherTransform):
         return f"{self._already}, or nothing grows here"
 
 
-def _scaled(mask: _scene.Mask, share: float) -> _scene.Mask:
+def _scaled(mask: Mask, share: float) -> Mask:
     return mask if share >= 1 else np.asarray(cv2.convertScaleAbs(mask, alpha=share), np.uint8)
 
 
-def _in_cold_light(scene: _scene.WeatherScene, amount: float) -> Image:
+def _in_cold_light(scene: WeatherScene, amount: float) -> Image:
     """Return the image in the light of a low sun, as far as the sun shines."""
     sun = amount * (0.3 + 0.7 * sunshine(scene))
 
-    def part(colour: _scene.Colour) -> _scene.Colour:
+    def part(colour: Colour) -> Colour:
         red, green, blue = (1 - sun * (1 - one) for one in colour)
         return red, green, blue
 
@@ -327,7 +314,7 @@ def _in_cold_light(scene: _scene.WeatherScene, amount: float) -> Image:
 
 
 def _under_snow(
-    image: Image, scene: _scene.WeatherScene, rng: Generator, grass: _scene.Mask, amount: float, most: float
+    image: Image, scene: WeatherScene, rng: Generator, grass: Mask, amount: float, most: float
 ) -> Image:
     """Return the image with snow on the ground, lit as the ground under it is."""
     thick = min(1.15, 0.33 + amount)
@@ -349,7 +336,7 @@ def _under_snow(
     return np.asarray(cv2.add(seen, snow, dst=seen), np.uint8)
 
 
-def _extinction(scene: _scene.WeatherScene) -> float:
+def _extinction(scene: WeatherScene) -> float:
     """Return how much light the air takes per metre, as far as the metadata tell: haze hides snow, too."""
     amount = LEVELS.get(str(scene.frame.metadata.get("level")), LEVELS["normal"])
     weather = known(scene.frame, "weather")
@@ -358,7 +345,7 @@ def _extinction(scene: _scene.WeatherScene) -> float:
     return amount * {"rainy": RAIN_HAZE, "snowy": SNOW_HAZE}.get(weather or "", 0.0)
 
 
-def _light_on(scene: _scene.WeatherScene, hidden: _scene.Mask) -> _scene.Mask:
+def _light_on(scene: WeatherScene, hidden: Mask) -> Mask:
     """Return how brightly the snow is lit: what was dark on the ground was in the shade."""
     small = _scene.thinned(hidden, *scene.small)
     level = _scene.percentile(scene.small_grey, 0.6, _scene.above(small, 64))
@@ -371,7 +358,7 @@ def _light_on(scene: _scene.WeatherScene, hidden: _scene.Mask) -> _scene.Mask:
     return np.asarray(cv2.LUT(soft, np.rint(255 * table).astype(np.uint8)), np.uint8)
 
 
-def _edges(scene: _scene.WeatherScene, rng: Generator) -> _scene.Mask:
+def _edges(scene: WeatherScene, rng: Generator) -> Mask:
     """Return the thin snow along the edge of the road, in a thumbnail."""
     labels = scene.small_frame.labels
     assert labels is not None
