@@ -323,6 +323,17 @@ class Frame(ReadOnlyArrays):
         """Width and height in pixels."""
         return self.width, self.height
 
+    @property
+    def label_map(self) -> LabelMap:
+        """The label map of a frame that must have one.
+
+        Raises:
+            FrameError: It has none.
+        """
+        if self.labels is None:
+            raise self._error("expected a label map, got a frame without one")
+        return self.labels
+
     def __repr__(self) -> str:
         parts = [repr(self.id), f"{self.width}x{self.height}"]
         parts += [name for name in ("labels", "instances", "depth") if getattr(self, name) is not None]

@@ -85,6 +85,10 @@ class LabelMap(ReadOnlyArrays):
         table[wanted] = True
         return np.asarray(table[self.ids])
 
+    def classes_with(self, *names: str) -> tuple[str, ...]:
+        """Return the classes, and after them those of the names that are not among them."""
+        return (*self.classes, *(name for name in dict.fromkeys(names) if name not in self.classes))
+
     def present(self) -> dict[str, int]:
         """Return the number of pixels of each class that has any."""
         counts = np.bincount(self.ids.ravel(), minlength=len(self.classes))

@@ -62,7 +62,7 @@ def moved_labels(
     labels: LabelMap, move: Callable[[NDArray[np.generic], int], NDArray[np.generic]]
 ) -> LabelMap:
     """Return a label map moved by a function of its ids and of the id to fill up with, which is void."""
-    classes = labels.classes if VOID in labels.classes else (*labels.classes, VOID)
+    classes = labels.classes_with(VOID)
     moved = move(labels.ids, classes.index(VOID))
     return LabelMap(moved, classes)  # type: ignore[arg-type]
 

@@ -13,7 +13,7 @@ The three operations are those of the RMT paper (Table 4). Weather, time and sea
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar, Protocol, get_args, runtime_checkable
 
 from roadworthy.errors import InputError
@@ -23,14 +23,9 @@ from roadworthy.transforms.transform import Transform
 from roadworthy.transforms.wording import ElementDescription, described
 
 _MADE_BY: Mapping[str, str] = {
-    "rainy": "rain",
-    "snowy": "snow",
-    "foggy": "fog",
-    "cloudy": "cloudy",
-    "night": "night",
-    "dusk": "dusk",
-    "winter": "winter",
-}
+    "rainy": "rain", "snowy": "snow", "foggy": "fog", "cloudy": "cloudy",
+    "night": "night", "dusk": "dusk", "winter": "winter",
+}  # fmt: skip
 """Which transform makes a condition: a weather, a time of day or a season."""
 
 
@@ -39,9 +34,15 @@ class _OnElement:
     """What all operations have in common: the element that they are about, in words."""
 
     element: str
+    kind: ClassVar[str]
 
     def __post_init__(self) -> None:
         described(self.element)
+
+    @property
+    def settings(self) -> dict[str, float | int | str]:
+        """What it says, by name."""
+        return {"operation": self.kind, **asdict(self)}
 
     @property
     def what(self) -> ElementDescription:
@@ -177,15 +178,7 @@ def transform_for(
     if isinstance(operation, AddOperation):
         if condition := _condition(operation.what):
             return condition
-        return make_transform(
-            "add",
-            element=operation.element,
-            relation=operation.relation,
-            reference=operation.reference,
-            side=operation.side,
-            distance=operation.distance,
-            gallery=gallery,
-        )
+        return make_transform("add", **asdict(operation), gallery=gallery)
     if isinstance(operation, RemoveOperation):
         if category := operation.what.condition:
             raise InputError(

@@ -34,24 +34,12 @@ _CAMERA_HEIGHT = (1.45, 0.2)  # metres: what is usual behind a windscreen, and h
 _HORIZON = (0.45, 0.10)  # of the image's height, likewise
 _FIELD_OF_VIEW = math.radians(72.0)
 _HEIGHTS: Mapping[str, float] = {
-    "pedestrian": 1.72,
-    "bicyclist": 1.75,
-    "vehicle": 1.5,
-    "traffic sign": 2.6,
-    "traffic light": 3.4,
-    "pole": 6.0,
-    "tree": 7.0,
-    "building": 8.0,
-}
+    "pedestrian": 1.72, "bicyclist": 1.75, "vehicle": 1.5, "traffic sign": 2.6, "traffic light": 3.4,
+    "pole": 6.0, "tree": 7.0, "building": 8.0,
+}  # fmt: skip
 _TYPE_HEIGHTS: Mapping[str, float] = {
-    "car": 1.5,
-    "van": 2.1,
-    "truck": 3.2,
-    "school bus": 3.1,
-    "bus": 3.1,
-    "motorcycle": 1.5,
-    "tram": 3.5,
-}
+    "car": 1.5, "van": 2.1, "truck": 3.2, "school bus": 3.1, "bus": 3.1, "motorcycle": 1.5, "tram": 3.5,
+}  # fmt: skip
 # Width over height of things seen whole, alone and upright; vans and trucks from behind are no measure.
 _SHAPES = {"vehicle": (1.1, 2.7), "pedestrian": (0.2, 0.62), "bicyclist": (0.3, 0.9)}
 
@@ -216,8 +204,8 @@ def _things(frame: Frame) -> tuple[Vector, Vector, Vector]:
         for share in (boxes.occlusion, boxes.truncation):
             hidden = np.maximum(hidden, 0.0 if share is None else np.nan_to_num(share))
         for index in np.flatnonzero(hidden < 0.05):
-            left, top, right, foot = boxes.xyxy[index].tolist()
-            found += _usable(frame, boxes.classes[index], boxes.attributes[index], left, top, right, foot)
+            element, facts = boxes.classes[index], boxes.attributes[index]
+            found += _usable(frame, element, facts, *boxes.xyxy[index].tolist())
     elif frame.labels is not None:
         for element in _SHAPES:
             mask = frame.labels.mask(element).view(np.uint8)
@@ -228,14 +216,9 @@ def _things(frame: Frame) -> tuple[Vector, Vector, Vector]:
 
 
 def _usable(
-    frame: Frame,
-    element: str,
-    properties: Mapping[str, str],
-    left: float,
-    top: float,
-    right: float,
-    foot: float,
+    frame: Frame, element: str, properties: Mapping[str, str], *corners: float
 ) -> list[tuple[float, float, float]]:
+    left, top, right, foot = corners
     height = foot - top
     inside = left > 0 and top > 0 and right < frame.width and foot < frame.height
     if element not in _SHAPES or height < max(6, 0.03 * frame.height) or not inside:

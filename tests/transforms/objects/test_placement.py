@@ -14,7 +14,7 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects import CutOut
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
-from roadworthy.transforms.objects.request import Draws, Request, allowed_ground, plan_of
+from roadworthy.transforms.objects.request import Draws, Request, plan_of
 from roadworthy.transforms.objects.surroundings import OCCUPYING, GroundSurroundings
 from roadworthy.transforms.perspective import ROAD
 
@@ -292,7 +292,7 @@ def test_what_is_parked_hides_nobody(street: Street, with_thing: WithThing) -> N
     ],
 )
 def test_grounds_that_are_allowed(request_: Request, ground: set[str]) -> None:
-    assert set(allowed_ground(request_)) == ground
+    assert set(plan_of(request_).ground) == ground
 
 
 @pytest.mark.parametrize(

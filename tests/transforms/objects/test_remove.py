@@ -217,7 +217,7 @@ def test_half_a_person_is_not_left_floating() -> None:
     ids = frame.labels.ids.copy()
     top = np.flatnonzero((ids == 7).any(axis=1))[0]
     ids[top - 10 : top, 44:50] = CLASSES.index("pedestrian")
-    with pytest.raises(NotApplicable, match="the rest of a thing behind a vehicle would float"):
+    with pytest.raises(NotApplicable, match="without a vehicle before it, the rest of a thing would float"):
         Remove(element="vehicle")(frame.replace(labels=LabelMap(ids, CLASSES)), 1)
     # Both together leave nothing.
     Remove(element="dynamic object")(frame.replace(labels=LabelMap(ids, CLASSES)), 1, measure=False)

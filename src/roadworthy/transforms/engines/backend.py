@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.transforms.objects.inpainting import region_of
@@ -71,9 +71,8 @@ class Fit:
         if most is not None:
             scale = min(scale, *(limit / side for limit, side in zip(most, size, strict=True)))
         height, width = (max(1, round(scale * side)) for side in size)
-        return cls(
-            size, (height, width), (-(-height // multiple) * multiple, -(-width // multiple) * multiple)
-        )
+        padded = -(-height // multiple) * multiple, -(-width // multiple) * multiple
+        return cls(size, (height, width), padded)
 
     def image(self, image: Numbers) -> Numbers:
         """Return a picture as the engine sees it; one of ids or a mask must go through :meth:`ids`."""
@@ -99,17 +98,14 @@ class Fit:
         return self.scaled[0] * self.scaled[1] < self.size[0] * self.size[1]
 
     def _resized(self, picture: Numbers, how: int) -> Numbers:
-        resized: Any = cv2.resize(picture, self.scaled[::-1], interpolation=how)
-        found: Numbers = resized
-        return found
+        return cast(Numbers, cv2.resize(picture, self.scaled[::-1], interpolation=how))
 
     def _padded(self, picture: Numbers) -> Numbers:
         if self.padded == self.scaled:
             return picture
         below, beside = (whole - part for whole, part in zip(self.padded, self.scaled, strict=True))
-        padded: Any = np.pad(picture, ((0, below), (0, beside), *[(0, 0)] * (picture.ndim - 2)), mode="edge")
-        found: Numbers = padded
-        return found
+        more = ((0, below), (0, beside), *[(0, 0)] * (picture.ndim - 2))
+        return cast(Numbers, np.pad(picture, more, mode="edge"))
 
 
 Floats = NDArray[np.float32]
@@ -176,10 +172,8 @@ class Support:
         if isinstance(operation, ReplaceOperation):
             return self.by is None or self.by.covers(_levelled(operation.new, self.by))
         if isinstance(operation, AddOperation):
-            return self.relation in (None, operation.relation) and self.reference in (
-                None,
-                operation.reference,
-            )
+            same_place = self.reference in (None, operation.reference)
+            return self.relation in (None, operation.relation) and same_place
         return True
 
     def asked(self) -> Operation | None:
@@ -302,13 +296,12 @@ class EngineTask:
         What is removed gives way to what lies behind it, what is replaced gets the new class. Whether that is
         also what will be known about the frame is another question.
         """
-        labels = self.frame.labels
-        assert labels is not None
+        labels = self.frame.label_map
         assert self.selection is not None
         if not isinstance(self.operation, ReplaceOperation):
             return LabelMap(labels_without(self.frame, self.selection), labels.classes)
         new = self.operation.new.element
-        classes = labels.classes if new in labels.classes else (*labels.classes, new)
+        classes = labels.classes_with(new)
         ids = labels.ids.copy()
         ids[self.selection.mask] = classes.index(new)
         return LabelMap(ids, classes)
@@ -330,15 +323,9 @@ class EngineTask:
         return (self.opacity > 0).astype(np.uint8) * np.uint8(255)
 
     @property
-    def settings(self) -> dict[str, float | int | str]:
-        """The operation and what it says, by name."""
-        said = {one.name: getattr(self.operation, one.name) for one in fields(self.operation)}
-        return {"operation": self.operation.kind, **said}
-
-    @property
     def words(self) -> dict[str, str]:
         """What words in braces stand for."""
-        asked = {key: str(value) for key, value in self.settings.items()}
+        asked = {key: str(value) for key, value in self.operation.settings.items()}
         asked["element"] = str(self.operation.what)
         if isinstance(self.operation, ReplaceOperation):
             asked["by"] = str(self.operation.new)
@@ -363,6 +350,19 @@ class EngineResult(NamedTuple):
     image: object
     labels: LabelMap | None = None
     frame: Frame | None = None
+
+
+def check_made(name: str, found: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Refuse numbers of a network that are no image of this shape.
+
+    Raises:
+        NotApplicable: They have another shape, or are not finite.
+    """
+    if found.shape != shape:
+        came, wanted = (" × ".join(map(str, one)) for one in (found.shape, shape))
+        raise NotApplicable(f"engine {name!r} gave an image of {came} instead of {wanted}")
+    if not np.isfinite(found).all():
+        raise NotApplicable(f"engine {name!r} gave an image with numbers that are not finite")
 
 
 class Backend(ABC):

@@ -25,7 +25,7 @@ from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
 from roadworthy.errors import FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.images import Image, read_ids, read_image, read_pixels, write_image
+from roadworthy.images import read_ids, read_image, read_pixels, write_image
 from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
 
@@ -84,8 +84,7 @@ class ProgramBackend(backend.Backend):
             files = {one: folder / f"{one}.png" for one in _FILES}
             write_image(files["image"], task.frame.image)
             if "labels" in self._wanted:
-                assert task.frame.labels is not None
-                files["labels"].write_bytes(backend.labels_png(task.frame.labels))
+                files["labels"].write_bytes(backend.labels_png(task.frame.label_map))
             if "mask" in self._wanted:
                 files["mask"].write_bytes(backend.mask_png(task.mask))
             values = {
@@ -109,9 +108,7 @@ class ProgramBackend(backend.Backend):
             depth = read_pixels(path).dtype
         except FrameError as error:
             reason = str(error).partition(f"{path}: ")[2] or "it is no image"
-            raise NotApplicable(
-                f"engine {self.name!r} wrote an image that cannot be read: {reason}"
-            ) from error
+            raise NotApplicable(f"engine {self.name!r} wrote an unreadable image: {reason}") from error
         if depth != np.uint8:
             raise NotApplicable(f"engine {self.name!r} wrote an image without 8 bits per channel")
         return image
@@ -123,9 +120,7 @@ class ProgramBackend(backend.Backend):
             return LabelMap(read_ids(path))
         except FrameError as error:
             reason = str(error).replace(str(path), "it")
-            raise NotApplicable(
-                f"engine {self.name!r} wrote a label map that cannot be used: {reason}"
-            ) from error
+            raise NotApplicable(f"engine {self.name!r} wrote an unusable label map: {reason}") from error
 
 
 def filled_in(words: Sequence[str], values: Mapping[str, str], folder: Path) -> list[str]:
@@ -260,15 +255,13 @@ class EngineFunction(backend.Backend):
         """
         name = self.entry.rpartition(":")[2]
         try:
-            found: EntryPoint = imported(
-                self.entry if self._file is None else f"{self._file}:{name}", "", "function"
-            )
+            entry = self.entry if self._file is None else f"{self._file}:{name}"
+            found: EntryPoint = imported(entry, "", "function")
         except InputError as error:
             raise InputError(f"{self.where}: engine {self.name!r}: {error}") from error
         if not callable(found):
-            raise InputError(
-                f"{self.where}: engine {self.name!r}: {self.entry} must be a function, got {found!r}"
-            )
+            told = f"{self.entry} must be a function, got {found!r}"
+            raise InputError(f"{self.where}: engine {self.name!r}: {told}")
         return found
 
     def made(self, task: backend.EngineTask) -> backend.EngineResult:
@@ -376,7 +369,9 @@ class Pipeline(backend.Backend):
         except Exception as error:
             # What pipelines raise is not documented; out of memory is a RuntimeError, for one.
             raise NotApplicable(f"engine {self.name!r} raised {_told(error)}") from error
-        return backend.EngineResult(fit.back(self._image(found, fit)))
+        backend.check_made(self.name, found, (*fit.padded, 3))
+        image = np.asarray(np.rint(np.clip(found, 0, 1) * 255), np.uint8)
+        return backend.EngineResult(fit.back(image))
 
     def _opened(self, paints: Paints) -> Any:
         """Return the pipeline, ready to be called.
@@ -401,14 +396,6 @@ class Pipeline(backend.Backend):
             return self.paints
         whole = isinstance(operation, AddOperation) or operation.what.condition is not None
         return "image" if whole else "inpaint"
-
-    def _image(self, found: np.ndarray[Any, Any], fit: backend.Fit) -> Image:
-        if found.shape != (*fit.padded, 3):
-            came, wanted = (" × ".join(map(str, shape)) for shape in (found.shape, (*fit.padded, 3)))
-            raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")
-        if not np.isfinite(found).all():
-            raise NotApplicable(f"engine {self.name!r} gave an image with numbers that are not finite")
-        return np.asarray(np.rint(np.clip(found, 0, 1) * 255), np.uint8)
 
 
 def _told(error: Exception) -> str:

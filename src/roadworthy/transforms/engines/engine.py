@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -79,8 +79,7 @@ class EngineTransform(Transform):
     @property
     def settings(self) -> dict[str, float | int | str]:
         """The engine, and what it is asked for."""
-        asked = {one.name: getattr(self.operation, one.name) for one in fields(self.operation)}
-        return {"operation": self.operation.kind, **asked}
+        return self.operation.settings
 
     @property
     def is_identity(self) -> bool:
@@ -134,9 +133,8 @@ class EngineTransform(Transform):
             return frame
         if chosen is None or self.labels == "void":
             return frame.replace(labels=None, instances=None, boxes=None, depth=None)
-        assert frame.labels is not None
         # What comes may be of a class that the frame had no number for.
-        numbered = frame.replace(labels=LabelMap(frame.labels.ids, task.edited.classes))
+        numbered = frame.replace(labels=LabelMap(frame.label_map.ids, task.edited.classes))
         known = truth_without(numbered, chosen, task.edited.ids)
         # What stands in the place of something is another thing, but it stands there.
         return known if isinstance(self.operation, RemoveOperation) else known.replace(depth=frame.depth)
@@ -144,19 +142,16 @@ class EngineTransform(Transform):
     def _checked(self, task: EngineTask, made: EngineResult) -> Frame:
         """Return the changed frame, if what the engine gave is an image of the right size."""
         frame, image, labels = task.frame, made.image, made.labels
+        gave = f"engine {self.name!r} gave"
         if not isinstance(image, np.ndarray):
-            raise NotApplicable(
-                f"engine {self.name!r} gave {type(image).__name__} instead of a Frame or an image array"
-            )
+            raise NotApplicable(f"{gave} {type(image).__name__} instead of a Frame or an image array")
         if image.shape != frame.image.shape:
             shape = " × ".join(map(str, image.shape))
-            raise NotApplicable(
-                f"engine {self.name!r} gave an image of another size than the frame's: {shape}"
-            )
+            raise NotApplicable(f"{gave} an image of another size than the frame's: {shape}")
         if image.dtype != np.uint8:
-            raise NotApplicable(f"engine {self.name!r} gave an image of {image.dtype} instead of uint8")
+            raise NotApplicable(f"{gave} an image of {image.dtype} instead of uint8")
         if labels is not None and labels.shape != image.shape[:2]:
-            raise NotApplicable(f"engine {self.name!r} gave a label map of another size than the frame's")
+            raise NotApplicable(f"{gave} a label map of another size than the frame's")
         if self.engine.keeps_outside and task.opacity is not None:
             image = blended(frame.image, image, task.opacity)
         changes: dict[str, object] = {"image": image}
@@ -164,13 +159,9 @@ class EngineTransform(Transform):
             changes["labels"] = labels
         if self._condition is not None:
             changes["metadata"] = self._conditions(frame, image, *self._condition)
-        return (made.frame or self._known(task)).replace(
-            **changes,
-            id=frame.id,
-            previous=frame.previous,
-            visual_change=frame.visual_change,
-            tolerated=frame.tolerated,
-        )
+        kept = ("id", "previous", "visual_change", "tolerated")
+        changes |= {name: getattr(frame, name) for name in kept}
+        return (made.frame or self._known(task)).replace(**changes)
 
     def _check_news(self, frame: Frame) -> None:
         """Refuse a frame whose metadata say that the weather, time or season is already the new one."""

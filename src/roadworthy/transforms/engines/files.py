@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -250,20 +251,13 @@ def _learned(name: str, form: _Engine, file: YamlFile, where: Callable[..., str]
 
     supported = None if form.supports is None else _supported(form.supports, where)
     try:
-        return LearnedEngine.open(
-            form.learned,
-            beside=file.path.parent,
-            name=name,
-            supported=supported,
-            labels=form.labels,
-            outside=form.outside,
-            device=form.device,
-            threads=form.threads,
-            where=where(),
-            file=file.path,
+        engine = LearnedEngine.open(
+            form.learned, beside=file.path.parent, device=form.device, threads=form.threads
         )
+        engine = engine if supported is None else engine.narrowed(supported)
     except InputError as error:
         raise InputError(f"{where('learned')}: {error}") from error
+    return replace(engine, name=name, labels=form.labels, outside=form.outside, where=where(), file=file.path)
 
 
 _NEW = """\

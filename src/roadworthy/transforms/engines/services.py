@@ -169,8 +169,7 @@ def _pictures(task: backend.EngineTask, fit: backend.Fit) -> Callable[[str], byt
     @cache
     def picture(name: str) -> bytes:
         if name == "labels":
-            assert task.frame.labels is not None
-            labels = task.frame.labels.remapped()
+            labels = task.frame.label_map.remapped()
             return backend.labels_png(type(labels)(fit.ids(labels.ids), labels.classes))
         image, mask = fit.image(task.frame.image), fit.ids(task.mask)
         if name == "image":

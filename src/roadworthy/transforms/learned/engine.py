@@ -15,11 +15,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import cv2
 import numpy as np
@@ -31,8 +31,8 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.ontology import VOID
 from roadworthy.seeding import rng_for
-from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Support
-from roadworthy.transforms.engines.engine import Labels, UserEngine
+from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Fit, Support, check_made
+from roadworthy.transforms.engines.engine import UserEngine
 from roadworthy.transforms.learned.card import CARD, NETWORK, WORLD, EngineCard
 from roadworthy.transforms.learned.network import (
     Device,
@@ -224,11 +224,7 @@ class NetworkBackend(Backend):
             found = network.run({name: array[None] for name, array in inputs.items()})
         except InputError as error:
             raise NotApplicable(f"engine {self.name!r}: {error}") from error
-        if found.shape != (1, 3, *fit.padded):
-            came, wanted = (" × ".join(map(str, one)) for one in (found.shape, (1, 3, *fit.padded)))
-            raise NotApplicable(f"engine {self.name!r} gave an image of {came} instead of {wanted}")
-        if not np.isfinite(found).all():
-            raise NotApplicable(f"engine {self.name!r} gave an image with numbers that are not finite")
+        check_made(self.name, found, (1, 3, *fit.padded))
         return image_of(found[0])
 
     def _prefilled(self, task: EngineTask) -> Image:
@@ -352,54 +348,40 @@ class LearnedEngine(UserEngine):
         which: str | Path,
         *,
         beside: Path | None = None,
-        name: str | None = None,
-        supported: tuple[Support, ...] | None = None,
-        labels: Labels | None = None,
-        outside: Literal["kept", "free"] | None = None,
         device: Device = "cpu",
         threads: int = 1,
-        where: str = "",
-        file: Path | None = None,
         only_its_domain: bool = False,
     ) -> LearnedEngine:
-        """Open an engine.
+        """Open an engine from its folder, with the name and the operations of its card.
 
         Args:
             which: Its folder, or the name of one that comes with Roadworthy.
             beside: What the folder is relative to; the current folder when left out.
-            name: What it is called; as its card says when left out.
-            supported: Which of the operations on its card it is used for; all when left out.
-            labels: What becomes of the label map; see `UserEngine`.
-            outside: What becomes of pixels that the operation is not about; see `UserEngine`.
             device: Where it runs.
             threads: How many threads it uses. With another number, the last bits of an image may differ.
-            where: Where it is described, for messages.
-            file: The file that describes it.
             only_its_domain: Whether frames of other cameras than it learned from do not qualify; see the
                 class.
 
         Raises:
-            InputError: There is no such engine, it is broken, or it does not do what it shall be used for.
+            InputError: There is no such engine, or it is broken.
         """
         backend = NetworkBackend.open(engine_folder(which, beside), device, threads)
         does = backend.card.operations(str(backend.folder / CARD))
-        for one in supported or ():
-            if not any(_within(one, other) for other in does):
+        return cls(backend.name, does, backend, allowed=True, only_its_domain=only_its_domain)
+
+    def narrowed(self, supported: tuple[Support, ...]) -> LearnedEngine:
+        """Return the engine for some of what it does.
+
+        Raises:
+            InputError: One of these is nothing that it does.
+        """
+        for one in supported:
+            if not any(_within(one, other) for other in self.supported):
                 raise InputError(
-                    f"the engine {backend.name!r} does not {one}: its card says that it does "
-                    f"{', '.join(map(str, does))}"
+                    f"the engine {self.card.name!r} does not {one}: its card says that it does "
+                    f"{', '.join(map(str, self.supported))}"
                 )
-        return cls(
-            name or backend.name,
-            supported or does,
-            backend,
-            labels,
-            outside,
-            where,
-            file,
-            allowed=True,
-            only_its_domain=only_its_domain,
-        )
+        return replace(self, supported=supported)
 
 
 def _is_of_world(frame: Frame) -> bool:

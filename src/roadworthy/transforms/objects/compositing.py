@@ -28,8 +28,11 @@ from roadworthy.transforms.objects.request import (
     Edited,
     ObjectEdit,
     Request,
+    box_window,
     plan_of,
+    window_of,
 )
+from roadworthy.transforms.objects.request import Window as Slices
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
@@ -80,18 +83,23 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
         place: What goes where.
         rng: For the noise of the camera.
     """
-    frame = site.frame
-    look = look_of(frame)
+    frame, look = site.frame, look_of(site.frame)
     patch, inside = _sized(place, look, frame)
+    there = (slice(inside[1], inside[3]), slice(inside[0], inside[2]))
     alpha: Floats = patch[..., 3] / np.float32(255)
     hidden = site.in_front(inside, place.distance, place.window[3])
     image = frame.image.copy()
     region = np.zeros(image.shape[:2], np.bool_)
     _draw_shadow(image, region, site, place)
     cover = np.where(hidden, np.float32(0), alpha)
-    _draw_thing(image, region, site, place, inside, patch, cover, look, rng)
+    colors = _colors(site, place, patch, look, rng)
+    window = image[there]
+    mixed = window * (1 - cover)[..., None] + np.where(cover[..., None] > 0, colors, np.float32(0))
+    touched = cover > _FAINTEST
+    window[touched] = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)[touched]
+    region[there] |= touched
     solid = alpha > 0.5
-    changes = _new_truth(frame, place, inside, solid, solid & ~hidden)
+    changes = _truth(frame, place, there, solid, solid & ~hidden)
     metadata = metadata_with(frame, _note(place))
     return Edited(frame.replace(image=image, metadata=metadata, **changes), region)
 
@@ -130,35 +138,22 @@ def _note(place: CutOutPlace) -> dict[str, object]:
     }
 
 
-def _draw_thing(
-    image: Image,
-    region: Mask,
-    site: GroundSurroundings,
-    place: CutOutPlace,
-    inside: Window,
-    patch: Floats,
-    cover: Floats,
-    look: Look,
-    rng: np.random.Generator,
-) -> None:
-    """Draw the cut-out in the light of the scene, as far as it covers each pixel."""
+def _colors(
+    site: GroundSurroundings, place: CutOutPlace, patch: Floats, look: Look, rng: np.random.Generator
+) -> Floats:
+    """Return the colours of a cut-out in the light of the scene, times alpha, with noise."""
     gain, lift = _light(site, place)
     alpha = patch[..., 3:] / np.float32(255)
-    colors = patch[..., :3] * gain
+    colors: Floats = patch[..., :3] * gain
     if place.cut_out.element == "traffic light":
         # A lamp shines by itself, however dark it is around.
         lit = _lit(patch)[..., None]
         colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _DIMMED) - colors)
     colors += alpha * lift
     if look.noise > _QUIETEST:
-        noise = rng.standard_normal(cover.shape, dtype=np.float32) * np.float32(look.noise)
+        noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
         colors += noise[..., None] * alpha
-    there = (slice(inside[1], inside[3]), slice(inside[0], inside[2]))
-    window = image[there]
-    mixed = window * (1 - cover)[..., None] + np.where(cover[..., None] > 0, colors, np.float32(0))
-    touched = cover > _FAINTEST
-    window[touched] = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)[touched]
-    region[there] |= touched
+    return colors
 
 
 def _lit(patch: Floats) -> Floats:
@@ -172,17 +167,15 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     """Return by what to multiply the colours of a cut-out, and what to add, so that they fit the scene."""
     haze = haze_of(site)
     clear = 1.0 if haze is None else haze.clear(place.distance)
-    target = np.array(
-        site.ground_color(place.window, place.cut_out.height) if haze is None else haze.ground, np.float32
-    )
+    ground = site.ground_color(place.window, place.cut_out.height) if haze is None else haze.ground
+    target = np.array(ground, np.float32)
     ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _TRUST
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
     luma = float(np.clip(ratio @ _LUMA, *_GAIN))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
-    lift = (
-        np.zeros(3, np.float32) if haze is None else np.array(haze.color, np.float32) * np.float32(1 - clear)
-    )
+    air = (0.0, 0.0, 0.0) if haze is None else haze.color
+    lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
 
 
@@ -211,10 +204,8 @@ def _draw_shadow(image: Image, region: Mask, site: GroundSurroundings, place: Cu
     else:
         across, up, down = (high - low) / 2 + 0.14 * scale, 0.32 * flat + 0.5, 0.12 * flat + 0.5
     soft_x, soft_y = max(1.0, 0.12 * scale), max(0.8, 0.14 * flat)
-    x1, x2 = (
-        max(0, math.floor(middle - across - soft_x)),
-        min(frame.width, math.ceil(middle + across + soft_x)),
-    )
+    x1, x2 = math.floor(middle - across - soft_x), math.ceil(middle + across + soft_x)
+    x1, x2 = max(0, x1), min(frame.width, x2)
     y1, y2 = max(0, math.floor(bottom - up - soft_y)), min(frame.height, math.ceil(bottom + down + soft_y))
     if x1 >= x2 or y1 >= y2:
         return
@@ -226,9 +217,9 @@ def _draw_shadow(image: Image, region: Mask, site: GroundSurroundings, place: Cu
         radius = np.hypot(columns / (across + soft_x), rows / ((up + down) / 2 + soft_y))
         strength = np.clip(1.25 * (1 - radius**2), 0, 1)
     ground = site.is_any(GROUND)[site.labels.ids[y1:y2, x1:x2]]
-    night = _is_night(frame)
     haze = haze_of(site)
-    share = _SHADE[wide] * (0.55 if night else 1.0) * (1.0 if haze is None else haze.clear(place.distance))
+    clear = 1.0 if haze is None else haze.clear(place.distance)
+    share = _SHADE[wide] * (0.55 if _is_night(frame) else 1.0) * clear
     strength = strength * ground * np.float32(share)
     window = image[y1:y2, x1:x2]
     touched = strength > 0.004
@@ -255,9 +246,8 @@ def look_of(frame: Frame) -> Look:
     # A band around the horizon holds the things of the scene; not more than needed of it.
     top, bottom = round(0.3 * height), max(round(0.75 * height), round(0.3 * height) + 2)
     step = max(1, (bottom - top) // 40)
-    grey = cv2.cvtColor(np.ascontiguousarray(frame.image[top:bottom:step]), cv2.COLOR_RGB2GRAY).astype(
-        np.float32
-    )
+    band = np.ascontiguousarray(frame.image[top:bottom:step])
+    grey = cv2.cvtColor(band, cv2.COLOR_RGB2GRAY).astype(np.float32)
     if width < 8 or len(grey) < 4:
         return Look(_SHARPEST, 0.0)
     difference = np.diff(grey, axis=1)
@@ -326,124 +316,89 @@ def haze_of(site: GroundSurroundings) -> Haze | None:
     return haze if explains else None
 
 
-def _new_truth(
-    frame: Frame, place: CutOutPlace, inside: Window, solid: Mask, shown: Mask
-) -> dict[str, object]:
+def _truth(frame: Frame, place: CutOutPlace, there: Slices, solid: Mask, shown: Mask) -> dict[str, object]:
     """Return what is known about the frame now: the thing is there, and hides what is behind it."""
-    left, top, right, bottom = inside
-    window = (slice(top, bottom), slice(left, right))
-    changes: dict[str, object] = {}
-    if frame.labels is not None:
-        changes["labels"] = _with_labels(frame.labels, place, inside, shown)
-    number = 0
+    number = _free_number(frame)
+    changes: dict[str, object] = {"labels": _with_labels(frame.label_map, place, there, shown)}
     if frame.instances is not None:
         instances = frame.instances.copy()
-        number = int(instances.max()) + 1
-        if frame.boxes is not None and frame.boxes.track_ids is not None and len(frame.boxes):
-            number = max(number, int(frame.boxes.track_ids.max()) + 1)
         if number > np.iinfo(instances.dtype).max:
             instances = instances.astype(np.int32)
-        instances[window][shown] = number
+        instances[there][shown] = number
         changes["instances"] = instances
-    if frame.boxes is not None:
-        changes["boxes"] = _with_boxes(frame, place, inside, solid, shown, number)
+    if frame.boxes is not None and shown.any():
+        changes["boxes"] = _with_boxes(frame, frame.boxes, place, there, solid, shown, number)
     if frame.depth is not None:
         depth = frame.depth.copy()
-        depth[window][shown] = place.distance
+        depth[there][shown] = place.distance
         changes["depth"] = depth
     return changes
 
 
-def _with_labels(labels: LabelMap, place: CutOutPlace, inside: Window, shown: Mask) -> LabelMap:
+def _free_number(frame: Frame) -> int:
+    """Return an id that no thing of the frame has."""
+    used = [] if frame.instances is None else [int(frame.instances.max())]
+    if frame.boxes is not None and frame.boxes.track_ids is not None and len(frame.boxes):
+        used.append(int(frame.boxes.track_ids.max()))
+    return max(used, default=0) + 1
+
+
+def _with_labels(labels: LabelMap, place: CutOutPlace, there: Slices, shown: Mask) -> LabelMap:
     left, top, right, bottom = place.window
     parts = place.cut_out.scaled_parts(bottom - top, right - left, place.mirrored)
     names = place.cut_out.part_names if parts is not None else (place.cut_out.element,)
-    classes = labels.classes + tuple(name for name in dict.fromkeys(names) if name not in labels.classes)
+    classes = labels.classes_with(*names)
     ids = labels.ids.copy()
     if len(classes) > 256:
         ids = ids.astype(np.uint16)
     numbers = np.array([classes.index(name) for name in names], ids.dtype)
-    window = ids[inside[1] : inside[3], inside[0] : inside[2]]
     if parts is None:
-        window[shown] = numbers[0]
+        ids[there][shown] = numbers[0]
     else:
         # Where blur made a thing larger, it is what it is at its edge.
-        rows = np.clip(np.arange(inside[1], inside[3]) - top, 0, len(parts) - 1)
-        columns = np.clip(np.arange(inside[0], inside[2]) - left, 0, parts.shape[1] - 1)
-        window[shown] = numbers[parts[np.ix_(rows, columns)]][shown]
+        rows, columns = (np.arange(side.start, side.stop) for side in there)
+        rows, columns = rows - top, columns - left
+        nearest = np.ix_(np.clip(rows, 0, len(parts) - 1), np.clip(columns, 0, parts.shape[1] - 1))
+        ids[there][shown] = numbers[parts[nearest]][shown]
     return LabelMap(ids, classes)
 
 
 def _with_boxes(
-    frame: Frame, place: CutOutPlace, inside: Window, solid: Mask, shown: Mask, number: int
+    frame: Frame, boxes: Boxes, place: CutOutPlace, there: Slices, solid: Mask, shown: Mask, number: int
 ) -> Boxes:
-    """Return the boxes with that of the new thing, and with what it hides of the others."""
-    boxes = frame.boxes
-    assert boxes is not None
-    corners, occlusion, kept = _hidden_by(frame, boxes, inside, shown)
-    rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
-    if not len(rows):
-        return boxes
-    x, y = inside[0], inside[1]
-    new = (x + columns[0], y + rows[0], x + columns[-1] + 1, y + rows[-1] + 1)
+    """Return the boxes with that of the thing, and without those of what it hides."""
+    rows, columns = window_of(shown)
+    x, y = there[1].start, there[0].start
     left, top, right, bottom = place.window
     wide, high = min(right, frame.width) - max(left, 0), min(bottom, frame.height) - max(top, 0)
     within = wide * high / ((right - left) * (bottom - top))
     hidden = 1 - np.count_nonzero(shown) / np.count_nonzero(solid)
     tracked = boxes.track_ids is not None if len(boxes) else frame.instances is not None
-
-    def column(values: NDArray[np.generic] | None, value: float) -> NDArray[np.generic] | None:
-        return None if values is None else np.append(values[kept], value)
-
-    unknown = np.full(len(boxes), np.nan)
-    return Boxes(
-        np.vstack([corners[kept], new]),
-        [*(name for name, keep in zip(boxes.classes, kept, strict=True) if keep), place.cut_out.element],
-        scores=column(boxes.scores, 1.0),
-        track_ids=column(
-            boxes.track_ids if len(boxes) else np.empty(0, np.int64), _free_number(frame, number)
-        )
-        if tracked
-        else None,
-        occlusion=column(occlusion, hidden),
-        truncation=column(unknown if boxes.truncation is None else boxes.truncation, 1 - within),
-        attributes=[
-            *(facts for facts, keep in zip(boxes.attributes, kept, strict=True) if keep),
-            place.cut_out.properties,
-        ],
+    new = Boxes(
+        [(x + columns.start, y + rows.start, x + columns.stop, y + rows.stop)],
+        [place.cut_out.element],
+        scores=None if boxes.scores is None else [1.0],
+        track_ids=[number] if tracked else None,
+        occlusion=[hidden],
+        truncation=[1 - within],
+        attributes=[place.cut_out.properties],
     )
+    return Boxes.concatenate([_hidden_by(frame, boxes, there, shown), new])
 
 
-def _free_number(frame: Frame, number: int) -> int:
-    """Return the number of the new thing: that in the instance map, or one that no box has."""
-    assert frame.boxes is not None
-    if number or frame.boxes.track_ids is None or not len(frame.boxes):
-        return max(number, 1)
-    return int(frame.boxes.track_ids.max()) + 1
-
-
-def _hidden_by(
-    frame: Frame, boxes: Boxes, inside: Window, shown: Mask
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Mask]:
-    """Return corners and occlusion of the boxes that were there, and which of them can still be seen."""
-    left, top, right, bottom = inside
+def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
+    """Return the boxes of what a thing does not hide wholly, as far as it is still seen."""
+    covered = np.zeros((frame.height, frame.width), np.bool_)
+    covered[there] = shown
     corners = boxes.xyxy.astype(np.float64)
     occlusion = np.full(len(boxes), np.nan) if boxes.occlusion is None else boxes.occlusion.astype(np.float64)
     kept = np.ones(len(boxes), np.bool_)
-    meets = (
-        (corners[:, 0] < right) & (corners[:, 2] > left) & (corners[:, 1] < bottom) & (corners[:, 3] > top)
-    )
-    exact = frame.instances is not None and boxes.track_ids is not None
-    for index in np.flatnonzero(meets).tolist():
-        x1, y1 = (max(0, math.floor(value)) for value in corners[index, :2].tolist())
-        x2, y2 = (math.ceil(value) for value in corners[index, 2:].tolist())
-        x2, y2 = min(x2, frame.width), min(y2, frame.height)
-        before = np.ones((max(0, y2 - y1), max(0, x2 - x1)), np.bool_)
-        if frame.instances is not None and boxes.track_ids is not None:
-            before = frame.instances[y1:y2, x1:x2] == boxes.track_ids[index]
-        after = before.copy()
-        a, b, c, d = max(x1, left), max(y1, top), min(x2, right), min(y2, bottom)
-        after[b - y1 : d - y1, a - x1 : c - x1] &= ~shown[b - top : d - top, a - left : c - left]
+    for index in range(len(boxes)):
+        window = box_window(corners[index])
+        before = np.ones_like(covered[window])
+        if exact := frame.instances is not None and boxes.track_ids is not None:
+            before = frame.instances[window] == boxes.track_ids[index]
+        after = before & ~covered[window]
         total, still = np.count_nonzero(before), np.count_nonzero(after)
         if not total or still == total:
             continue
@@ -451,14 +406,13 @@ def _hidden_by(
         occlusion[index] = 1 - (1 - np.nan_to_num(occlusion[index])) * still / total
         kept[index] = still > 0
         if exact and still:
-            rows, columns = np.flatnonzero(after.any(axis=1)), np.flatnonzero(after.any(axis=0))
-            corners[index] = (x1 + columns[0], y1 + rows[0], x1 + columns[-1] + 1, y1 + rows[-1] + 1)
-    return corners, occlusion, kept
+            rows, columns = window_of(after)
+            x, y = window[1].start, window[0].start
+            corners[index] = (x + columns.start, y + rows.start, x + columns.stop, y + rows.stop)
+    return boxes.replace(xyxy=corners, occlusion=occlusion)[kept]
 
 
-_LEAST_CONTRAST = (
-    32  # levels: a thing that differs less from what it hides can hardly be seen, as in the dark
-)
+_LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -487,9 +441,7 @@ class Add(ObjectEdit):
 
     element: str = word("pedestrian", "What is added: words of the ontology, such as red car.")
     relation: str = choice("on", "How it stands to the reference.", RELATIONS)
-    reference: str = word(
-        ROADSIDE, "A place (roadside, road, lane, sidewalk, crosswalk, terrain), ego-vehicle, or things."
-    )
+    reference: str = word(ROADSIDE, "A place such as roadside, lane or crosswalk, ego-vehicle, or things.")
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
     gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")

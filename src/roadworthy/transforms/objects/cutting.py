@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import cv2
 import numpy as np
@@ -17,7 +18,8 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.images import Image, Mask
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import CutOut, Facing, Gallery, named_apart
+from roadworthy.transforms.objects.gallery import Color, CutOut, Facing, Gallery, Rgba, named_apart
+from roadworthy.transforms.objects.request import window_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
 from roadworthy.transforms.perspective import GROUND
 
@@ -80,41 +82,32 @@ def things_of(site: GroundSurroundings, element: str, smallest: int) -> Iterator
                 yield Refusal("partly hidden")
                 continue
             mask = frame.instances == boxes.track_ids[index]
-            yield _found(site, element, mask, smallest, boxes.attributes[index], single=True)
+            yield _found(site, element, mask, smallest, boxes.attributes[index])
         return
     mask = site.is_any((element,))[site.labels.ids]
     count, components = cv2.connectedComponents(mask.view(np.uint8))
     for number in range(1, count):
-        yield _found(site, element, components == number, smallest, {}, single=False)
+        yield _found(site, element, components == number, smallest)
 
 
 def _found(
-    site: GroundSurroundings,
-    element: str,
-    mask: Mask,
-    smallest: int,
-    properties: Mapping[str, str],
-    *,
-    single: bool,
+    site: GroundSurroundings, element: str, mask: Mask, smallest: int, facts: Mapping[str, str] | None = None
 ) -> ClearObject | Refusal:
     whole = _with_pole(site, mask) if element in POLED else mask
-    left, top, width, height = cv2.boundingRect(whole.view(np.uint8))
-    box = (left, top, left + width, top + height)
-    window = (slice(top, box[3]), slice(left, box[2]))
+    rows, columns = window = window_of(whole)
+    box = (columns.start, rows.start, columns.stop, rows.stop)
     parts = mask[window] if element in POLED else None
-    thing = ClearObject(element, box, whole[window], parts, single, properties)
-    reason = _trouble(site, thing, smallest)
-    return thing if reason is None else reason
+    # A thing with facts of its own is known to be one.
+    thing = ClearObject(element, box, whole[window], parts, facts is not None, facts or {})
+    return _trouble(site, thing, smallest) or thing
 
 
 def _with_pole(site: GroundSurroundings, mask: Mask) -> Mask:
     """Return a sign or light with the pole below it."""
-    left, top, width, height = cv2.boundingRect(mask.view(np.uint8))
-    pole = site.is_any(("pole",))[site.labels.ids]
-    column = pole.copy()
-    column[: top + height // 2] = False
-    column[:, :left] = False
-    column[:, left + width :] = False
+    rows, columns = window_of(mask)
+    below = (slice((rows.start + rows.stop) // 2, None), columns)
+    column = np.zeros_like(mask)
+    column[below] = site.is_any(("pole",))[site.labels.ids[below]]
     _, components = cv2.connectedComponents((column | mask).view(np.uint8))
     own = np.bincount(components[mask]).argmax()
     return np.asarray((components == own) & (column | mask))
@@ -180,12 +173,8 @@ def _on_ground(site: GroundSurroundings, thing: ClearObject) -> float:
 
 def _crowded(site: GroundSurroundings, thing: ClearObject) -> float:
     """Return the share of a thing's outline beside which there are other things."""
-    left, top, right, bottom = (
-        max(0, thing.box[0] - 3),
-        max(0, thing.box[1] - 3),
-        min(site.frame.width, thing.box[2] + 3),
-        min(site.frame.height, thing.box[3] + 3),
-    )
+    left, top = (max(0, side - 3) for side in thing.box[:2])
+    right, bottom = (min(most, side + 3) for most, side in zip(site.frame.size, thing.box[2:], strict=True))
     own = np.zeros((bottom - top, right - left), np.uint8)
     y, x = thing.box[1] - top, thing.box[0] - left
     own[y : y + thing.mask.shape[0], x : x + thing.mask.shape[1]] = thing.mask
@@ -235,10 +224,9 @@ def outlined(crop: Image, mask: Mask) -> Mask | None:
     if not (state == cv2.GC_FGD).any():
         return None
     cv2.setRNGSeed(1)  # its clusters of colours begin at random
-    found = cv2.grabCut(
-        crop, state, (0, 0, 1, 1), np.zeros((1, 65)), np.zeros((1, 65)), 4, cv2.GC_INIT_WITH_MASK
-    )[0]
-    own = np.isin(found, (cv2.GC_FGD, cv2.GC_PR_FGD))
+    back, front = np.zeros((1, 65)), np.zeros((1, 65))
+    cv2.grabCut(crop, state, (0, 0, 1, 1), back, front, 4, cv2.GC_INIT_WITH_MASK)
+    own = np.isin(state, (cv2.GC_FGD, cv2.GC_PR_FGD))
     count, components, stats, _ = cv2.connectedComponentsWithStats(own.view(np.uint8))
     if count < 2:
         return None
@@ -325,9 +313,7 @@ def facing_of(rgba: NDArray[np.uint8]) -> Facing:
     return "away" if max(left, right) > 0.003 else "toward" if max(left, right) < 0.001 else ""
 
 
-def properties_of(
-    element: str, rgba: NDArray[np.uint8], ambience: tuple[float, float, float], metres: float
-) -> dict[str, str]:
+def properties_of(element: str, rgba: Rgba, ambience: Color, metres: float) -> dict[str, str]:
     """Return what can be seen of a thing's properties; nothing where it is not clear."""
     if element == "vehicle":
         found = {"type": "car"} if 1.2 <= metres <= 1.75 else {}
@@ -339,7 +325,7 @@ def properties_of(
     return {}
 
 
-def _paint(rgba: NDArray[np.uint8], ambience: tuple[float, float, float]) -> str:
+def _paint(rgba: Rgba, ambience: Color) -> str:
     """Return the colour of a vehicle's body where it is beyond doubt."""
     height, width = rgba.shape[:2]
     body = rgba[int(0.4 * height) : int(0.75 * height), int(0.15 * width) : int(0.85 * width)]
@@ -358,16 +344,13 @@ def _paint(rgba: NDArray[np.uint8], ambience: tuple[float, float, float]) -> str
     return ""
 
 
+_COLORS = ("red", "orange", "yellow", "green", "blue", "red")
+_HUES = ((0, 7), (9, 17), (20, 33), (40, 85), (95, 128), (172, 181))  # as OpenCV counts them
+
+
 def _hue(value: float) -> str:
     """Return the colour word of a hue from 0 to 180, empty between two words."""
-    for name, low, high in (
-        ("red", 0, 7),
-        ("orange", 9, 17),
-        ("yellow", 20, 33),
-        ("green", 40, 85),
-        ("blue", 95, 128),
-        ("red", 172, 181),
-    ):
+    for name, (low, high) in zip(_COLORS, _HUES, strict=True):
         if low <= value < high:
             return name
     return ""
@@ -497,28 +480,20 @@ def _taken(site: GroundSurroundings, thing: ClearObject, name: str, source: str)
     grey = cv2.cvtColor(rgba, cv2.COLOR_RGBA2GRAY)[rgba[..., 3] > 127]
     if grey.std() < _FLAT:
         return Refusal("hardly any contrast")
-    parts: NDArray[np.uint8] | None = None
-    names: tuple[str, ...] = ()
+    more: dict[str, Any] = {}
     if thing.parts is not None:
         wide = np.zeros(mask.shape, np.uint8)
         y, x = offset
         wide[y : y + thing.parts.shape[0], x : x + thing.parts.shape[1]] = thing.parts
-        parts, names = wide[top : top + height, left : left + width], ("pole", thing.element)
-    middle = (thing.box[0] + thing.box[2] - site.frame.width) / 2
+        parts = wide[top : top + height, left : left + width]
+        more |= {"parts": parts, "part_names": ("pole", thing.element)}
+    if thing.element == "vehicle":
+        middle = (thing.box[0] + thing.box[2] - site.frame.width) / 2
+        bearing = math.degrees(math.atan2(middle, site.view.focal))
+        more |= {"facing": facing_of(rgba), "bearing": bearing}
     properties = dict(thing.properties) or properties_of(thing.element, rgba, ambience, metres)
-    return CutOut(
-        name,
-        thing.element,
-        height=metres * height / (thing.box[3] - thing.box[1]),
-        ambience=ambience,
-        properties=properties,
-        facing=facing_of(rgba) if thing.element == "vehicle" else "",
-        bearing=math.degrees(math.atan2(middle, site.view.focal)) if thing.element == "vehicle" else 0.0,
-        source=source,
-        pixels=rgba,
-        parts=parts,
-        part_names=names,
-    )
+    high = metres * height / (thing.box[3] - thing.box[1])
+    return CutOut(name, thing.element, high, ambience, properties, source=source, pixels=rgba, **more)
 
 
 def _keep_largest(result: Harvest, most: int) -> None:

@@ -133,9 +133,8 @@ class CutOut:
 
     def __post_init__(self) -> None:
         element = ontology().resolve(self.element)
-        known = {
-            key: ontology().check_property(element.name, key, value) for key, value in self.properties.items()
-        }
+        given = self.properties.items()
+        known = {key: ontology().check_property(element.name, key, value) for key, value in given}
         if not 0 < self.height < math.inf:
             raise InputError(f"the cut-out {self.name!r} must be higher than 0 m, got {self.height}")
         object.__setattr__(self, "element", element.name)
@@ -144,15 +143,8 @@ class CutOut:
 
     def facts(self) -> dict[str, object]:
         """Return what is known about it, as what JSON can hold."""
-        return {
-            "name": self.name,
-            "element": self.element,
-            "properties": dict(self.properties),
-            "height": self.height,
-            "thing": self.thing,
-            "facing": self.facing,
-            "source": self.source,
-        }
+        names = ("name", "element", "properties", "height", "thing", "facing", "source")
+        return {name: getattr(self, name) for name in names} | {"properties": dict(self.properties)}
 
     def tile(self, size: int) -> NDArray[np.uint8]:
         """Return it on grey, as large as fits into a square of so many pixels."""
@@ -202,9 +194,8 @@ class CutOut:
     @property
     def readable(self) -> bool:
         """Whether it has writing or signals on it, so that it must not be mirrored."""
-        return (
-            self.element in ("traffic sign", "traffic light") or self.properties.get("type") == "school bus"
-        )
+        signal = self.element in ("traffic sign", "traffic light")
+        return signal or self.properties.get("type") == "school bus"
 
     def foot_span(self, mirrored: bool) -> tuple[float, float]:
         """Return where it touches the ground, seen as it is or mirrored."""
@@ -433,7 +424,9 @@ def _loaded(folder: Path, _changed: int, name: str) -> Gallery:
 
 
 def _checked(document: object, index: Path) -> list[dict[str, Any]]:
-    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+    from pydantic import BaseModel, ConfigDict, Field
+
+    from roadworthy._yaml import check_form
 
     level = Annotated[float, Field(ge=0, le=255)]
 
@@ -455,12 +448,7 @@ def _checked(document: object, index: Path) -> list[dict[str, Any]]:
         format: Literal[1]
         cut_outs: list[Row]
 
-    try:
-        return [row.model_dump() for row in Index.model_validate(document).cut_outs]
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{index}: {where}: {first['msg']}, got {first['input']!r}") from None
+    return [row.model_dump() for row in check_form(Index, document, lambda *_: str(index)).cut_outs]
 
 
 def _index(gallery: Gallery) -> str:

@@ -236,9 +236,8 @@ def _pieces(image: Image, source: Mask, target: Mask) -> Places:
     origin = np.full(source.size, -1, np.intp)
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.int16)
     shifts = _shifts(height, width)
-    parts = sorted(
-        parts_of(target, int(_LEAST_PIECE * source.size)), key=lambda one: -np.count_nonzero(one[1])
-    )
+    parts = list(parts_of(target, int(_LEAST_PIECE * source.size)))
+    parts.sort(key=lambda one: -np.count_nonzero(one[1]))
     for (rows, columns), pixels in parts[:_PIECES]:
         top, left = max(0, rows.start - _RING), max(0, columns.start - _RING)
         window = (slice(top, rows.stop + _RING), slice(left, columns.stop + _RING))
@@ -350,8 +349,7 @@ def region_of(frame: Frame, mask: Mask, *, paint: bool) -> Floats:
         mask: The pixels of the thing.
         paint: Whether it is painted on the ground.
     """
-    labels = frame.labels
-    assert labels is not None
+    labels = frame.label_map
     edge = edge_width(frame.width)
     grey = cv2.cvtColor(frame.image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     grounds = [labels.mask(name) & ~mask for name in _GROUNDS]

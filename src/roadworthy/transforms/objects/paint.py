@@ -18,11 +18,7 @@ from roadworthy.world.mesh import PAINTS
 
 Floats = NDArray[np.float32]
 
-_LAMPS: Mapping[str, tuple[float, float]] = {
-    "red": (-25.0, 18.0),
-    "yellow": (18.0, 65.0),
-    "green": (80.0, 200.0),
-}
+_LAMPS = {"red": (-25.0, 18.0), "yellow": (18.0, 65.0), "green": (80.0, 200.0)}
 """Hues of lit lamps, in degrees."""
 _ORDER = ("red", "yellow", "green")  # from top to bottom
 _SHINES = {"red": (1.0, 0.16, 0.13), "yellow": (1.0, 0.75, 0.15), "green": (0.15, 0.95, 0.55)}
@@ -99,11 +95,9 @@ def _switched(image: Image, part: Mask, lamp: Mask, down: int, color: str) -> Im
     # A lamp that is out still has the colour of its glass, faintly.
     result[lamp] = dark + _OUT * image[lamp]
     rows, columns = np.nonzero(lamp)
-    target = rows + down
-    inside = (target >= 0) & (target < part.shape[0])
-    rows, columns, target = rows[inside], columns[inside], target[inside]
-    inside = part[target, columns]
-    rows, columns, target = rows[inside], columns[inside], target[inside]
+    inside = (rows + down >= 0) & (rows + down < part.shape[0])
+    inside &= part[np.clip(rows + down, 0, part.shape[0] - 1), columns]
+    rows, columns, target = rows[inside], columns[inside], rows[inside] + down
     result[target, columns] = value[rows, columns, None] * np.array(_SHINES[color], np.float32)
     return _bytes(result)
 
@@ -130,9 +124,8 @@ def repainted_lines(image: Image, lines: Mask, ground: Mask, opacity: Floats, co
 
 def exposure(image: Image) -> float:
     """Return how bright things are in an image, 1 for what is usual by day, less for a dark one."""
-    grey = cv2.cvtColor(
-        image[:: max(1, len(image) // 90), :: max(1, image.shape[1] // 120)], cv2.COLOR_RGB2GRAY
-    )
+    few = image[:: max(1, len(image) // 90), :: max(1, image.shape[1] // 120)]
+    grey = cv2.cvtColor(few, cv2.COLOR_RGB2GRAY)
     return min(1.0, float(np.median(grey)) / _USUAL_GREY)
 
 
@@ -255,19 +248,10 @@ def _strokes(frame: Frame, mask: Mask) -> list[_Stroke]:
         near, far = max(bottom, view.horizon + 1), max(top + 0.5, view.horizon + 1)
         along = view.distance(far) - view.distance(near)
         across = view.metres(abs(ends[0][0] - ends[1][0]), (near + far) / 2)
-        found.append(
-            _Stroke(
-                number,
-                window,
-                pixels,
-                (ends[0][0], top + few / 2),
-                (ends[1][0], bottom - few / 2),
-                (ends[0][1], ends[1][1]),
-                float(np.hypot(along, across)) > _LONGEST_DASH,
-                bottom - top >= _LEAST_ROWS,
-                "yellow" if lacking > _YELLOW else "white",
-            )
-        )
+        upper, lower = (ends[0][0], top + few / 2), (ends[1][0], bottom - few / 2)
+        solid, clear = float(np.hypot(along, across)) > _LONGEST_DASH, bottom - top >= _LEAST_ROWS
+        color, widths = "yellow" if lacking > _YELLOW else "white", (ends[0][1], ends[1][1])
+        found.append(_Stroke(number, window, pixels, upper, lower, widths, solid, clear, color))
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -121,6 +121,10 @@ class _Spots(NamedTuple):
 
     def only(self, chosen: Mask) -> _Spots:
         return _Spots(self.row[chosen], self.low[chosen])
+
+
+_Candidate = tuple[Side, Sequence[CutOut]]
+_Spot = tuple[float, int, int]  # distance, row and middle column
 
 
 class _PlacementSearch:
@@ -373,9 +377,10 @@ class _PlacementSearch:
         distances = self.site.metres_away(spots.row, middle)
         # From near to far, each with what a place depends on.
         found = list(zip(distances.tolist(), spots.row.tolist(), middle.tolist(), strict=True))
+        nearest = partial(self._nearest, (side, views), found)
         asked, compare = self.request.distance, self.plan.compare
         if asked and not compare:
-            place = self._nearest(side, views, found, asked, 1 - _TOLERANCE, 1 + _TOLERANCE)
+            place = nearest(asked, 1 - _TOLERANCE, 1 + _TOLERANCE)
             small = views[0].height * self.site.view.focal / asked < self._smallest
             return _SIZE if place == _DISTANCE and small else place
         base: float = asked
@@ -386,29 +391,23 @@ class _PlacementSearch:
             far = max(near, min(float(distances.max()), self.habit.farthest))
             # The nearest quarter is left free, so that there is room for coming closer.
             goal = near * (far / near) ** (0.25 + 0.75 * self.draws.distance)
-            place = self._nearest(side, views, found, goal)
+            place = nearest(goal)
             if not compare or isinstance(place, str):
                 return place
             base = place.distance
         if compare == "closer":
-            return self._nearest(side, views, found, base * _NEARER, most=0.85 / _NEARER)
-        return self._nearest(side, views, found, base * _FARTHER, least=1 / 0.85 / _FARTHER)
+            return nearest(base * _NEARER, most=0.85 / _NEARER)
+        return nearest(base * _FARTHER, least=1 / 0.85 / _FARTHER)
 
     def _nearest(
-        self,
-        side: Side,
-        views: Sequence[CutOut],
-        found: list[tuple[float, int, int]],
-        goal: float,
-        least: float = 0.0,
-        most: float = math.inf,
+        self, at: _Candidate, found: list[_Spot], goal: float, least: float = 0.0, most: float = math.inf
     ) -> CutOutPlace | str:
         """Return the place nearest to a distance, between multiples of it, of which enough can be seen."""
         allowed = [one for one in found if least * goal <= one[0] <= most * goal]
         allowed.sort(key=lambda one: abs(math.log(one[0] / goal)))
         reason = _HIDDEN if allowed else _DISTANCE
         for distance, row, middle in allowed[:_TRIES]:
-            place = self._at(side, views, row, middle, distance)
+            place = self._at(*at, row, middle, distance)
             if not self._holds(place):
                 reason = _OCCUPIED
             elif _visible_share(self.site, place) >= self._least_visible:
@@ -433,14 +432,10 @@ class _PlacementSearch:
         low = middle - foot // 2
         left = low - before
         bottom = int(site.rows[row]) + 1
-        return CutOutPlace(
-            view,
-            mirrored,
-            (left, bottom - height, left + width, bottom),
-            (low, low + foot),
-            distance,
-            side if side == "ahead" else "right" if middle >= site.path[row] else "left",
-        )
+        window = (left, bottom - height, left + width, bottom)
+        if side != "ahead":
+            side = "right" if middle >= site.path[row] else "left"
+        return CutOutPlace(view, mirrored, window, (low, low + foot), distance, side)
 
     def _holds(self, place: CutOutPlace) -> bool:
         """Return whether a place still does with the very view and size that a thing has there."""

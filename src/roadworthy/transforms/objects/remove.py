@@ -24,7 +24,7 @@ from roadworthy.images import Mask
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.inpainting import Gap, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
-from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of
+from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, number, register, word
@@ -67,13 +67,9 @@ class Classes:
         """Return for each id that of what goes on behind things, the road for paint, and -1 for things."""
         road = self.names.index("road") if "road" in self.names else -1
         others = (*GROUND, *STANDING, "sky")
-        return np.array(
-            [
-                road if name in ROAD else index if name in others else -1
-                for index, name in enumerate(self.names)
-            ],
-            np.int32,
-        )
+        numbers = enumerate(self.names)
+        spread = [road if name in ROAD else index if name in others else -1 for index, name in numbers]
+        return np.array(spread, np.int32)
 
 
 def completed(ids: Ids, names: Sequence[str], gone: Mask, view: Perspective, kind: Kind = "thing") -> Ids:
@@ -97,11 +93,9 @@ def completed(ids: Ids, names: Sequence[str], gone: Mask, view: Perspective, kin
     gap = cv2.resize(gone.astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0
     coarse = Perspective(view.horizon / step, view.camera_height, view.focal / step)
     found, feet = _behind(small, classes, gap, coarse, static=kind == "backdrop")
-    wide = cv2.resize(found.astype(np.float32), gone.shape[::-1], interpolation=cv2.INTER_NEAREST).astype(
-        np.int32
-    )
-    rows = np.flatnonzero(gone.any(axis=1))
-    span = slice(int(rows[0]), int(rows[-1]) + 1)
+    floats = cv2.resize(found.astype(np.float32), gone.shape[::-1], interpolation=cv2.INTER_NEAREST)
+    wide = floats.astype(np.int32)
+    span = window_of(gone)[0]
     if step > 1:
         wide[span] = _smoothed(wide[span], gone[span], (step | 1, step | 1))
     result = ids.copy()
@@ -114,8 +108,7 @@ def completed(ids: Ids, names: Sequence[str], gone: Mask, view: Perspective, kin
 
 def _unpainted(ids: Ids, classes: Classes, gone: Mask) -> Ids:
     """Return what is below paint: the ground beside it in the same row, the road where there is none."""
-    rows = np.flatnonzero(gone.any(axis=1))
-    span = slice(int(rows[0]), int(rows[-1]) + 1)
+    span = window_of(gone)[0]
     known = classes.spreading()[ids[span]]
     known[gone[span] | ~classes.table("road", "sidewalk", "terrain")[known]] = -1
     found = _nearest(_sides(known))
@@ -136,8 +129,7 @@ def _behind(
         # What was a wall or a fence before a building ends with it.
         known[classes.table(VOID)[known]] = -1
     feet = np.full(ids.shape[1], view.horizon) if static else _feet(known, classes, gone, view)
-    rows = np.flatnonzero(gone.any(axis=1))
-    span = slice(int(rows[0]), int(rows[-1]) + 1)
+    span = window_of(gone)[0]
     gap, part = gone[span], known[span]
     level = np.arange(span.start, span.stop)[:, None]
     # A slit of sky between two roofs does not go down to the ground.
@@ -377,8 +369,7 @@ PAINTED = ("line", "crosswalk", "stop and yield line")
 
 def labels_without(frame: Frame, gone: ObjectSelection) -> Ids:
     """Return the label ids of a frame in which what was selected shows what lies behind it."""
-    labels = frame.labels
-    assert labels is not None
+    labels = frame.label_map
     kind: Kind = "thing"
     if gone.what.element in PAINTED:
         kind = "paint"
@@ -404,8 +395,7 @@ def truth_without(
         origin: From which pixel each was copied, -1 for none. What now shows is as far away as where it was
             copied from; its depth is not known where it was not.
     """
-    labels = frame.labels
-    assert labels is not None
+    labels = frame.label_map
     instances = frame.instances
     if instances is not None:
         instances = instances.copy()
@@ -428,8 +418,7 @@ def _boxes_left(frame: Frame, boxes: Boxes, gone: ObjectSelection) -> Boxes:
     left = boxes[np.setdiff1d(np.arange(len(boxes)), gone.boxes)]
     if left.occlusion is None:
         return left
-    assert frame.labels is not None
-    things = frame.labels.mask("object", "traffic infrastructure")
+    things = frame.label_map.mask("object", "traffic infrastructure")
     occlusion = left.occlusion.copy()
     for index in np.flatnonzero(np.nan_to_num(occlusion) > 0).tolist():
         window = box_window(left.xyxy[index])
@@ -443,10 +432,9 @@ def _boxes_left(frame: Frame, boxes: Boxes, gone: ObjectSelection) -> Boxes:
 
 
 def _depth(frame: Frame, depth: Depth, gone: Mask, ids: Ids, origin: NDArray[np.intp] | None) -> Depth:
-    assert frame.labels is not None
     behind = depth.copy()
     behind[gone] = np.nan
-    labels = LabelMap(ids, frame.labels.classes)
+    labels = LabelMap(ids, frame.label_map.classes)
     behind[gone & labels.mask("sky")] = np.inf
     if origin is None:
         return behind
@@ -484,10 +472,7 @@ class Remove(ObjectEdit):
 
     element: str = word("vehicle", "What is taken out, as a word of the ontology with or without properties.")
     least_share: float = number(
-        LEAST_SHARE,
-        "The share of the image's pixels below which things are too small to be worth removing.",
-        low=0,
-        high=1,
+        LEAST_SHARE, "The share of the image below which things are too small to remove.", low=0, high=1
     )
 
     presets: ClassVar[Presets] = {
@@ -504,16 +489,13 @@ class Remove(ObjectEdit):
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
-            raise NotApplicable(
-                f"without what hides it, the rest of a thing behind a {chosen.what} would float"
-            )
+            raise NotApplicable(f"without a {chosen.what} before it, the rest of a thing would float")
         return without(frame, chosen, rng)
 
 
 def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     """Return whether a thing stays whose lower part was hidden: nobody knows what that looks like."""
-    labels = frame.labels
-    assert labels is not None
+    labels = frame.label_map
     staying = labels.mask("dynamic object", "traffic sign") & ~gone.mask
     below = np.zeros_like(gone.mask)
     below[:-2] = gone.mask[1:-1] | gone.mask[2:]
@@ -528,8 +510,7 @@ def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
 
 def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | None = None) -> Edited:
     """Take out what was selected; what will be `hidden` anyway is not painted."""
-    labels = frame.labels
-    assert labels is not None
+    labels = frame.label_map
     ids = labels_without(frame, gone)
     opacity = region_of(frame, gone.mask, paint=gone.what.element in PAINTED)
     if hidden is not None:

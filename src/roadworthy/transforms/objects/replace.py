@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import ClassVar
@@ -28,9 +28,9 @@ from roadworthy.transforms.objects.paint import (
     repainted_lines,
     switched_lights,
 )
-from roadworthy.transforms.objects.placement import CutOutPlace
+from roadworthy.transforms.objects.placement import CutOutPlace, Side
 from roadworthy.transforms.objects.remove import LEAST_SHARE, without
-from roadworthy.transforms.objects.request import Edited, ObjectEdit
+from roadworthy.transforms.objects.request import Edited, ObjectEdit, window_of
 from roadworthy.transforms.objects.selection import (
     ObjectSelection,
     SelectedObject,
@@ -93,19 +93,14 @@ def tree_line(region: Mask, view: Perspective, rng: Generator) -> Mask:
         tall = max(tall * rng.uniform(0.85, 1.0), 3.0)
         wide = max(tall * rng.uniform(*_CROWN), 3.0)
         crown = tall * rng.uniform(0.3, 0.45)
-        middle = (x, foot[at] - tall + crown)
-        axes = (wide * 0.75, crown)
-        _ellipse(covered, middle, axes)
+        middle = foot[at] - tall + crown
+        centre, axes = ((round(a * 16), round(b * 16)) for a, b in ((x, middle), (wide * 0.75, crown)))
+        cv2.ellipse(covered, centre, axes, 0, 0, 360, 1, -1, cv2.LINE_8, 4)
         # Below the crowns there is undergrowth, as high as the crowns' middles.
         left, right = int(x - wide * 0.6), int(x + wide * 0.6) + 1
-        covered[round(middle[1]) : foot[at], max(left, 0) : max(right, 0)] = 1
+        covered[round(middle) : foot[at], max(left, 0) : max(right, 0)] = 1
         x += wide * rng.uniform(0.7, 1.0)
     return _frayed(covered.view(np.bool_), rng) & region
-
-
-def _ellipse(mask: NDArray[np.uint8], middle: tuple[float, float], axes: tuple[float, float]) -> None:
-    center = (round(middle[0] * 16), round(middle[1] * 16))
-    cv2.ellipse(mask, center, (round(axes[0] * 16), round(axes[1] * 16)), 0, 0, 360, 1, -1, cv2.LINE_8, 4)
 
 
 def _frayed(mask: Mask, rng: Generator) -> Mask:
@@ -127,9 +122,7 @@ def foliage_of(image: Image, trees: Mask, sky: Mask, view: Perspective) -> Folia
     crowns = trees & ~_see_through(image, trees, sky)
     # Grass is often labelled as vegetation: leaves are looked for above the horizon.
     crowns[max(0, round(view.horizon)) :] = False
-    depth = cv2.distanceTransform(
-        cv2.copyMakeBorder(crowns.view(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0,)), cv2.DIST_L2, 3
-    )[1:-1, 1:-1]
+    depth = cv2.distanceTransform(np.pad(crowns, 1).view(np.uint8), cv2.DIST_L2, 3)[1:-1, 1:-1]
     for share in _RADII if _leafy(image, crowns) else ():
         radius = max(2, round(share * image.shape[1]))
         centres = np.argwhere(depth > radius + 1)
@@ -237,10 +230,8 @@ def _places(region: Mask, radius: int, rng: Generator) -> NDArray[np.intp]:
     step = max(1, round(0.7 * radius))
     near = cv2.dilate(region.view(np.uint8), np.ones((2 * step + 1, 2 * step + 1), np.uint8))
     height, width = region.shape
-    grid = np.stack(
-        np.meshgrid(np.arange(0, height + step, step), np.arange(0, width + step, step), indexing="ij")
-    )
-    places = grid.reshape(2, -1).T + rng.integers(-(step // 2), step // 2 + 1, (grid[0].size, 2))
+    grid = np.mgrid[0 : height + step : step, 0 : width + step : step].reshape(2, -1).T
+    places = grid + rng.integers(-(step // 2), step // 2 + 1, grid.shape)
     # Farther out a clump would cover nothing, and leave the canvas that it is painted on.
     places = np.minimum(places, np.array([height, width]) + radius)
     inside = near[np.clip(places[:, 0], 0, height - 1), np.clip(places[:, 1], 0, width - 1)] > 0
@@ -261,25 +252,12 @@ def _shade(region: Mask) -> Floats:
 _HALF_LANE = 2.0  # metres; what is farther on the other side of our path comes towards us
 
 
-def check_gallery(by: ElementDescription, gallery: Gallery) -> None:
-    """Refuse what the gallery has no cut-out of.
-
-    Raises:
-        InputError: It has none; says what it has.
-    """
-    try:
-        gallery.select(str(by))
-    except InputError as error:
-        raise InputError(f"replace: {error}") from error
-
-
-def exchanged(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, gallery: Gallery, rng: Generator
+def _exchanged(
+    frame: Frame, old: ObjectSelection, _by: ElementDescription, rng: Generator, *, choices: Sequence[CutOut]
 ) -> Edited:
-    """Put a cut-out where each of the selected things stood."""
+    """Put one of some cut-outs where each of the selected things stood."""
     things = sorted(known_things(frame, old), key=lambda one: one.foot)
     found, region = without(frame, old, rng)
-    choices = gallery.select(str(by))
     # What is farther away goes first, so that what is nearer hides it.
     for thing in things:
         site = surroundings(found)
@@ -305,20 +283,14 @@ def _place(
     # Of a thing that the image cuts off, only one side tells where it stood.
     if left == 0 and right < frame.width:
         left = right - width
-    elif right == frame.width and left > 0:
-        pass
-    else:
+    elif right < frame.width or left == 0:
         left = round((left + right - width) / 2)
     begins, ends = view.foot_span(mirrored)
     low = round(left + begins * width)
-    return CutOutPlace(
-        view,
-        mirrored,
-        (left, bottom - height, left + width, bottom),
-        (low, max(low + 1, round(left + ends * width))),
-        site.view.focal / scale,
-        "right" if left + width / 2 >= frame.width / 2 else "left",
-    )
+    window = (left, bottom - height, left + width, bottom)
+    foot = (low, max(low + 1, round(left + ends * width)))
+    side: Side = "right" if left + width / 2 >= frame.width / 2 else "left"
+    return CutOutPlace(view, mirrored, window, foot, site.view.focal / scale, side)
 
 
 def _scale(frame: Frame, thing: SelectedObject, view: Perspective) -> float:
@@ -384,10 +356,7 @@ class Replace(ObjectEdit):
     by: str = word("tree", "What comes in its place.")
     gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
     least_share: float = number(
-        LEAST_SHARE,
-        "The share of the image's pixels below which things are too small to be worth replacing.",
-        low=0,
-        high=1,
+        LEAST_SHARE, "The share of the image below which things are too small to replace.", low=0, high=1
     )
 
     presets: ClassVar[Presets] = {
@@ -406,9 +375,11 @@ class Replace(ObjectEdit):
         edit = _edit_for(what, by)
         if edit is not None:
             return what, by, edit
-        gallery = Gallery.opened(self.gallery)
-        check_gallery(by, gallery)
-        return what, by, partial(_exchanged, gallery=gallery)
+        try:
+            choices = Gallery.opened(self.gallery).select(str(by))
+        except InputError as error:
+            raise InputError(f"replace: {error}") from error
+        return what, by, partial(_exchanged, choices=choices)
 
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         what, by, edit = self._parts()
@@ -431,7 +402,7 @@ def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
             return _other_color if what.element == "vehicle" else _other_light
     for group in (_FLAT, _STANDING):
         if what.element in group and by.element in group:
-            return _other_look
+            return _wooded if by.element == "tree" else _other_look
     if all(one.is_a("dynamic object") or one.element in _UPRIGHT for one in (what, by)):
         return None
     raise InputError(
@@ -440,58 +411,37 @@ def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
     )
 
 
-def _exchanged(
-    frame: Frame, old: ObjectSelection, by: ElementDescription, rng: Generator, *, gallery: Gallery
-) -> Edited:
-    return exchanged(frame, old, by, gallery, rng)
-
-
 def _other_look(frame: Frame, old: ObjectSelection, by: ElementDescription, rng: Generator) -> Edited:
     """Give the pixels of a class the look of another."""
-    labels = frame.labels
-    assert labels is not None
-    view = Perspective.of(frame)
-    number = labels.classes.index(by.element) if by.element in labels.classes else len(labels.classes)
-    classes = labels.classes if number < len(labels.classes) else (*labels.classes, by.element)
-    if by.element == "tree":
-        return _wooded(frame, old, number, classes, view, rng)
+    labels = frame.label_map
+    classes = labels.classes_with(by.element)
     if np.count_nonzero(labels.mask(by.element)) < _LEAST_LOOK * old.mask.size:
         raise NotApplicable(f"there is too little {by.element} in the frame to take its look from")
     ids = labels.ids.copy()
-    ids[old.mask] = number
+    ids[old.mask] = classes.index(by.element)
     opacity = region_of(frame, old.mask, paint=by.element in _FLAT)
-    image, _ = filled(frame.image, labels.ids, classes, Gap(opacity, ids, view), rng)
+    image, _ = filled(frame.image, labels.ids, classes, Gap(opacity, ids, Perspective.of(frame)), rng)
     metadata = metadata_without(frame, old.what)
     return Edited(frame.replace(image=image, labels=LabelMap(ids, classes), metadata=metadata), opacity > 0)
 
 
-def _wooded(
-    frame: Frame,
-    old: ObjectSelection,
-    number: int,
-    classes: tuple[str, ...],
-    view: Perspective,
-    rng: Generator,
-) -> Edited:
-    labels = frame.labels
-    assert labels is not None
+def _wooded(frame: Frame, old: ObjectSelection, _by: ElementDescription, rng: Generator) -> Edited:
+    """Let trees grow where the pixels of a class are."""
+    labels, view = frame.label_map, Perspective.of(frame)
     trees = tree_line(old.mask, view, rng)
     cleared, region = without(frame, old, rng, hidden=_inner(trees))
-    rows, columns = np.flatnonzero(old.mask.any(axis=1)), np.flatnonzero(old.mask.any(axis=0))
-    window = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    window = window_of(old.mask)
     foliage = foliage_of(frame.image, labels.mask("tree"), labels.mask("sky"), view)
     leaves = grown(trees[window], foliage, rng)
     image = cleared.image.copy()
     share = _soft(trees)[window][..., None]
     mixed = image[window] + share * (leaves - image[window])
     image[window] = np.clip(np.rint(mixed), 0, 255)
-    assert cleared.labels is not None
-    ids = cleared.labels.ids.copy()
-    ids[trees] = number
-    depth = None
-    if frame.depth is not None:
-        assert cleared.depth is not None
-        depth = np.where(trees, frame.depth, cleared.depth)
+    ids, classes = cleared.label_map.ids.copy(), labels.classes_with("tree")
+    ids[trees] = classes.index("tree")
+    depth = cleared.depth
+    if frame.depth is not None and depth is not None:
+        depth = np.where(trees, frame.depth, depth)
     edited = cleared.replace(image=image, labels=LabelMap(ids, classes), depth=depth)
     return Edited(edited, region | trees)
 
@@ -520,9 +470,8 @@ def _other_line(frame: Frame, old: ObjectSelection, by: ElementDescription, rng:
         frame, lines = _joined(frame, mask, rng)
         region, mask = lines & ~mask, lines
     if color is not None and old.what.properties.get("color") != color:
-        assert frame.labels is not None
         opacity = region_of(frame, mask, paint=True)
-        ground = frame.labels.mask("road", "sidewalk", "terrain") & (opacity == 0)
+        ground = frame.label_map.mask("road", "sidewalk", "terrain") & (opacity == 0)
         frame = frame.replace(image=repainted_lines(frame.image, mask, ground, opacity, color))
         region = region | (opacity > 0)
     return Edited(frame, region)
@@ -530,8 +479,7 @@ def _other_line(frame: Frame, old: ObjectSelection, by: ElementDescription, rng:
 
 def _joined(frame: Frame, mask: Mask, rng: Generator) -> tuple[Frame, Mask]:
     """Return the frame with solid lines where dashes were, and the pixels of these lines."""
-    labels = frame.labels
-    assert labels is not None
+    labels = frame.label_map
     line = labels.classes.index("line")
     image, ids, lines = frame.image, labels.ids.copy(), mask.copy()
     for between, dashes in joined_dashes(frame, mask):
@@ -562,8 +510,7 @@ def _other_color(frame: Frame, old: ObjectSelection, by: ElementDescription, _rn
 
 def _other_light(frame: Frame, old: ObjectSelection, by: ElementDescription, _rng: Generator) -> Edited:
     """Switch traffic lights to another colour."""
-    assert frame.labels is not None
-    heads = old.mask & frame.labels.mask("traffic light")
+    heads = old.mask & frame.label_map.mask("traffic light")
     image, done = switched_lights(frame.image, heads, by.properties["color"])
     if not done.any():
         raise NotApplicable("no traffic light in the frame shows clearly which lamp is lit")
@@ -575,9 +522,7 @@ def _restated(frame: Frame, old: ObjectSelection, by: ElementDescription) -> Fra
     frame = frame.replace(metadata=metadata_without(frame, old.what))
     if frame.boxes is None:
         return frame
-    chosen = set(old.boxes.tolist())
-    attributes = [
-        {**facts, **by.properties} if index in chosen else facts
-        for index, facts in enumerate(frame.boxes.attributes)
-    ]
+    attributes = list(frame.boxes.attributes)
+    for index in old.boxes.tolist():
+        attributes[index] = {**attributes[index], **by.properties}
     return frame.replace(boxes=frame.boxes.replace(attributes=attributes))

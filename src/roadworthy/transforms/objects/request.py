@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -150,18 +149,6 @@ class EditPlan:
     among: str = ""
 
 
-def allowed_ground(request: Request) -> tuple[str, ...]:
-    """Return the classes that the foot of what is asked for may stand on.
-
-    Example:
-        >>> allowed_ground(Request("pedestrian"))
-        ('sidewalk', 'terrain')
-        >>> allowed_ground(Request("pedestrian", reference="crosswalk"))
-        ('crosswalk', 'road')
-    """
-    return plan_of(request).ground
-
-
 def plan_of(request: Request) -> EditPlan:
     """Return what a request means.
 
@@ -227,11 +214,20 @@ def box_window(corners: NDArray[np.floating]) -> Window:
         >>> box_window(np.array([-1.0, 2.2, 3.0, 2.8]))
         (slice(2, 3, None), slice(0, 3, None))
     """
-    left, top, right, bottom = corners.tolist()
-    return (
-        slice(max(0, math.floor(top)), max(0, math.ceil(bottom))),
-        slice(max(0, math.floor(left)), max(0, math.ceil(right))),
-    )
+    left, top = np.maximum(np.floor(corners[:2]), 0).astype(int).tolist()
+    right, bottom = np.maximum(np.ceil(corners[2:]), 0).astype(int).tolist()
+    return slice(top, bottom), slice(left, right)
+
+
+def window_of(mask: Mask) -> Window:
+    """Return the rows and columns that the pixels of a mask cover.
+
+    Example:
+        >>> window_of(np.array([[0, 0, 0], [0, 1, 1]], np.bool_))
+        (slice(1, 2, None), slice(1, 3, None))
+    """
+    left, top, wide, high = cv2.boundingRect(mask.view(np.uint8))
+    return slice(top, top + high), slice(left, left + wide)
 
 
 def parts_of(mask: Mask, least: int = 1) -> Iterator[tuple[Window, Mask]]:
@@ -243,10 +239,11 @@ def parts_of(mask: Mask, least: int = 1) -> Iterator[tuple[Window, Mask]]:
         [(0, 0, 2), (1, 3, 1)]
     """
     # Looking only where the mask is: most of an image is not in it.
-    left, top, wide, high = cv2.boundingRect(mask.view(np.uint8))
-    if not wide:
+    rows, columns = window_of(mask)
+    top, left = rows.start, columns.start
+    inside = np.ascontiguousarray(mask[rows, columns]).view(np.uint8)
+    if not inside.size:
         return
-    inside = np.ascontiguousarray(mask[top : top + high, left : left + wide]).view(np.uint8)
     count, parts, stats, _ = cv2.connectedComponentsWithStats(inside, connectivity=8)
     for number in range(1, count):
         x, y, across, down, area = stats[number].tolist()

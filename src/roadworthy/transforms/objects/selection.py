@@ -14,7 +14,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import ontology
 from roadworthy.transforms.objects.paint import lights_like, lines_like
-from roadworthy.transforms.objects.request import Window, box_window, parts_of
+from roadworthy.transforms.objects.request import Window, box_window, parts_of, window_of
 from roadworthy.transforms.wording import ElementDescription, described
 
 _SEEN = 0.25  # of a box, that its thing covers
@@ -91,8 +91,7 @@ def select(frame: Frame, what: ElementDescription, least_share: float) -> Object
     Raises:
         NotApplicable: There is nothing like it, it is too small, or it cannot be told from others.
     """
-    labels = frame.labels
-    assert labels is not None
+    labels = frame.label_map
     mask = labels.mask(what.element)
     if not mask.any():
         raise _absent(what)
@@ -136,9 +135,8 @@ def _posts(poles: Mask, mask: Mask) -> Mask:
     for (rows, columns), pixels in parts_of(poles):
         for head_rows, head_columns in heads:
             wide, high = head_columns.stop - head_columns.start, head_rows.stop - head_rows.start
-            beneath = head_rows.start + high // 2 <= rows.stop and rows.start <= head_rows.stop + max(
-                2, high // 3
-            )
+            reach = head_rows.stop + max(2, high // 3)
+            beneath = head_rows.start + high // 2 <= rows.stop and rows.start <= reach
             beside = columns.start < head_columns.stop and head_columns.start < columns.stop
             below = rows.start > head_rows.start - 0.5 * high and rows.stop > head_rows.stop
             narrow = columns.stop - columns.start < 1.5 * wide + 2
@@ -153,8 +151,7 @@ def things_of(frame: Frame, chosen: ObjectSelection) -> Iterator[SelectedObject]
     Touching ones that no box tells apart are one. Nothing is yielded where there are boxes, but no pixels
     that belong to them.
     """
-    assert frame.labels is not None
-    own = frame.labels.mask(chosen.what.element)
+    own = frame.label_map.mask(chosen.what.element)
     posts = chosen.mask & ~own
     boxed = list(_boxed_things(frame, chosen, posts))
     if len(chosen.boxes) and not boxed:
@@ -192,8 +189,7 @@ def _boxed_things(frame: Frame, chosen: ObjectSelection, posts: Mask) -> Iterato
         mine = pixels_of(frame, chosen.mask, chosen.boxes, np.array([index]))
         if not mine.any():
             continue
-        rows, columns = np.flatnonzero(mine.any(axis=1)), np.flatnonzero(mine.any(axis=0))
-        window = (slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1))
+        window = window_of(mine)
         occlusion = 0.0 if boxes.occlusion is None else float(np.nan_to_num(boxes.occlusion[index]))
         element, facts = boxes.classes[index], boxes.attributes[index]
         yield SelectedObject(element, facts, window, mine[window], _foot(posts, window), occlusion > 0.1)
@@ -225,24 +221,20 @@ def _absent(what: ElementDescription) -> NotApplicable:
 def _boxes_of(frame: Frame, element: str) -> NDArray[np.intp]:
     if frame.boxes is None:
         return np.zeros(0, np.intp)
-    return np.array(
-        [i for i, one in enumerate(frame.boxes.classes) if ontology().is_a(one, element)], np.intp
-    )
+    below = [ontology().is_a(name, element) for name in frame.boxes.classes]
+    return np.flatnonzero(below)
 
 
 def _with_properties(
     frame: Frame, what: ElementDescription, mask: Mask, boxes: NDArray[np.intp]
 ) -> tuple[Mask, NDArray[np.intp]]:
     """Return those of the pixels and boxes of an element that have the properties asked for."""
-    assert frame.labels is not None
     if what.element == "line":
         return lines_like(frame, mask, what.properties), boxes[:0]
     attributes = () if frame.boxes is None else frame.boxes.attributes
     if any(what.properties.keys() <= attributes[index].keys() for index in boxes):
-        fitting = np.array(
-            [index for index in boxes if what.properties.items() <= attributes[index].items()], np.intp
-        )
-        return pixels_of(frame, mask, boxes, fitting), fitting
+        has = [what.properties.items() <= attributes[index].items() for index in boxes]
+        return pixels_of(frame, mask, boxes, boxes[has]), boxes[has]
     if what.element == "traffic light":
         found = lights_like(frame.image, mask, what.properties["color"])
         return found, _boxes_inside(frame, boxes, found)

@@ -409,8 +409,7 @@ def _thickness(scene: WeatherScene, cover: SnowCover, thick: float) -> NDArray[n
 
 def _caps(scene: WeatherScene, capped: tuple[str, ...], amount: float) -> Mask:
     """Return the snow on top of things, in a thumbnail: below an edge with something farther above it."""
-    labels = scene.small_frame.labels
-    assert labels is not None
+    labels = scene.small_frame.label_map
     distance = scene.small_distance
     height, width = distance.shape
     rows = np.arange(height, dtype=np.int32)[:, None]

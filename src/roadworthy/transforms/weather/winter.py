@@ -360,8 +360,7 @@ def _light_on(scene: WeatherScene, hidden: Mask) -> Mask:
 
 def _edges(scene: WeatherScene, rng: Generator) -> Mask:
     """Return the thin snow along the edge of the road, in a thumbnail."""
-    labels = scene.small_frame.labels
-    assert labels is not None
+    labels = scene.small_frame.label_map
     beside = labels.mask("terrain", "sidewalk")
     if not beside.any():
         return np.zeros(beside.shape, np.uint8)
