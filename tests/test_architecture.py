@@ -107,7 +107,7 @@ def test_rooms_do_not_import_each_other_in_a_circle() -> None:
             ":3 imports roadworthy.runs.run: 'runs' lies above 'cases'",
         ),
         ("cases.methods", "from ..rules import parse", "roadworthy.rules.parse: 'rules' lies above 'cases'"),
-        ("frames.formats.voc", "from ... import runs", "'runs' lies above 'frames'"),
+        ("frames.formats.maite", "from ... import runs", "'runs' lies above 'frames'"),
         ("seeding", "from . import world", "'world' lies above 'seeding'"),
         ("models.truth", "__import__('roadworthy.runs')", "'runs' lies above 'models'"),
         (

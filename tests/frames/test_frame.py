@@ -179,3 +179,9 @@ def test_files(frame: Frame, tmp_path: Path) -> None:
     assert again.id == "Straße 東京"
     np.testing.assert_array_equal(again.image, frame.image)
     assert Frame.from_file(path, id="b").id == "b"
+
+
+def test_a_label_map_that_is_needed_is_asked_for_by_name() -> None:
+    frame = Frame("a", np.zeros((2, 2, 3), np.uint8))
+    with pytest.raises(FrameError, match="frame 'a': expected a label map"):
+        _ = frame.label_map

@@ -184,3 +184,8 @@ def test_more_than_256_classes() -> None:
     assert labels.remapped().present() == {"void": 1, "road": 1}
     back = labels.remapped({"road": "tree"}, classes=("void",) + ("road",) * 255 + ("tree",))
     assert back.ids.tolist() == [[0, 256]]
+
+
+def test_classes_that_are_not_there_come_last() -> None:
+    labels = LabelMap(np.zeros((2, 2), np.uint8), ("road", "sky"))
+    assert labels.classes_with("sky", "tree", "tree") == ("road", "sky", "tree")

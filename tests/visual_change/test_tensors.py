@@ -192,5 +192,5 @@ class TestErrors:
         elsewhere = image.to("meta")
         with pytest.raises(FrameError, match="must be a tensor, as the other is, got a ndarray"):
             visual_changes(image, elsewhere)
-        with pytest.raises(InputError, match=r"pass the reference image as a tensor of shape \(1, height"):
+        with pytest.raises(InputError, match=r"pass the reference as a tensor of shape \(1, height"):
             visual_changes(ReferenceImage(picture()), elsewhere)

@@ -3,7 +3,7 @@
 ::
 
     training/image_2/000001.png   left colour camera
-    training/label_2/000001.txt   one box per line; see roadworthy.frames.formats.kitti
+    training/label_2/000001.txt   one box per line; see roadworthy.frames.formats.lines
     training/calib/000001.txt     projection matrices
 
 Frames are those with an image or a label file. Labels and results can be read where there are no images, as

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays
 from roadworthy.errors import FrameError, OntologyError
-from roadworthy.frames.formats import coco, kitti, maite, voc, yolo
+from roadworthy.frames.formats import annotations, lines, maite
 from roadworthy.ontology import ontology
 
 Number = TypeVar("Number", bound=np.generic)
@@ -345,13 +345,13 @@ class Boxes(ReadOnlyArrays):
         turned = np.stack([width - right, top, width - left, bottom], axis=1).astype(np.float32)
         return self._taken(np.arange(len(self)), turned)
 
-    from_kitti = staticmethod(kitti.read)
-    to_kitti = kitti.write
-    from_coco = staticmethod(coco.read)
-    to_coco = coco.write
-    from_yolo = staticmethod(yolo.read)
-    to_yolo = yolo.write
-    from_voc = staticmethod(voc.read)
+    from_kitti = staticmethod(lines.read_kitti)
+    to_kitti = lines.write_kitti
+    from_coco = staticmethod(annotations.read_coco)
+    to_coco = annotations.write_coco
+    from_yolo = staticmethod(lines.read_yolo)
+    to_yolo = lines.write_yolo
+    from_voc = staticmethod(annotations.read_voc)
     from_maite = staticmethod(maite.read)
     to_maite = maite.write
 

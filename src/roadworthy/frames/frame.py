@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays, described, frozen, read_only
 from roadworthy.errors import FrameError
 from roadworthy.frames.boxes import Boxes
-from roadworthy.frames.labels import LabelMap
+from roadworthy.frames.labels import LabelMap, is_rgb
 from roadworthy.images import read_image, write_image
 
 Values = TypeVar("Values", float, NDArray[np.floating])
@@ -238,9 +238,8 @@ class Frame(ReadOnlyArrays):
         self._check_type("previous", Iterable, optional=False)
         self._check_type("metadata", Mapping, optional=False)
         if self.labels is not None and self.labels.shape != self._shape:
-            raise self._error(
-                f"labels must have the shape {self._shape} of the image, got {self.labels.shape}"
-            )
+            shape = self.labels.shape
+            raise self._error(f"labels must have the shape {self._shape} of the image, got {shape}")
         self._check_map("instances", (np.uint16, np.int32))
         self._check_map("depth", (np.float32,))
         if self.boxes is not None:
@@ -262,18 +261,10 @@ class Frame(ReadOnlyArrays):
             raise self._error(f"{name} must be {kind.__name__}, got {type(value).__name__}")
 
     def _check_image(self) -> None:
-        image: object = self.image
-        if (
-            not isinstance(image, np.ndarray)
-            or image.ndim != 3
-            or image.shape[2] != 3
-            or not image.size
-            or image.dtype != np.uint8
-        ):
-            raise self._error(
-                f"image must have shape (height, width, 3) and dtype uint8, got {described(image)}"
-            )
-        object.__setattr__(self, "image", read_only(image))
+        if not is_rgb(self.image) or not self.image.size:
+            got = described(self.image)
+            raise self._error(f"image must have shape (height, width, 3) and dtype uint8, got {got}")
+        object.__setattr__(self, "image", read_only(self.image))
 
     def _check_map(self, name: str, dtypes: tuple[type, ...]) -> None:
         value = getattr(self, name)

@@ -184,13 +184,7 @@ class LabelMap(ReadOnlyArrays):
             >>> LabelMap.from_rgb(picture).present()
             {'road': 1, 'vehicle': 1}
         """
-        given: object = image
-        if (
-            not isinstance(given, np.ndarray)
-            or image.ndim != 3
-            or image.shape[2] != 3
-            or image.dtype != np.uint8
-        ):
+        if not is_rgb(image):
             raise FrameError(
                 f"a label picture must have shape (height, width, 3) and dtype uint8, got {described(image)}"
             )
@@ -217,6 +211,12 @@ class LabelMap(ReadOnlyArrays):
         return cls(found, classes)
 
 
+def is_rgb(image: object) -> bool:
+    """Return whether something is an image: an array (height, width, 3) of `uint8`."""
+    array = isinstance(image, np.ndarray)
+    return array and image.ndim == 3 and image.shape[2] == 3 and image.dtype == np.uint8
+
+
 def _classes(words: Sequence[str]) -> tuple[str, ...]:
     if isinstance(words, str):
         raise FrameError(f"classes must be one name per label id, got the single word {words!r}")
@@ -232,9 +232,7 @@ def _class(word: str, *, exact: bool = False) -> str:
         return VOID
     element, properties = ontology().resolve_with_properties(word)
     if exact and properties:
-        raise FrameError(
-            f"a label map has no properties, so it cannot tell {word!r}: ask for {element.name!r}"
-        )
+        raise FrameError(f"a label map has no properties, so ask for {element.name!r} instead of {word!r}")
     return element.name
 
 

@@ -134,9 +134,7 @@ class _Affine(Transform):
 class Translation(_Affine):
     """Everything moves by the same number of pixels: Table 2, (t_x, t_y)."""
 
-    x: float = number(
-        30.0, "How far right.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100
-    )
+    x: float = number(30.0, "Rightwards.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
     y: float = number(30.0, "How far down.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
     border: str = choice("black", _BORDER, tuple(BORDERS))
 

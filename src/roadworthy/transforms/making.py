@@ -39,12 +39,7 @@ class Composition(Transform):
         keeps = max((step.keeps for step in self.steps), key=_WORST_LAST.index)
         needs = tuple(dict.fromkeys(name for step in self.steps for name in step.needs))
         # What others know from the class depends on the steps here.
-        for name, value in (
-            ("keeps", keeps),
-            ("needs", needs),
-            ("random", any(step.random for step in self.steps)),
-        ):
-            object.__setattr__(self, name, value)
+        vars(self).update(keeps=keeps, needs=needs, random=any(step.random for step in self.steps))
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
         """Return the frame after all changes."""
@@ -185,9 +180,8 @@ def _settings(inside: str, text: str) -> dict[str, object]:
     while inside[position:].strip():
         match = _SETTING.match(inside, position)
         if match is None:
-            raise InputError(
-                f"cannot read {inside[position:]!r} in the transform {text!r}: expected name=value"
-            )
+            rest = inside[position:]
+            raise InputError(f"cannot read {rest!r} in the transform {text!r}: expected name=value")
         value = match["value"]
         try:
             found[match["key"]] = json.loads(value) if value.startswith('"') else value
@@ -243,9 +237,7 @@ def _written_truth(frame: Frame, folder: Path, name: str) -> dict[str, object]:
         write_image(folder / name, frame.labels.to_rgb())
         known["labels"] = name
     if frame.boxes is not None:
-        boxes = frame.boxes
-        words = map(ontology().word_for, boxes.classes, boxes.attributes)
-        known["boxes"] = [
-            {"class": word, "box": corners} for word, corners in zip(words, boxes.xyxy.tolist(), strict=True)
-        ]
+        words = map(ontology().word_for, frame.boxes.classes, frame.boxes.attributes)
+        pairs = zip(words, frame.boxes.xyxy.tolist(), strict=True)
+        known["boxes"] = [{"class": word, "box": corners} for word, corners in pairs]
     return known

@@ -77,16 +77,11 @@ class Parameter:
 
     def document(self) -> dict[str, object]:
         """Return it as what JSON can hold."""
-        document: dict[str, object] = {
-            name: getattr(self, name) for name in ("name", "kind", "description", "default")
-        }
+        names = ["name", "kind", "description", "default"]
         if self.kind in ("number", "integer"):
-            document |= {
-                name: getattr(self, name) for name in ("unit", "low", "high", "identity", "strongest")
-            }
-        elif self.kind == "choice":
-            document["choices"] = list(self.choices)
-        return document
+            names += ["unit", "low", "high", "identity", "strongest"]
+        document: dict[str, object] = {name: getattr(self, name) for name in names}
+        return document | ({"choices": list(self.choices)} if self.kind == "choice" else {})
 
     def at(self, amount: float) -> float | int:
         """Return the value at an amount from 0 (identity) to 1 (strongest), short enough to be read.
@@ -172,11 +167,8 @@ def number(
     """
     if identity is not None and strongest is None:
         strongest = high
-    return _field(
-        Parameter(
-            "", description, default, "integer" if integer else "number", unit, low, high, identity, strongest
-        )
-    )
+    kind: Literal["integer", "number"] = "integer" if integer else "number"
+    return _field(Parameter("", description, default, kind, unit, low, high, identity, strongest))
 
 
 def choice(default: str, description: str, choices: tuple[str, ...]) -> Any:
@@ -309,9 +301,8 @@ class Transform(ABC):
             generator.bit_generator.state = state
             previous.append(self._changed(earlier, generator))
         generator.bit_generator.state = end
-        changed = changed.replace(
-            id=f"{frame.id}~{self}", previous=previous, visual_change=None, tolerated=None
-        )
+        name = f"{frame.id}~{self}"
+        changed = changed.replace(id=name, previous=previous, visual_change=None, tolerated=None)
         return self.measured(frame, changed) if measure else changed
 
     def measured(self, original: Frame, changed: Frame) -> Frame:
@@ -328,9 +319,8 @@ class Transform(ABC):
         """
         change = reference_of(original).visual_change(changed.image)
         known = None if original.visual_change else self.tolerance
-        return changed.replace(
-            visual_change=change, tolerated=None if known is None else change <= known.limit()
-        )
+        tolerated = None if known is None else change <= known.limit()
+        return changed.replace(visual_change=change, tolerated=tolerated)
 
     def _changed(self, frame: Frame, rng: np.random.Generator) -> Frame:
         try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypeVar
 
 import cv2
 import numpy as np
@@ -18,6 +18,8 @@ Image = NDArray[np.uint8] | NDArray[np.floating[Any]]
 Pixels = NDArray[np.floating[Any]]
 """Of single or double precision."""
 Doubles = NDArray[np.float64]
+Grid = TypeVar("Grid", bound=Any)
+"""An array of rows and columns, or a tensor of several."""
 
 RGB_WEIGHTS = (0.2989, 0.5870, 0.1140)
 
@@ -106,15 +108,6 @@ BAND = _unfolded(
 """One column of bfilts. Its transpose is, but for the sign, the one three columns on."""
 
 
-def oriented_bands(grey: Pixels, levels: int) -> Iterator[tuple[Pixels, Pixels]]:
-    """Yield the horizontal and the vertical subband of each level, from fine to coarse."""
-    low = _filtered(grey, FIRST_LOW)
-    for level in range(levels):
-        if level:
-            low = _halved(low)
-        yield _filtered(low, BAND), _filtered(low, BAND.T)
-
-
 def _filtered(image: Pixels, kernel: Doubles) -> Pixels:
     return np.asarray(cv2.filter2D(image, -1, kernel, borderType=cv2.BORDER_REFLECT_101))
 
@@ -149,13 +142,13 @@ def pixel_fidelity(reference: Pixels, changed: Pixels) -> float:
     """
     kept = information = 0.0
     variances = []
-    for before, after, window in _scales(reference, changed):
-        mean, mean_after = _blurred(before, window), _blurred(after, window)
-        variance = _blurred(before * before, window) - mean * mean
-        variance_after = _blurred(after * after, window) - mean_after * mean_after
-        covariance = _blurred(before * after, window) - mean * mean_after
+    rows, columns = (max(WINDOWS[0] - side, 0) for side in reference.shape)
+    # Nothing depends on the mean, and without it less is rounded away.
+    pair = reference, changed
+    before, after = (reflected(one, 0, rows, 0, columns) - one.mean(dtype=np.float64) for one in pair)
+    for variance, variance_after, covariance in local_moments(before, after, _blurred):
         textured = variance >= PIXEL_FLAT
-        gain = np.divide(np.maximum(covariance, 0), variance, out=np.zeros_like(mean), where=textured)
+        gain = np.divide(np.maximum(covariance, 0), variance, out=np.zeros_like(variance), where=textured)
         noise = np.maximum(variance_after - gain * covariance, 0)
         variance = np.where(textured, variance, 0)
         kept += np.log1p(gain * gain * variance / (noise + PIXEL_NOISE)).sum()
@@ -166,20 +159,21 @@ def pixel_fidelity(reference: Pixels, changed: Pixels) -> float:
     return float(kept / information)
 
 
-def _scales(reference: Pixels, changed: Pixels) -> Iterator[tuple[Doubles, Doubles, int]]:
-    rows, columns = (max(WINDOWS[0] - side, 0) for side in reference.shape)
-    # Nothing depends on the mean, and without it less is rounded away.
-    before, after = (
-        reflected(image, 0, rows, 0, columns) - image.mean(dtype=np.float64) for image in (reference, changed)
-    )
+def local_moments(
+    before: Grid, after: Grid, blurred: Callable[[Grid, int], Grid]
+) -> Iterator[tuple[Grid, Grid, Grid]]:
+    """Yield the local variances of two images and their covariance, from the finest scale to the coarsest."""
     for window in WINDOWS:
-        if window != WINDOWS[0]:
-            if min(before.shape) < window:
-                return
-            before, after = _blurred(before, window)[::2, ::2], _blurred(after, window)[::2, ::2]
-        if min(before.shape) < window:
+        if min(before.shape[-2:]) < window:
             return
-        yield before, after, window
+        if window != WINDOWS[0]:
+            before, after = (blurred(image, window)[..., ::2, ::2] for image in (before, after))
+            if min(before.shape[-2:]) < window:
+                return
+        mean, mean_after = blurred(before, window), blurred(after, window)
+        variance = blurred(before * before, window) - mean * mean
+        variance_after = blurred(after * after, window) - mean_after * mean_after
+        yield variance, variance_after, blurred(before * after, window) - mean * mean_after
 
 
 def _blurred(image: Doubles, window: int) -> Doubles:
@@ -268,9 +262,8 @@ class Subband:
 
         polynomial = [1.0]
         for eigenvalue in eigenvalues.tolist():
-            polynomial = [
-                eigenvalue * high + low for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)
-            ]
+            pairs = zip([*polynomial, 0], [0, *polynomial], strict=True)
+            polynomial = [eigenvalue * high + low for high, low in pairs]
         information = _information(polynomial, multiplier / NEURAL_NOISE)
         return cls(coefficients, reach, flat_below, mean, variance, multiplier, polynomial, information)
 
@@ -313,12 +306,20 @@ def _subbands(grey: Pixels) -> Iterator[tuple[Pixels, int]]:
     # No subband depends on the mean, and without it less is rounded away.
     grey = grey - float(grey.mean(dtype=np.float64))
     rows, columns = (missing_pixels(side) for side in grey.shape)
-    grey = reflected(grey, *rows, *columns)
-    reaches = levels_of(min(grey.shape))
-    for reach, pair in zip(reaches, oriented_bands(grey, len(reaches)), strict=True):
-        for band in pair:
-            height, width = (side // BLOCK * BLOCK for side in band.shape)
-            yield band[:height, :width], reach
+    yield from oriented_bands(reflected(grey, *rows, *columns), _filtered, _halved)
+
+
+def oriented_bands(
+    grey: Grid, filtered: Callable[[Grid, Doubles], Grid], halved: Callable[[Grid], Grid]
+) -> Iterator[tuple[Grid, int]]:
+    """Yield the horizontal and the vertical subband of each level, cropped to whole blocks, and its reach."""
+    low = filtered(grey, FIRST_LOW)
+    for level, reach in enumerate(levels_of(min(grey.shape[-2:]))):
+        if level:
+            low = halved(low)
+        height, width = (side // BLOCK * BLOCK for side in low.shape[-2:])
+        for kernel in (BAND, BAND.T):
+            yield filtered(low, kernel)[..., :height, :width], reach
 
 
 def _window_means(values: Pixels, reach: int) -> Doubles:

@@ -156,9 +156,8 @@ class Scenes:
             covariance, variance = own.change(bands)
             gain = covariance.clamp(min=0) / own.variance
             noise = (variance - gain * covariance).clamp(min=0)
-            kept.append(
-                _information(own.polynomial, gain * gain * own.multiplier / (noise + model.NEURAL_NOISE))
-            )
+            ratios = gain * gain * own.multiplier / (noise + model.NEURAL_NOISE)
+            kept.append(_information(own.polynomial, ratios))
             if any_empty:
                 variances.append(torch.where(variance < own.flat_below, 0, variance))
         fidelities = torch.stack(kept).sum(dim=0) / self._information
@@ -225,13 +224,7 @@ def _subbands(grey: Tensor) -> Iterator[tuple[Tensor, int]]:
     grey = grey - grey.mean(dim=(1, 2), keepdim=True, dtype=torch.float64).to(grey.dtype)
     rows, columns = (model.missing_pixels(side) for side in grey.shape[1:])
     grey = reflected(grey, *rows, *columns)
-    low = correlated(grey, model.FIRST_LOW)
-    for level, reach in enumerate(model.levels_of(min(grey.shape[1:]))):
-        if level:
-            low = correlated(low, model.LOW, step=2)
-        height, width = (side // model.BLOCK * model.BLOCK for side in low.shape[1:])
-        for kernel in (model.BAND, model.BAND.T):
-            yield correlated(low, kernel)[:, :height, :width], reach
+    yield from model.oriented_bands(grey, correlated, lambda low: correlated(low, model.LOW, step=2))
 
 
 def _window_means(values: Tensor, reach: int) -> Tensor:
@@ -282,11 +275,11 @@ def pixel_fidelities(reference: Tensor, changed: Tensor) -> Tensor:
     kept = torch.zeros(len(changed), dtype=torch.float64, device=changed.device)
     information = torch.zeros(len(reference), dtype=torch.float64, device=changed.device)
     variances = []
-    for before, after, window in _scales(reference, changed):
-        mean, mean_after = _blurred(before, window), _blurred(after, window)
-        variance = _blurred(before * before, window) - mean * mean
-        variance_after = _blurred(after * after, window) - mean_after * mean_after
-        covariance = _blurred(before * after, window) - mean * mean_after
+    rows, columns = (max(model.WINDOWS[0] - side, 0) for side in reference.shape[1:])
+    doubles = (images.double() for images in (reference, changed))
+    centred = (images - images.mean(dim=(1, 2), keepdim=True) for images in doubles)
+    before, after = (reflected(images, 0, rows, 0, columns) for images in centred)
+    for variance, variance_after, covariance in model.local_moments(before, after, _blurred):
         textured = variance >= model.PIXEL_FLAT
         gain = covariance.clamp(min=0) / torch.where(textured, variance, torch.inf)
         noise = (variance_after - gain * covariance).clamp(min=0)
@@ -294,25 +287,8 @@ def pixel_fidelities(reference: Tensor, changed: Tensor) -> Tensor:
         kept += (gain * gain * variance / (noise + model.PIXEL_NOISE)).log1p().sum(dim=(1, 2))
         information += (variance / model.PIXEL_NOISE).log1p().sum(dim=(1, 2))
         variances.append(variance_after.clamp(min=0))
-    return torch.where(
-        information == 0, fidelities_to_nothing(variances, model.PIXEL_NOISE), kept / information
-    )
-
-
-def _scales(reference: Tensor, changed: Tensor) -> Iterator[tuple[Tensor, Tensor, int]]:
-    rows, columns = (max(model.WINDOWS[0] - side, 0) for side in reference.shape[1:])
-    centred = (
-        image.double() - image.double().mean(dim=(1, 2), keepdim=True) for image in (reference, changed)
-    )
-    before, after = (reflected(image, 0, rows, 0, columns) for image in centred)
-    for window in model.WINDOWS:
-        if window != model.WINDOWS[0]:
-            if min(before.shape[1:]) < window:
-                return
-            before, after = (_blurred(image, window)[:, ::2, ::2] for image in (before, after))
-        if min(before.shape[1:]) < window:
-            return
-        yield before, after, window
+    nothing = fidelities_to_nothing(variances, model.PIXEL_NOISE)
+    return torch.where(information == 0, nothing, kept / information)
 
 
 def _blurred(images: Tensor, window: int) -> Tensor:

@@ -52,9 +52,8 @@ class Viewing:
             value = getattr(self, field.name)
             if not math.isfinite(value) or value < 0 or (value == 0 and field.name != "black_level"):
                 kind = "non-negative" if field.name == "black_level" else "positive"
-                raise InputError(
-                    f"viewing {field.name.replace('_', ' ')} must be a {kind} number, got {value}"
-                )
+                name = field.name.replace("_", " ")
+                raise InputError(f"viewing {name} must be a {kind} number, got {value}")
 
     @property
     def frequencies(self) -> Doubles:
@@ -237,9 +236,8 @@ def ssim(one: Image, other: Image, part: Mask | None = None) -> float:
     mean_x, mean_y = mean(x), mean(y)
     variances = mean(x * x) - mean_x**2 + mean(y * y) - mean_y**2
     both = mean(x * y) - mean_x * mean_y
-    likeness = (
-        (2 * mean_x * mean_y + c1) * (2 * both + c2) / ((mean_x**2 + mean_y**2 + c1) * (variances + c2))
-    )
+    above, below = (2 * mean_x * mean_y + c1) * (2 * both + c2), mean_x**2 + mean_y**2 + c1
+    likeness = above / (below * (variances + c2))
     return float(likeness.mean() if part is None else likeness[part].mean())
 
 

@@ -71,15 +71,10 @@ def _rain(height: int, width: int, level: int, look: int) -> Bytes:
         x = rng.uniform(-10, width * 2 + 10, count)
         y = rng.uniform(-20, height * 2, count)
         span = rng.uniform(0.7, 1.3, count) * length * scale * 2
+        thick = max(1, round(thickness * scale))
         for a, b, s, l in zip(x, y, slant, span, strict=True):
-            cv2.line(
-                layer,
-                (round(a), round(b)),
-                (round(a - s * l), round(b + l)),
-                value,
-                max(1, round(thickness * scale)),
-                cv2.LINE_AA,
-            )
+            start, end = (round(a), round(b)), (round(a - s * l), round(b + l))
+            cv2.line(layer, start, end, value, thick, cv2.LINE_AA)
     return np.asarray(cv2.resize(layer, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 

@@ -106,14 +106,9 @@ class CameraView:
         """Look along ``heading`` (radians counter-clockwise from east), ``pitch`` radians upwards."""
         cos_h, sin_h = math.cos(heading), math.sin(heading)
         cos_p, sin_p = math.cos(pitch), math.sin(pitch)
-        rotation = vector(
-            [
-                [sin_h, -cos_h, 0.0],
-                [sin_p * cos_h, sin_p * sin_h, -cos_p],
-                [cos_p * cos_h, cos_p * sin_h, sin_p],
-            ]
-        )
-        return cls(position, rotation, heading)
+        right, down = [sin_h, -cos_h, 0.0], [sin_p * cos_h, sin_p * sin_h, -cos_p]
+        forward = [cos_p * cos_h, cos_p * sin_h, sin_p]
+        return cls(position, vector([right, down, forward]), heading)
 
     @property
     def pitch(self) -> float:

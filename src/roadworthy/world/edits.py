@@ -80,9 +80,7 @@ def _across(place: str | float, side: str) -> float:
     if not isinstance(place, str):
         return float(place)
     if place not in _PLACES:
-        raise SceneError(
-            f"unknown place {place!r}: {suggest(place, _PLACES)}, or metres from the centre line"
-        )
+        raise SceneError(f"unknown place {place!r}: {suggest(place, _PLACES)}, or metres from the centre")
     if side not in ("right", "left"):
         raise SceneError(f"side must be 'right' or 'left', got {side!r}")
     return _PLACES[place] * (1 if side == "right" else -1)

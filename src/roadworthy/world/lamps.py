@@ -60,10 +60,9 @@ class _GroundShapes:
         low, high = np.minimum.reduceat(fixed, first), np.maximum.reduceat(fixed, first)
         seen = (high >= 0).all(axis=1) & (low[:, 0] < camera.width * 16) & (low[:, 1] < camera.height * 16)
         rows = np.flatnonzero(seen)
-        for i, start, end, all_of_it in zip(
-            rows.tolist(), first[rows].tolist(), last[rows].tolist(), whole[rows].tolist(), strict=True
-        ):
-            outline = fixed[start:end] if all_of_it else fixed[start:end][visible[start:end]]
+        for i in rows.tolist():
+            start, end = first[i], last[i]
+            outline = fixed[start:end] if whole[i] else fixed[start:end][visible[start:end]]
             if len(outline) >= 3:
                 mask, value = self._targets[i]
                 # Only quads are known to go round in order.
@@ -157,12 +156,8 @@ def _cast(
     base = vector(at)
     if element == "tree":
         radius = 0.9 if kind == "bush" else 0.24 * height
-        crown = (
-            base
-            + throw * 0.62
-            + _CIRCLE[:, :1] * (along * length * 0.38)
-            + _CIRCLE[:, 1:] * (across * radius)
-        )
+        long, wide = _CIRCLE[:, :1] * (along * length * 0.38), _CIRCLE[:, 1:] * (across * radius)
+        crown = base + throw * 0.62 + long + wide
         return crown, _strip(base, base + throw * 0.4, across * 0.18)
     if element in _ON_POLES:
         return (_strip(base, base + throw, across * 0.09),)

@@ -76,14 +76,7 @@ Spans = dict[int, tuple[int, int]]
 
 
 def draw(
-    ids: Ids,
-    faces: Faces,
-    order: Ints,
-    projection: PinholeProjection,
-    boxed: Spans,
-    *,
-    offset: int,
-    sampling: int,
+    ids: Ids, faces: Faces, order: Ints, projection: PinholeProjection, boxed: Spans, offset: int, step: int
 ) -> dict[int, Silhouette]:
     """Paint faces in ``order``; face f gets the number ``f + offset``.
 
@@ -121,7 +114,7 @@ def draw(
         if row in boxed:
             own = slice(*boxed[row])
             bounds = (*low[:, own].min(axis=1).tolist(), *high[:, own].max(axis=1).tolist())
-            silhouettes[row] = _silhouette(ids, bounds, own.start + offset, own.stop + offset, sampling)
+            silhouettes[row] = _silhouette(ids, bounds, own.start + offset, own.stop + offset, step)
     return silhouettes
 
 

@@ -108,9 +108,8 @@ def _standing(placement: Placement, view: CameraView) -> _Standing:
     corners = _turned(local, look_up(cos, of_corner), look_up(sin, of_corner))
     for axis, base in zip(corners.T, placement.base.T, strict=True):
         axis += look_up(base, of_corner)
-    surface[:, Surface.NORMAL] = _turned(
-        surface[:, Surface.NORMAL], look_up(cos, of_face), look_up(sin, of_face)
-    )
+    normal = surface[:, Surface.NORMAL]
+    normal[:] = _turned(normal, look_up(cos, of_face), look_up(sin, of_face))
     middle = _turned(middles, look_up(cos, of_part), look_up(sin, of_part))
     x, y, z = (middle + (placement.base - view.origin)[of_part]).T
     distance = np.repeat(np.sqrt(x * x + y * y + z * z), faces_of_part)
@@ -144,14 +143,13 @@ def _face_order(
     count = len(ground.key)
     rank_of_thing, key_of_thing = _thing_order(placement, view)
     thing = standing.thing[seen]
-    order = np.lexsort(
-        (
-            np.concatenate([ground.rank, standing.layout[seen, Layout.RANK]]),
-            np.concatenate([np.zeros(count, np.float32), -standing.distance[seen]]),
-            np.concatenate([np.full(count, -1, np.int32), rank_of_thing[thing]]),
-            np.concatenate([-ground.key, -key_of_thing[thing]]),
-        )
+    pairs = (
+        (ground.rank, standing.layout[seen, Layout.RANK]),
+        (np.zeros(count, np.float32), -standing.distance[seen]),
+        (np.full(count, -1, np.int32), rank_of_thing[thing]),
+        (-ground.key, -key_of_thing[thing]),
     )
+    order = np.lexsort([np.concatenate(pair) for pair in pairs])
     return np.concatenate([np.arange(count, dtype=np.int32), count + seen.astype(np.int32)])[order]
 
 
@@ -293,7 +291,7 @@ def rasterise(scene: Scene, camera: Camera, season: str = "summer") -> Raster:
     draw_backdrop(ids, camera, view, scene.track.name, projection)
     boxed = _boxed_faces(shape)
     silhouettes = draw(
-        ids, shape.faces, shape.order, projection, boxed, offset=BACKDROP_FACES, sampling=SUPERSAMPLING
+        ids, shape.faces, shape.order, projection, boxed, offset=BACKDROP_FACES, step=SUPERSAMPLING
     )
     index = ids[::SUPERSAMPLING, ::SUPERSAMPLING].astype(np.intp)
     plain = Backdrop.planes(view, camera.mount + _PLAIN_BELOW_ROAD)
@@ -302,9 +300,8 @@ def rasterise(scene: Scene, camera: Camera, season: str = "summer") -> Raster:
     for row, (first, last) in boxed.items():
         instance[BACKDROP_FACES + first : BACKDROP_FACES + last] = shape.things[row].thing.id
     label = np.concatenate([Backdrop.LABEL, shape.label])
-    return Raster(
-        camera, view, shape, ids, index, label, instance, silhouettes, x, y, inverse, projection.focal
-    )
+    focal = projection.focal
+    return Raster(camera, view, shape, ids, index, label, instance, silhouettes, x, y, inverse, focal)
 
 
 def _inverse_depth(faces: Faces, backdrop: Array, index: Indices, x: Array, y: Array) -> Array:

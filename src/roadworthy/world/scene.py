@@ -104,11 +104,7 @@ class WorldObject:
                 raise SceneError(f"unknown vehicle colour {self.color!r}: {suggest(self.color, PAINTS)}")
         if self.value not in range(1000):
             raise SceneError(f"the number on a sign is whole and lies between 0 and 999, got {self.value}")
-        if not all(map(math.isfinite, (self.s, self.d, self.yaw, self.speed))):
-            raise SceneError(
-                f"place, yaw and speed of a {self.element} must be finite numbers, "
-                f"got s={self.s}, d={self.d}, yaw={self.yaw}, speed={self.speed}"
-            )
+        _check_finite(self, f"a {self.element}")
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -123,6 +119,13 @@ class WorldObject:
             False
         """
         return properties.items() <= self.attributes.items()
+
+
+def _check_finite(placed: WorldObject | Scene, what: str) -> None:
+    numbers = {name: getattr(placed, name) for name in ("s", "d", "yaw", "speed")}
+    if not all(map(math.isfinite, numbers.values())):
+        got = ", ".join(f"{name}={value}" for name, value in numbers.items())
+        raise SceneError(f"place, yaw and speed of {what} must be finite numbers, got {got}")
 
 
 def check_details(details: Mapping[str, object]) -> None:
@@ -226,11 +229,7 @@ class Scene:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not all(map(math.isfinite, (self.s, self.d, self.yaw, self.speed))):
-            raise SceneError(
-                "the ego-vehicle's place, yaw and speed must be finite numbers, "
-                f"got s={self.s}, d={self.d}, yaw={self.yaw}, speed={self.speed}"
-            )
+        _check_finite(self, "the ego-vehicle")
         if self.seed < 0:
             raise SceneError(f"seed must be 0 or more, got {self.seed}")
         ids = {thing.id for thing in self.actors}

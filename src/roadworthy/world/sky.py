@@ -34,11 +34,8 @@ def fractal_noise(rng: np.random.Generator, height: int, width: int, cell: int, 
         grid = rng.random((rows, columns), dtype=np.float32)
         wrapped = np.pad(grid, 2, mode="wrap")
         scale_y, scale_x = height / rows, width / columns
-        big = cv2.resize(
-            wrapped,
-            (round((columns + 4) * scale_x), round((rows + 4) * scale_y)),
-            interpolation=cv2.INTER_CUBIC,
-        )
+        size = round((columns + 4) * scale_x), round((rows + 4) * scale_y)
+        big = cv2.resize(wrapped, size, interpolation=cv2.INTER_CUBIC)
         top, left = round(2 * scale_y), round(2 * scale_x)
         total += weight * big[top : top + height, left : left + width]
         weight *= 0.55
@@ -70,9 +67,8 @@ def _panorama(conditions: Conditions) -> Packed:
     sky = np.broadcast_to(horizon * (1 - blend) + zenith * blend, (_HEIGHT, _WIDTH, 3)).copy()
     _add_sun(sky, conditions)
     _add_clouds(sky, conditions, rng)
-    veil = {"rainy": 0.25, "snowy": 0.45, "foggy": 1.0}.get(conditions.weather, 0.0) * min(
-        1.0, conditions.level * 1.6
-    )
+    veil = {"rainy": 0.25, "snowy": 0.45, "foggy": 1.0}.get(conditions.weather, 0.0)
+    veil *= min(1.0, conditions.level * 1.6)
     low = np.clip(1 - up * 2.2, 0, 1) ** 1.5
     mist = np.clip(veil + low * (0.3 + 0.7 * veil), 0, 1)
     sky = sky * (1 - mist) + conditions.light.haze * mist
@@ -96,10 +92,9 @@ def _add_sun(sky: Array, conditions: Conditions) -> None:
         moon = np.clip((0.028 - distance) / 0.004, 0, 1) * clear
         sky += moon[..., None] * np.array([190, 188, 176], dtype=np.float32)
         return
-    glow = np.exp(-distance * (5 if conditions.time == "day" else 3.0)) * (
-        70 if conditions.time == "day" else 110
-    )
-    tint = np.array([1.0, 0.92, 0.75] if conditions.time == "day" else [1.0, 0.62, 0.30], dtype=np.float32)
+    day = conditions.time == "day"
+    glow = np.exp(-distance * (5 if day else 3.0)) * (70 if day else 110)
+    tint = np.array([1.0, 0.92, 0.75] if day else [1.0, 0.62, 0.30], dtype=np.float32)
     sky += (glow * clear)[..., None] * tint
     disc = np.clip((0.045 - distance) / 0.012, 0, 1) * clear
     sky += disc[..., None] * np.array([255, 240, 205], dtype=np.float32)

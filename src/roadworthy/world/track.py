@@ -99,9 +99,7 @@ class Track:
             raise SceneError(f"a track needs at least 3 corners, got {len(self.corners)}")
         starts = [zone.start for zone in self.zones]
         if not starts or starts[0] != 0 or starts != sorted(starts):
-            raise SceneError(
-                f"zones of track {self.name!r} must start at 0 and follow in order, got {starts}"
-            )
+            raise SceneError(f"zones of track {self.name!r} must start at 0, in order, got {starts}")
         xy = _rounded(np.asarray(self.corners, dtype=float), self.corner_radius)
         length = len(xy) * _STEP
         object.__setattr__(self, "length", length)

@@ -241,10 +241,8 @@ def check_words(words: Iterable[str], known: Iterable[str], where: str) -> None:
     for word in words:
         for name in placeholders(word):
             if name not in known:
-                raise InputError(
-                    f"{where}: {{{name}}} stands for nothing: {suggest(name, known)}; "
-                    "write {{ and }} for braces"
-                )
+                hint = f"{suggest(name, known)}; write {{{{ and }}}} for braces"
+                raise InputError(f"{where}: {{{name}}} stands for nothing: {hint}")
 
 
 def filled(word: str, values: Mapping[str, str]) -> str:

@@ -87,11 +87,8 @@ class ProgramBackend(backend.Backend):
                 files["labels"].write_bytes(backend.labels_png(task.frame.label_map))
             if "mask" in self._wanted:
                 files["mask"].write_bytes(backend.mask_png(task.mask))
-            values = {
-                **task.words,
-                **{one: str(path) for one, path in files.items()},
-                "folder": str(self.folder.resolve()),
-            }
+            values = task.words | {one: str(path) for one, path in files.items()}
+            values["folder"] = str(self.folder.resolve())
             run_command(self.name, filled_in(self.command, values, self.folder), folder, self.timeout)
             image = self._read_image(files["output"])
             labels = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,12 +22,7 @@ from roadworthy.transforms.transform import Keeps, Transform
 from roadworthy.transforms.weather._condition import LEVELS, known
 from roadworthy.transforms.wording import ElementDescription
 
-_KEEPS: Mapping[str, Keeps] = {
-    "written": Keeps.EDITED,
-    "edited": Keeps.EDITED,
-    "kept": Keeps.LABELS,
-    "void": Keeps.NOTHING,
-}
+_KEEPS = {"written": Keeps.EDITED, "edited": Keeps.EDITED, "kept": Keeps.LABELS, "void": Keeps.NOTHING}
 LEAST_CHANGE = 25.0
 """Mean squared error, in grey levels², below which an engine's image counts as unchanged: that of camera
 noise of five levels."""
@@ -50,13 +45,9 @@ class EngineTransform(Transform):
     def __post_init__(self) -> None:
         backend = self.engine.backend
         # What others know from the class depends on the engine here.
-        for name, value in (
-            ("name", self.engine.name),
-            ("summary", f"{self.operation.kind} by the engine {self.engine.name}"),
-            ("keeps", _KEEPS[self.labels]),
-            ("needs", backend.needs(self.operation)),
-        ):
-            object.__setattr__(self, name, value)
+        name, needs = self.engine.name, backend.needs(self.operation)
+        summary = f"{self.operation.kind} by the engine {name}"
+        vars(self).update(name=name, summary=summary, keeps=_KEEPS[self.labels], needs=needs)
         backend.check(self.operation)
 
     @property
@@ -158,7 +149,7 @@ class EngineTransform(Transform):
         if labels is not None:
             changes["labels"] = labels
         if self._condition is not None:
-            changes["metadata"] = self._conditions(frame, image, *self._condition)
+            changes["metadata"] = self._facts(frame, image, *self._condition)
         kept = ("id", "previous", "visual_change", "tolerated")
         changes |= {name: getattr(frame, name) for name in kept}
         return (made.frame or self._known(task)).replace(**changes)
@@ -174,9 +165,7 @@ class EngineTransform(Transform):
         if fact != "weather" or there >= LEVELS[new.properties.get("level", "normal")]:
             raise NotApplicable(f"the {fact} is already {new.element}")
 
-    def _conditions(
-        self, frame: Frame, image: Image, fact: str, new: ElementDescription
-    ) -> dict[str, object]:
+    def _facts(self, frame: Frame, image: Image, fact: str, new: ElementDescription) -> dict[str, object]:
         """Return the metadata under the new weather, time or season, or without the one that is gone.
 
         Raises:

@@ -67,10 +67,8 @@ class SupportForm(EngineForm):
             'replace building by tree'
         """
         if self.operation not in _OPERATIONS:
-            raise InputError(
-                f"{where('operation')}: unknown operation {self.operation!r}; "
-                f"{suggest(self.operation, _OPERATIONS)}"
-            )
+            known = suggest(self.operation, _OPERATIONS)
+            raise InputError(f"{where('operation')}: unknown operation {self.operation!r}; {known}")
         element = _described(self.element, where("element"))
         properties = dict(element.properties)
         for key, value in self.properties.items():
@@ -80,9 +78,7 @@ class SupportForm(EngineForm):
                 raise InputError(f"{where('properties', key)}: {error}") from error
         for key, needed in (("by", "replace"), ("relation", "add"), ("reference", "add")):
             if getattr(self, key) is not None and self.operation != needed:
-                raise InputError(
-                    f"{where(key)}: {key!r} goes with the operation {needed}, not {self.operation}"
-                )
+                raise InputError(f"{where(key)}: {key!r} goes with {needed}, not with {self.operation}")
         by = None if self.by is None else _described(self.by, where("by"))
         if by is not None and not _may_come(by, element):
             raise InputError(
@@ -175,10 +171,8 @@ def _engine(name: str, form: _Engine, file: YamlFile, allowed: bool) -> UserEngi
 
     ways = [way for way in WAYS if getattr(form, way)]
     if len(ways) != 1:
-        raise InputError(
-            f"{where()}: the engine {name!r} needs one of {', '.join(WAYS)}, got "
-            f"{' and '.join(ways) or 'none of them'}"
-        )
+        got = " and ".join(ways) or "none of them"
+        raise InputError(f"{where()}: the engine {name!r} needs one of {', '.join(WAYS)}, got {got}")
     for key, (fitting, why) in _ONLY.items():
         if key in form.model_fields_set and ways[0] not in fitting:
             raise InputError(f"{where(key)}: {why}: leave out the {key} of {name!r}")
@@ -377,10 +371,8 @@ def _with_entry(file: YamlFile, name: str, entry: Mapping[str, Any]) -> str:
 def _in_braces(text: str, whole: FileSpan, old: FileSpan | None, name: str, entry: Mapping[str, Any]) -> str:
     """Return the text with an engine put into engines that are written in braces."""
     if old is not None:
-        start, end = (
-            _offset(text, line, column)
-            for line, column in ((old.line, old.column), (old.end_line, old.end_column))
-        )
+        start = _offset(text, old.line, old.column)
+        end = _offset(text, old.end_line, old.end_column)
         return text[:start] + _flow(entry) + text[end:]
     start = _offset(text, whole.line, whole.column) + 1
     comma = "" if text[start:].lstrip().startswith("}") else ", "

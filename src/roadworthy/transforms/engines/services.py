@@ -39,6 +39,8 @@ _LONGEST = 64 * 2**20  # bytes of an answer: an image of 4096 × 4096 that canno
 _BOUNDARY = "roadworthy-8f1d27c4b09e4a53"
 
 Fields = Mapping[str, Any]
+Draw = Callable[[str], bytes]
+"""Gives a picture by its name, as a PNG file."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def _sizes(fit: backend.Fit) -> dict[str, str]:
     return {"height": str(fit.padded[0]), "width": str(fit.padded[1])}
 
 
-def _pictures(task: backend.EngineTask, fit: backend.Fit) -> Callable[[str], bytes]:
+def _pictures(task: backend.EngineTask, fit: backend.Fit) -> Draw:
     """Return what gives the PNG file that a name stands for, made when it is first asked for."""
 
     @cache
@@ -185,16 +187,13 @@ def _alone(text: str) -> str:
     return found[0] if len(found) == 1 and text == f"{{{found[0]}}}" else ""
 
 
-def _written(text: str, words: Mapping[str, str], picture: Callable[[str], bytes]) -> str:
-    packed = {
-        name: base64.b64encode(picture(name)).decode()
-        for name in backend.placeholders(text)
-        if name in PICTURES
-    }
+def _written(text: str, words: Mapping[str, str], picture: Draw) -> str:
+    names = PICTURES.keys() & set(backend.placeholders(text))
+    packed = {name: base64.b64encode(picture(name)).decode() for name in names}
     return backend.filled(text, {**words, **packed})
 
 
-def _value(given: Any, words: Mapping[str, str], picture: Callable[[str], bytes]) -> Any:
+def _value(given: Any, words: Mapping[str, str], picture: Draw) -> Any:
     """Return the value of a field with what its words in braces stand for, as JSON holds it."""
     if isinstance(given, str):
         text = _written(given, words, picture)
@@ -204,13 +203,11 @@ def _value(given: Any, words: Mapping[str, str], picture: Callable[[str], bytes]
     return [_value(one, words, picture) for one in given] if isinstance(given, list | tuple) else given
 
 
-def _json(fields: Fields, words: Mapping[str, str], picture: Callable[[str], bytes]) -> tuple[bytes, str]:
+def _json(fields: Fields, words: Mapping[str, str], picture: Draw) -> tuple[bytes, str]:
     return json.dumps(_value(fields, words, picture)).encode(), "application/json"
 
 
-def _multipart(
-    fields: Fields, words: Mapping[str, str], picture: Callable[[str], bytes]
-) -> tuple[bytes, str]:
+def _multipart(fields: Fields, words: Mapping[str, str], picture: Draw) -> tuple[bytes, str]:
     parts = []
     for key, given in fields.items():
         head = f'Content-Disposition: form-data; name="{key}"'

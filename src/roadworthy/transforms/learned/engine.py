@@ -129,17 +129,13 @@ class NetworkBackend(Backend):
         if self.card.kind == "translation":
             return
         if isinstance(operation, AddOperation) or operation.what.condition is not None:
-            raise InputError(
-                f"the engine {self.name!r} paints what a label map says, and cannot {operation.kind} "
-                f"{operation.what}"
-            )
+            told = f"{operation.kind} {operation.what}"
+            raise InputError(f"the engine {self.name!r} paints what a label map says, and cannot {told}")
         if isinstance(operation, ReplaceOperation):
             new = operation.new.element
             if channel_table((new,), self.card.classes)[0] == len(self.card.classes):
-                raise InputError(
-                    f"the engine {self.name!r} never saw {operation.new}: it knows "
-                    f"{', '.join(self.card.classes)}"
-                )
+                known = ", ".join(self.card.classes)
+                raise InputError(f"the engine {self.name!r} never saw {operation.new}: it knows {known}")
         if self.card.prefilled:
             transform_for(operation)
 
@@ -416,9 +412,8 @@ def shipped_engines() -> tuple[LearnedEngine, ...]:
     Raises:
         InputError: One is broken.
     """
-    return tuple(
-        LearnedEngine.open(shipped_folder() / name, only_its_domain=True) for name in shipped_names()
-    )
+    folders = (shipped_folder() / name for name in shipped_names())
+    return tuple(LearnedEngine.open(folder, only_its_domain=True) for folder in folders)
 
 
 def nearer_engines() -> tuple[LearnedEngine, ...]:

@@ -80,13 +80,8 @@ def edges_of(labels: LabelMap, instances: NDArray[np.integer] | None = None) -> 
         ids = np.where(instances > 0, instances.astype(np.int64) + len(labels.classes), ids)
     edges = np.zeros((1, *ids.shape), np.float32)
     across, down = ids[:, 1:] != ids[:, :-1], ids[1:] != ids[:-1]
-    for part, found in (
-        (edges[0, :, 1:], across),
-        (edges[0, :, :-1], across),
-        (edges[0, 1:], down),
-        (edges[0, :-1], down),
-    ):
-        part[found] = 1
+    edges[0, :, 1:][across] = edges[0, :, :-1][across] = 1
+    edges[0, 1:][down] = edges[0, :-1][down] = 1
     return edges
 
 
@@ -180,10 +175,8 @@ class EngineNetwork:
             for name, (kind, channels) in wanted.items()
         )
         if not same:
-            raise InputError(
-                f"{self.path} does not match the layout on its card: expected the {what} "
-                f"{_listed(wanted)}, got {_listed(given)}"
-            )
+            told = f"expected the {what} {_listed(wanted)}, got {_listed(given)}"
+            raise InputError(f"{self.path} does not match the layout on its card: {told}")
 
 
 def _channels(declared: Any) -> int | None:

@@ -314,9 +314,8 @@ class Gallery(Sequence[CutOut]):
         found = tuple(one for one in self if inside[one.element] and wanted.items() <= one.properties.items())
         if not found:
             words = " ".join([*(properties or {}).values(), element])
-            raise InputError(
-                f"the gallery {self.name!r} has no {words!r}; it has {self.contents() or 'nothing'}"
-            )
+            contents = self.contents() or "nothing"
+            raise InputError(f"the gallery {self.name!r} has no {words!r}; it has {contents}")
         return found
 
     def grown(self, cut_outs: Iterable[CutOut]) -> Gallery:

@@ -199,9 +199,8 @@ def _near_us(request: Request, relation: str, compare: Comparison, roadside: Edi
         return EditPlan("lane", ROAD, compare) if request.habit.on_road else roadside
     if relation in ("in front of", "beside"):
         return EditPlan("lane", ROAD, relation=relation)
-    raise InputError(
-        f"add: what is {relation} the ego-vehicle is not in the image; say 'in front of' or 'beside'"
-    )
+    hint = "say 'in front of' or 'beside'"
+    raise InputError(f"add: what is {relation} the ego-vehicle is not in the image; {hint}")
 
 
 Window = tuple[slice, slice]

@@ -105,9 +105,8 @@ def select(frame: Frame, what: ElementDescription, least_share: float) -> Object
     elif what.element in ("traffic sign", "traffic light"):
         mask = mask | _posts(labels.mask("pole"), mask)
     if np.count_nonzero(mask) < least_share * mask.size:
-        raise NotApplicable(
-            f"what there is of {str(what)!r} covers less than {least_share:.3%} of the image: too small"
-        )
+        least = f"{least_share:.3%} of the image"
+        raise NotApplicable(f"what there is of {str(what)!r} covers less than {least}: too small")
     return ObjectSelection(what, mask, chosen)
 
 

@@ -270,9 +270,8 @@ class WeatherScene:
     def view(self) -> Perspective:
         """How the ground is seen."""
         small, (width, height) = self.small_view, self.small
-        return Perspective(
-            small.horizon * self.height / height, small.camera_height, small.focal * self.width / width
-        )
+        horizon, focal = small.horizon * self.height / height, small.focal * self.width / width
+        return Perspective(horizon, small.camera_height, focal)
 
     @cached_property
     def small_view(self) -> Perspective:

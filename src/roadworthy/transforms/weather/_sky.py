@@ -121,10 +121,8 @@ def _sunlit(scene: WeatherScene, ground: Mask) -> tuple[float, Colour | None] | 
         return None
     grey = scene.small_grey
     lit_part = cv2.bitwise_and(small, _scene.above(grey, 0.9 * level))
-    shade = cv2.bitwise_and(
-        cv2.bitwise_and(small, _scene.above(grey, 0.25 * level)),
-        cv2.bitwise_not(_scene.above(grey, 0.7 * level)),
-    )
+    dark = cv2.bitwise_not(_scene.above(grey, 0.7 * level))
+    shade = cv2.bitwise_and(cv2.bitwise_and(small, _scene.above(grey, 0.25 * level)), dark)
     if cv2.countNonZero(shade) < 0.02 * pixels:
         return level, None
     in_sun, in_shade = (np.maximum(cv2.mean(scene.thumbnail, part)[:3], 1.0) for part in (lit_part, shade))

@@ -44,9 +44,8 @@ def transmission(
     density: Map | np.float32 = np.float32(-extinction)
     if lumps is not None:
         rng, contrast = lumps
-        density = density * (
-            1 + np.float32(contrast) * (_scene.cloud_noise(rng, width, height, width / 4) * 2 - 1)
-        )
+        noise = _scene.cloud_noise(rng, width, height, width / 4) * 2 - 1
+        density = density * (1 + np.float32(contrast) * noise)
     seen = np.asarray(cv2.convertScaleAbs(cv2.exp(np.asarray(distance * density)), alpha=255), np.uint8)
     if estimated:
         # Where the horizon is, is not known very well.
@@ -111,9 +110,8 @@ def _plasma(rng: np.random.Generator, width: int, height: int, decay: float) -> 
 def imagenet_c_snow(image: Image, rng: np.random.Generator, severity: float) -> Image:
     """Return whitened colours under noise that is enlarged, thresholded and blurred along one direction."""
     height, width = image.shape[:2]
-    mean, deviation, zoom, least, radius, sigma, kept = (
-        float(np.interp(severity, range(6), row)) for row in _SNOW
-    )
+    looks = [float(np.interp(severity, range(6), row)) for row in _SNOW]
+    mean, deviation, zoom, least, radius, sigma, kept = looks
     size = (max(2, round(height / zoom)), max(2, round(width / zoom)))
     noise = rng.standard_normal(size, dtype=np.float32) * np.float32(deviation) + np.float32(mean)
     # Flakes are several pixels wide, and blurred, so half the size shows them as well.
@@ -197,9 +195,8 @@ class Fog(WeatherTransform):
         gloom = 1 - _GLOOM * self.severity
         image = overcast(scene, share, gloom) if share > 0 else scene.frame.image
         lumps = (rng, self.patches) if self.patches > 0 else None
-        return _scene.veiled(
-            image, transmission(scene, self.extinction, lumps), _scene.shaded(AIR, scene.light * gloom)
-        )
+        seen = transmission(scene, self.extinction, lumps)
+        return _scene.veiled(image, seen, _scene.shaded(AIR, scene.light * gloom))
 
 
 GREY_SKY = SkyLook((156, 164, 174), (204, 209, 214), (214, 215, 217), (140, 147, 157), contrast=0.55)

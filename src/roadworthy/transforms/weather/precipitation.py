@@ -26,6 +26,10 @@ _FINE = 3  # bits of a fraction of a pixel
 _WANDER = 3.0  # degrees: how far the directions of streaks differ from the mean
 
 
+Size = tuple[int, int]
+"""Width and height in pixels."""
+
+
 @dataclass(frozen=True)
 class Streaks:
     """Drops at about one distance.
@@ -62,7 +66,7 @@ class Flakes:
 
 def fallen_streaks(
     rng: Generator,
-    size: tuple[int, int],
+    size: Size,
     layers: Iterable[Streaks],
     amount: float,
     *,
@@ -109,13 +113,7 @@ def _united(fields: dict[int, Mask], size: tuple[int, int]) -> Mask:
 
 
 def fallen_flakes(
-    rng: Generator,
-    size: tuple[int, int],
-    layers: Iterable[Flakes],
-    amount: float,
-    *,
-    most: float,
-    angle: float,
+    rng: Generator, size: Size, layers: Iterable[Flakes], amount: float, *, most: float, angle: float
 ) -> Mask:
     """Return how much of each pixel flakes of snow cover; the arguments are as for :func:`fallen_streaks`."""
     width, height = size
@@ -156,6 +154,9 @@ def brightened(image: Image, cover: Mask, colour: Colour, strength: float) -> Im
     return np.asarray(cv2.add(image, missing, dst=missing), np.uint8)
 
 
+Drop = tuple[Map, Map]
+"""How far a drop covers what is behind it, and how bright it is."""
+
 _SPRITE = 48
 _KINDS = 12
 _WIDE = 5.0  # a drop is a strong lens: it shows this many times its own size, upside down
@@ -163,7 +164,7 @@ _LARGEST = 0.032  # radius, in widths of the image
 
 
 @lru_cache(maxsize=_KINDS)
-def _drop(kind: int) -> tuple[Map, Map]:
+def _drop(kind: int) -> Drop:
     """Return how much one drop covers and how bright it is, of a shape of its own."""
     rng = np.random.default_rng((31, kind))
     axis = np.linspace(-1.25, 1.25, _SPRITE, dtype=np.float32)
@@ -202,13 +203,7 @@ def with_drops(image: Image, rng: Generator, amount: float, *, most: float) -> I
 
 
 def _set(
-    image: Image,
-    behind: Image,
-    centre: tuple[float, float],
-    radius: float,
-    drop: tuple[Map, Map],
-    *,
-    mirror: bool,
+    image: Image, behind: Image, centre: tuple[float, float], radius: float, drop: Drop, *, mirror: bool
 ) -> None:
     """Draw one drop into the image; `behind` is the small picture, turned upside down."""
     height, width = image.shape[:2]

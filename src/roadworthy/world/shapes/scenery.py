@@ -187,9 +187,8 @@ def _blob(rng: Generator, centre: Pair, radius: Pair, points: int) -> Outline:
         a = 2 * math.pi * k / points
         lobes = 1 + 0.07 * math.sin(3 * a + phase[0]) + 0.06 * math.sin(5 * a + phase[1])
         wobble = lobes + 0.05 * math.sin(9 * a + phase[2]) + float(rng.uniform(-0.05, 0.05))
-        outline.append(
-            (centre[0] + radius[0] * wobble * math.cos(a), centre[1] + radius[1] * wobble * math.sin(a))
-        )
+        x, y = radius[0] * wobble * math.cos(a), radius[1] * wobble * math.sin(a)
+        outline.append((centre[0] + x, centre[1] + y))
     return outline
 
 
@@ -368,7 +367,6 @@ def add_snow(mesh: MeshBuilder, hem: Outline, tip: Pair, *, rank: int) -> None:
     base = min(up for _, up in hem)
     rise = tip[1] - base
     lower = [(right * 0.96, up + rise * 0.07) for right, up in hem]
-    upper = [
-        (right * 0.62, up + rise * (0.34 if k % 2 else 0.2)) for k, (right, up) in enumerate(reversed(hem))
-    ]
+    back = enumerate(reversed(hem))
+    upper = [(right * 0.62, up + rise * (0.34 if k % 2 else 0.2)) for k, (right, up) in back]
     mesh.flat([*lower, *upper], _SHADED_SNOW, rank=rank, grain=0.5, convex=False)

@@ -1,20 +1,32 @@
-"""COCO annotations and results: dictionaries with `bbox` as left, top, width and height.
+"""Box formats that are documents: COCO's annotations and results, and Pascal VOC's annotation files.
+
+COCO annotations and results: dictionaries with `bbox` as left, top, width and height.
 
 `iscrowd` becomes the attribute iscrowd=1. Beyond COCO's own keys, `attributes`, `track_id`, `occlusion` and
 `truncation` are written where known and read back, so nothing is lost; other tools ignore them. Coordinates
 that are not negative survive a round trip exactly. Segmentations are not kept.
+
+Pascal VOC annotation files.
+
+VOC counts pixels from 1 and includes the last one; here pixel i covers i to i + 1. So x1 = xmin - 1,
+y1 = ymin - 1, x2 = xmax, y2 = ymax: a box over the first ten columns is 1..10 in VOC and 0..10 here.
+
+`truncated` and `occluded` are flags: 0 becomes a share of 0, 1 a share of 0.5. `difficult` becomes the
+attribute difficult=1, `pose` the attribute pose. Other attributes are read as CVAT writes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
+from xml.etree import ElementTree
+from xml.parsers import expat
 
 import numpy as np
 
 from roadworthy.errors import FrameError
 from roadworthy.frames.formats import _rows
-from roadworthy.frames.formats._rows import number
+from roadworthy.frames.formats._rows import ReadOptions, number
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
@@ -22,8 +34,8 @@ if TYPE_CHECKING:
 Categories = Iterable[Mapping[str, Any]] | Mapping[int, str]
 
 
-def read(
-    annotations: Iterable[Mapping[str, Any]], categories: Categories, **options: Unpack[_rows.ReadOptions]
+def read_coco(
+    annotations: Iterable[Mapping[str, Any]], categories: Categories, **options: Unpack[ReadOptions]
 ) -> Boxes:
     """Return the boxes of the annotations or results of one image.
 
@@ -33,15 +45,13 @@ def read(
         >>> Boxes.from_coco([note], [{"id": 3, "name": "car"}]).xyxy.tolist()
         [[10.0, 20.0, 40.0, 60.0]]
     """
-    names = _names(categories)
+    names = _category_names(categories)
     rows = _rows.Rows("COCO", **options)
     images = set()
     for index, annotation in enumerate(annotations):
         where = f"annotation {index}"
         if not isinstance(annotation, Mapping):
-            raise FrameError(
-                f"{where} must be a mapping, got {annotation!r}: pass the list under 'annotations'"
-            )
+            raise FrameError(f"{where} must be a mapping, got {annotation!r}: pass the list 'annotations'")
         for key in ("category_id", "bbox"):
             if key not in annotation:
                 raise FrameError(f"{where} must have {key!r}, got the keys {', '.join(map(str, annotation))}")
@@ -61,14 +71,14 @@ def read(
             track_id=annotation.get("track_id"),
             occlusion=_optional(where, annotation, "occlusion"),
             truncation=_optional(where, annotation, "truncation"),
-            attributes=_attributes(where, annotation),
+            attributes=_coco_attributes(where, annotation),
         )
     if len(images) > 1:
         raise FrameError(f"the annotations must belong to one image, got {len(images)}: filter by image_id")
     return rows.boxes()
 
 
-def write(
+def write_coco(
     boxes: Boxes,
     image_id: int,
     categories: Categories,
@@ -83,7 +93,7 @@ def write(
         >>> Boxes([[10, 20, 40, 60]], ["car"]).to_coco(7, {3: "car"})[0]["bbox"]
         [10.0, 20.0, 30.0, 40.0]
     """
-    ids = _rows.by_name(_names(categories))
+    ids = _rows.by_name(_category_names(categories))
     vocabulary = _rows.Vocabulary("COCO", class_names)
     annotations = []
     for index, name in enumerate(vocabulary.names_for(boxes, ids)):
@@ -117,7 +127,7 @@ def _optional(where: str, annotation: Mapping[str, Any], key: str) -> float | No
     return None if value is None else number(where, key, value)
 
 
-def _attributes(where: str, annotation: Mapping[str, Any]) -> dict[str, str]:
+def _coco_attributes(where: str, annotation: Mapping[str, Any]) -> dict[str, str]:
     given = annotation.get("attributes") or {}
     if not isinstance(given, Mapping):
         raise FrameError(f"{where}: attributes must be a mapping, got {given!r}")
@@ -125,7 +135,7 @@ def _attributes(where: str, annotation: Mapping[str, Any]) -> dict[str, str]:
     return {**facts, "iscrowd": "1"} if annotation.get("iscrowd") else facts
 
 
-def _names(categories: Categories) -> dict[int, str]:
+def _category_names(categories: Categories) -> dict[int, str]:
     if isinstance(categories, Mapping):
         return dict(categories)
     names: dict[Any, str] = {}
@@ -137,3 +147,67 @@ def _names(categories: Categories) -> dict[int, str]:
             raise FrameError(f"a category must have a number as 'id' and text as 'name', got {category!r}")
         names[number] = category["name"]
     return names
+
+
+SHARES = {"0": 0.0, "1": 0.5, "Unspecified": _rows.NAN}
+
+
+def read_voc(xml: str | bytes, **options: Unpack[ReadOptions]) -> Boxes:
+    """Return the boxes of an annotation file."""
+    root = _parse(xml)
+    if root.tag != "annotation":
+        raise FrameError(f"a VOC file must start with <annotation>, got <{root.tag}>")
+    rows = _rows.Rows("VOC", **options)
+    for index, thing in enumerate(root.findall("object")):
+        where = f"object {index}"
+        corners = []
+        for key in ("xmin", "ymin", "xmax", "ymax"):
+            text = thing.findtext(f"bndbox/{key}")
+            corners.append(_rows.number(where, f"<{key}>", None if text is None else text.strip()))
+        rows.add(
+            where,
+            (thing.findtext("name") or "").strip(),
+            (corners[0] - 1, corners[1] - 1, corners[2], corners[3]),
+            attributes=_voc_attributes(thing),
+            truncation=_share(where, thing, "truncated"),
+            occlusion=_share(where, thing, "occluded"),
+        )
+    return rows.boxes()
+
+
+def _share(where: str, thing: ElementTree.Element, flag: str) -> float:
+    text = thing.findtext(flag, "Unspecified").strip()
+    if text not in SHARES:
+        raise FrameError(f"{where}: <{flag}> must be 0 or 1, got {text!r}")
+    return SHARES[text]
+
+
+def _voc_attributes(thing: ElementTree.Element) -> dict[str, str]:
+    facts = {
+        entry.findtext("name", ""): entry.findtext("value", "")
+        for entry in thing.findall("attributes/attribute")
+    }
+    if pose := (thing.findtext("pose") or "").strip():
+        facts["pose"] = pose
+    if (thing.findtext("difficult") or "").strip() == "1":
+        facts["difficult"] = "1"
+    return facts
+
+
+def _parse(xml: str | bytes) -> ElementTree.Element:
+    """Parse XML, refusing document types: they are what entity bombs and file inclusion need."""
+
+    def refuse(*_: object) -> None:
+        raise FrameError("a VOC file must not have a document type or entities: remove <!DOCTYPE ...>")
+
+    builder = ElementTree.TreeBuilder()
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
+    try:
+        parser.Parse(xml, True)
+    except expat.ExpatError as error:
+        raise FrameError(f"broken XML in a VOC file: {error}") from error
+    return builder.close()
