@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays
 from roadworthy.errors import FrameError, OntologyError
-from roadworthy.frames.formats import annotations, lines, maite
+from roadworthy.frames.formats import documents, lines, maite
 from roadworthy.ontology import ontology
 
 Number = TypeVar("Number", bound=np.generic)
@@ -347,11 +347,11 @@ class Boxes(ReadOnlyArrays):
 
     from_kitti = staticmethod(lines.read_kitti)
     to_kitti = lines.write_kitti
-    from_coco = staticmethod(annotations.read_coco)
-    to_coco = annotations.write_coco
+    from_coco = staticmethod(documents.read_coco)
+    to_coco = documents.write_coco
     from_yolo = staticmethod(lines.read_yolo)
     to_yolo = lines.write_yolo
-    from_voc = staticmethod(annotations.read_voc)
+    from_voc = staticmethod(documents.read_voc)
     from_maite = staticmethod(maite.read)
     to_maite = maite.write
 

@@ -213,8 +213,7 @@ class LabelMap(ReadOnlyArrays):
 
 def is_rgb(image: object) -> bool:
     """Return whether something is an image: an array (height, width, 3) of `uint8`."""
-    array = isinstance(image, np.ndarray)
-    return array and image.ndim == 3 and image.shape[2] == 3 and image.dtype == np.uint8
+    return isinstance(image, np.ndarray) and image.shape[2:] == (3,) and image.dtype == np.uint8
 
 
 def _classes(words: Sequence[str]) -> tuple[str, ...]:
