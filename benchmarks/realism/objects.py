@@ -29,7 +29,7 @@ from roadworthy.frames import Frame
 from roadworthy.images import Mask
 from roadworthy.transforms import Add, Transform, make_transform
 from roadworthy.transforms.objects.cutting import harvest
-from roadworthy.transforms.objects.request import Request, allowed_ground
+from roadworthy.transforms.objects.request import Request, plan_of
 from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.visual_change import look_distance, ssim
@@ -237,7 +237,7 @@ def places(
 ) -> Places:
     """Return how many frames qualify, and on what the things that were added stand."""
     result = Places(reasons=Counter())
-    allowed = allowed_ground(request)
+    allowed = plan_of(request).ground
     for number, frame in enumerate(frames):
         for seed in seeds:
             result.frames += 1
