@@ -479,7 +479,7 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         (
             "engines:\n  a:\n    entry: m:f\n    supports:\n"
             "    - {operation: remove, element: line, by: tree}",
-            r":5: 'by' goes with the operation replace, not remove",
+            r":5: 'by' goes with replace, not with remove",
         ),
         (
             "engines:\n  a:\n    entry: m:f\n    supports:\n"

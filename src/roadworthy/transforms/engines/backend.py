@@ -76,12 +76,11 @@ class Fit:
 
     def image(self, image: Numbers) -> Numbers:
         """Return a picture as the engine sees it; one of ids or a mask must go through :meth:`ids`."""
-        how = cv2.INTER_AREA if self._is_smaller else cv2.INTER_CUBIC
-        return self._padded(image if self.scaled == self.size else self._resized(image, how))
+        return self._fitted(image, cv2.INTER_AREA if self._is_smaller else cv2.INTER_CUBIC)
 
     def ids(self, ids: Numbers) -> Numbers:
         """Return a map whose pixels are numbers as the engine sees it: no number is mixed with another."""
-        return self._padded(ids if self.scaled == self.size else self._resized(ids, cv2.INTER_NEAREST))
+        return self._fitted(ids, cv2.INTER_NEAREST)
 
     def back(self, image: Image) -> Image:
         """Return what the engine made of a picture, at the frame's size."""
@@ -97,10 +96,9 @@ class Fit:
         """Whether the engine sees fewer pixels than the frame has."""
         return self.scaled[0] * self.scaled[1] < self.size[0] * self.size[1]
 
-    def _resized(self, picture: Numbers, how: int) -> Numbers:
-        return cast(Numbers, cv2.resize(picture, self.scaled[::-1], interpolation=how))
-
-    def _padded(self, picture: Numbers) -> Numbers:
+    def _fitted(self, picture: Numbers, how: int) -> Numbers:
+        if self.scaled != self.size:
+            picture = cast(Numbers, cv2.resize(picture, self.scaled[::-1], interpolation=how))
         if self.padded == self.scaled:
             return picture
         below, beside = (whole - part for whole, part in zip(self.padded, self.scaled, strict=True))
@@ -113,20 +111,16 @@ Floats = NDArray[np.float32]
 
 def labels_png(labels: LabelMap) -> bytes:
     """Return a label map with the ontology's label ids."""
-    return _png(labels.remapped().ids)
-
-
-def mask_png(mask: Image) -> bytes:
-    """Return a mask of one channel."""
-    return _png(mask)
+    return png(labels.remapped().ids)
 
 
 def hole_png(image: Image, mask: Image) -> bytes:
     """Return an image that is transparent where the mask is not 0, as some services want it."""
-    return _png(np.dstack([image[..., ::-1], 255 - mask]))
+    return png(np.dstack([image[..., ::-1], 255 - mask]))
 
 
-def _png(pixels: NDArray[np.unsignedinteger]) -> bytes:
+def png(pixels: NDArray[np.unsignedinteger]) -> bytes:
+    """Return pixels, blue before red, as a PNG file."""
     written, data = cv2.imencode(".png", pixels)
     assert written
     return data.tobytes()

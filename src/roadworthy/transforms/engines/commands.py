@@ -86,7 +86,7 @@ class ProgramBackend(backend.Backend):
             if "labels" in self._wanted:
                 files["labels"].write_bytes(backend.labels_png(task.frame.label_map))
             if "mask" in self._wanted:
-                files["mask"].write_bytes(backend.mask_png(task.mask))
+                files["mask"].write_bytes(backend.png(task.mask))
             values = task.words | {one: str(path) for one, path in files.items()}
             values["folder"] = str(self.folder.resolve())
             run_command(self.name, filled_in(self.command, values, self.folder), folder, self.timeout)
@@ -344,6 +344,7 @@ class Pipeline(backend.Backend):
         paints = self._painting(task.operation)
         fit = backend.Fit.of(task.frame.image.shape[:2], most=self.most, multiple=self.multiple)
         pipeline = self._opened(paints)
+        import torch
         from PIL.Image import fromarray
 
         given: dict[str, Any] = {
@@ -352,7 +353,7 @@ class Pipeline(backend.Backend):
             "strength": self.strength,
             "num_inference_steps": self.steps,
             "guidance_scale": self.guidance,
-            "generator": _generator(self.device, task.seed),
+            "generator": torch.Generator(device=self.device).manual_seed(task.seed),
             "output_type": "np",
             **self.more,
         }
@@ -439,9 +440,3 @@ def _opened(folder: Path, paints: str, device: str, dtype: str) -> Any:
     )
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
-
-
-def _generator(device: str, seed: int) -> Any:
-    import torch
-
-    return torch.Generator(device=device).manual_seed(seed)

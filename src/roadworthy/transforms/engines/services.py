@@ -176,7 +176,7 @@ def _pictures(task: backend.EngineTask, fit: backend.Fit) -> Draw:
         image, mask = fit.image(task.frame.image), fit.ids(task.mask)
         if name == "image":
             return encode_image(image, ".png")
-        return backend.mask_png(mask) if name == "mask" else backend.hole_png(image, mask)
+        return backend.png(mask) if name == "mask" else backend.hole_png(image, mask)
 
     return picture
 

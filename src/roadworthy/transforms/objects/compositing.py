@@ -256,7 +256,7 @@ def look_of(frame: Frame) -> Look:
     blur = _SHARPEST
     if np.count_nonzero(strong) >= 20:
         share = _quantile(np.abs(difference[:, 1:-1])[strong] / whole[strong], 0.8)
-        blur = float(np.interp(-min(share, 1.0), *_BLUR_CURVE))
+        blur = float(np.interp(-min(share, 1.0), np.negative(_SHARES), _BLURS))
     # The second difference does not see slopes; in the flattest parts of an image it sees nothing but noise.
     second = np.abs(difference[:, 1:] - difference[:, :-1])
     blocks = second[:, : second.shape[1] // 16 * 16].reshape(len(grey), -1, 16)
@@ -270,14 +270,9 @@ def _quantile(values: Floats, share: float) -> float:
     return float(np.partition(values, place)[place])
 
 
-def _blur_curve() -> tuple[list[float], list[float]]:
-    """Return the share of the middle step at an edge of three, negative so that it grows, and the blur."""
-    blurs = [_SHARPEST, 0.5, 0.65, 0.8, 1.0, 1.3, 1.7, 2.2]
-    shares = [math.erf(0.5 / (blur * math.sqrt(2))) / math.erf(1.5 / (blur * math.sqrt(2))) for blur in blurs]
-    return [-share for share in shares], blurs
-
-
-_BLUR_CURVE = _blur_curve()
+_BLURS = (_SHARPEST, 0.5, 0.65, 0.8, 1.0, 1.3, 1.7, 2.2)
+_SHARES = [math.erf(0.5 / (blur * math.sqrt(2))) / math.erf(1.5 / (blur * math.sqrt(2))) for blur in _BLURS]
+"""Of the middle step at an edge of three, for each blur."""
 
 
 @lru_cache(maxsize=2)

@@ -38,10 +38,7 @@ def read_rgba(path: Path) -> Rgba:
     Raises:
         BrokenCutOut: The file is missing, corrupt, or shows nothing.
     """
-    image = _decoded(path)
-    if image.ndim != 3 or image.shape[2] != 4 or image.dtype != np.uint8:
-        shape = " × ".join(map(str, image.shape))
-        raise BrokenCutOut(f"the cut-out {path} must have four channels of 8 bits, got {shape} {image.dtype}")
+    image = _decoded(path, "the cut-out", (4,))
     if not (image[..., 3] > 127).any():
         raise BrokenCutOut(f"the cut-out {path} is transparent everywhere: it shows nothing")
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGRA2RGBA), np.uint8)
@@ -53,11 +50,7 @@ def read_ids(path: Path) -> Ids:
     Raises:
         BrokenCutOut: The file is missing or corrupt.
     """
-    ids = _decoded(path)
-    if ids.ndim != 2 or ids.dtype != np.uint8:
-        shape = " × ".join(map(str, ids.shape))
-        raise BrokenCutOut(f"the parts {path} must have one channel of 8 bits, got {shape} {ids.dtype}")
-    return np.asarray(ids, np.uint8)
+    return _decoded(path, "the parts", ())
 
 
 def write_rgba(path: Path, rgba: Rgba) -> None:
@@ -78,11 +71,16 @@ def visible(rgba: Rgba) -> Rgba:
     return np.where(rgba[..., 3:] > 0, rgba, 0).astype(np.uint8)
 
 
-def _decoded(path: Path) -> NDArray[Any]:
+def _decoded(path: Path, what: str, channels: tuple[int, ...]) -> NDArray[np.uint8]:
     try:
-        return read_pixels(path, "cut-out")
+        image = read_pixels(path, "cut-out")
     except FrameError as error:
         raise BrokenCutOut(f"{error}: make the gallery again") from error
+    if image.shape[2:] != channels or image.dtype != np.uint8:
+        wanted = "four channels" if channels else "one channel"
+        shape = " × ".join(map(str, image.shape))
+        raise BrokenCutOut(f"{what} {path} must have {wanted} of 8 bits, got {shape} {image.dtype}")
+    return np.asarray(image, np.uint8)
 
 
 Color = tuple[float, float, float]

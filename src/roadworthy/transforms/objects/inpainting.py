@@ -354,7 +354,8 @@ def region_of(frame: Frame, mask: Mask, *, paint: bool) -> Floats:
     grey = cv2.cvtColor(frame.image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     grounds = [labels.mask(name) & ~mask for name in _GROUNDS]
     if paint:
-        core = mask | _stray_paint(grey, mask, grounds, edge)
+        near = (_dilated(mask, 2 * edge + 1),)
+        core = mask | _touching(_off(grey, near, grounds, _BRIGHT, 6), mask)
         free = np.logical_or.reduce(grounds)
     else:
         core = mask | _shadow(grey, mask, grounds) | _stray_edge(grey, mask, labels.mask("sky"), edge)
@@ -399,11 +400,6 @@ def _shadow(grey: Floats, mask: Mask, grounds: list[Mask]) -> Mask:
     own[np.unique(parts[off & ~near])] = False
     own[0] = False
     return _touching(own[parts] | (off & contact), mask)
-
-
-def _stray_paint(grey: Floats, mask: Mask, grounds: list[Mask], edge: int) -> Mask:
-    """Return the bright ground that touches paint: label maps do not cover all of it."""
-    return _touching(_off(grey, (_dilated(mask, 2 * edge + 1),), grounds, _BRIGHT, 6), mask)
 
 
 def _off(grey: Floats, windows: tuple[Mask, ...], grounds: list[Mask], factor: float, more: float) -> Mask:

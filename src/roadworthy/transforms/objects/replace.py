@@ -429,12 +429,14 @@ def _wooded(frame: Frame, old: ObjectSelection, _by: ElementDescription, rng: Ge
     """Let trees grow where the pixels of a class are."""
     labels, view = frame.label_map, Perspective.of(frame)
     trees = tree_line(old.mask, view, rng)
-    cleared, region = without(frame, old, rng, hidden=_inner(trees))
+    inner = cv2.erode(trees.view(np.uint8), np.ones((5, 5), np.uint8)).view(np.bool_)
+    cleared, region = without(frame, old, rng, hidden=inner)
     window = window_of(old.mask)
     foliage = foliage_of(frame.image, labels.mask("tree"), labels.mask("sky"), view)
     leaves = grown(trees[window], foliage, rng)
     image = cleared.image.copy()
-    share = _soft(trees)[window][..., None]
+    # The outline of trees is soft to the inside.
+    share = (cv2.blur(trees.astype(np.float32), (3, 3)) * trees)[window][..., None]
     mixed = image[window] + share * (leaves - image[window])
     image[window] = np.clip(np.rint(mixed), 0, 255)
     ids, classes = cleared.label_map.ids.copy(), labels.classes_with("tree")
@@ -444,15 +446,6 @@ def _wooded(frame: Frame, old: ObjectSelection, _by: ElementDescription, rng: Ge
         depth = np.where(trees, frame.depth, depth)
     edited = cleared.replace(image=image, labels=LabelMap(ids, classes), depth=depth)
     return Edited(edited, region | trees)
-
-
-def _inner(mask: Mask) -> Mask:
-    return cv2.erode(mask.view(np.uint8), np.ones((5, 5), np.uint8)).view(np.bool_)
-
-
-def _soft(mask: Mask) -> NDArray[np.float32]:
-    """Return a mask with a soft inner edge; outside it stays 0."""
-    return np.asarray(cv2.blur(mask.astype(np.float32), (3, 3)) * mask, np.float32)
 
 
 def _other_line(frame: Frame, old: ObjectSelection, by: ElementDescription, rng: Generator) -> Edited:
