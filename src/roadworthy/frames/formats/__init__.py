@@ -1,1 +1,1 @@
-"""Box formats of other tools, one module each; `Boxes.from_…` and `Boxes.to_…` are the way in and out."""
+"""Box formats of other tools: lines, documents, targets; `Boxes.from_…` and `Boxes.to_…` use them."""
