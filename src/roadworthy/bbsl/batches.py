@@ -282,9 +282,8 @@ def _combination(part: syntax.Expression, left: arrays.Many, right: arrays.Many)
 def _relation(part: syntax.Expression, left: arrays.Many, right: arrays.Many) -> arrays.Kleene:
     assert isinstance(part, syntax.BoxRelation)
     operator = part.operator
-    if operator in (">", ">=", "superset", "superseteq"):
-        left, right = right, left
-        operator = _MIRRORED[operator]
+    if operator in syntax.MIRRORED:
+        operator, left, right = syntax.MIRRORED[operator], right, left
     if operator == "<=":
         return _as_reals(left).below(_as_reals(right), strictly=False)
     if operator == "in":
@@ -323,8 +322,6 @@ def _as_intervals(value: arrays.Many) -> arrays.Intervals:
     assert isinstance(value, arrays.Intervals)
     return value
 
-
-_MIRRORED: dict[str, syntax.Operator] = {">": "<", ">=": "<=", "superset": "subset", "superseteq": "subseteq"}
 
 _COMPUTED: dict[type[syntax.Expression], Callable[..., arrays.Many]] = {
     syntax.AxisProjection: _projection,

@@ -28,7 +28,6 @@ from roadworthy.bbsl.values import (
     common_boxes,
     meet,
     overlap,
-    strictly_within,
     within,
 )
 from roadworthy.errors import InputError
@@ -297,36 +296,23 @@ def _combination(part: syntax.Expression, left: Any, right: Any) -> Value:
 
 def _relation(part: syntax.Expression, left: Any, right: Any) -> bool:
     assert isinstance(part, syntax.BoxRelation)
-    if part.operator in ("<=", ">=", "in"):
-        number = _number(left)
-        if part.operator == "in":
-            return bool(right.lower <= number <= right.upper)
-        return number <= _number(right) if part.operator == "<=" else number >= _number(right)
+    operator = part.operator
+    if operator in syntax.MIRRORED:
+        operator, left, right = syntax.MIRRORED[operator], right, left
+    if operator == "<=":
+        return _number(left) <= _number(right)
+    if operator == "in":
+        return bool(right.lower <= _number(left) <= right.upper)
     if isinstance(left, Interval) or isinstance(right, Interval):
         left, right = _interval(left), _interval(right)
-    if part.operator == "=":
+    if operator == "=":
         return bool(left == right)
-    if part.operator in ("<", ">"):
-        if part.operator == ">":
-            left, right = right, left
+    if operator == "<":
         return bool(left.upper < right.lower if isinstance(left, Interval) else left < right)
-    if part.operator in ("superset", "superseteq"):
-        left, right = right, left
-    relation = _POSITIONS[part.operator]
-    if isinstance(left, Interval):
-        return relation(left, right)
-    if relation is strictly_within:
-        return within(left.x, right.x) and within(left.y, right.y) and left != right
-    return relation(left.x, right.x) and relation(left.y, right.y)
+    relation = overlap if operator == "overlaps" else within
+    sides = [(left, right)] if isinstance(left, Interval) else [(left.x, right.x), (left.y, right.y)]
+    return all(relation(one, other) for one, other in sides) and (operator != "subset" or bool(left != right))
 
-
-_POSITIONS: dict[str, Callable[[Interval, Interval], bool]] = {
-    "overlaps": overlap,
-    "subset": strictly_within,
-    "superset": strictly_within,
-    "subseteq": within,
-    "superseteq": within,
-}
 
 _COMPUTED: dict[type[syntax.Expression], Callable[..., Value]] = {
     syntax.AxisProjection: _projection,

@@ -23,6 +23,9 @@ Operator = Literal[
 ]
 """The relations, by their ASCII spelling."""
 
+MIRRORED: dict[str, Operator] = {">": "<", ">=": "<=", "superset": "subset", "superseteq": "subseteq"}
+"""The relations that are others with their sides exchanged."""
+
 SYMBOLS = {
     "<=": "≤",
     ">=": "≥",

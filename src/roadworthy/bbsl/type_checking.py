@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from roadworthy.bbsl import syntax
-from roadworthy.bbsl.specification import CaseClause, Spec
+from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
+from roadworthy.bbsl.syntax import Type
 
 Axis = Literal["x", "y", "both", "open"]
 """``both``: compared with intervals of both axes. ``open``: compared with none."""
@@ -52,7 +53,7 @@ class _AxisSearch:
         for let in case.lets:
             self.read(let.value, case.label)
             # A real may be an end of a projection, and then what it is compared with lies on that axis too.
-            if let.type in (syntax.Type.INTERVAL, syntax.Type.REAL):
+            if let.type in (Type.INTERVAL, Type.REAL):
                 self._link([("let", case.label, let.name), *self._slots(let.value, case.label)])
         self.read(case.condition, case.label)
 
@@ -69,7 +70,7 @@ class _AxisSearch:
                     self._link([("axis", "y"), *self._slots(part.y, case)])
                 case syntax.FunctionCall():
                     for index, argument in enumerate(part.arguments):
-                        if self._parameters[part.function][index] is syntax.Type.INTERVAL:
+                        if self._parameters[part.function][index] is Type.INTERVAL:
                             self._link(
                                 [("parameter", part.function, str(index)), *self._slots(argument, case)]
                             )
@@ -79,7 +80,7 @@ class _AxisSearch:
         match expression:
             case syntax.AxisProjection():
                 return [("axis", expression.axis)]
-            case syntax.FunctionCall() if self._results[expression.function] is syntax.Type.INTERVAL:
+            case syntax.FunctionCall() if self._results[expression.function] is Type.INTERVAL:
                 return [("function", expression.function)]
             case syntax.Name():
                 return [("let", case, expression.name)]
@@ -109,18 +110,25 @@ class _AxisSearch:
         return "x" if on_x else "y" if on_y else "open"
 
 
-Scope = Mapping[str, syntax.Type | None]
+Scope = Mapping[str, Type | None]
 """The types of the names that are bound here; None where the type is not known after an earlier mistake."""
 
 _BUILT_IN = ("PROJ_x", "PROJ_y", "RAT", "w", "IMG")
-_COMPARED: dict[str, tuple[syntax.Type, ...]] = {
-    "<": (syntax.Type.REAL, syntax.Type.INTERVAL),
-    ">": (syntax.Type.REAL, syntax.Type.INTERVAL),
-    "=": (syntax.Type.BOOL, syntax.Type.REAL, syntax.Type.INTERVAL, syntax.Type.BB),
-    **dict.fromkeys(
-        ("overlaps", "subset", "superset", "subseteq", "superseteq"), (syntax.Type.INTERVAL, syntax.Type.BB)
-    ),
+_COMPARED: dict[str, tuple[Type, ...]] = {
+    "<": (Type.REAL, Type.INTERVAL),
+    ">": (Type.REAL, Type.INTERVAL),
+    "=": (Type.BOOL, Type.REAL, Type.INTERVAL, Type.BB),
+    **dict.fromkeys(("overlaps", "subset", "superset", "subseteq", "superseteq"), (Type.INTERVAL, Type.BB)),
 }
+
+
+_HINTS = {
+    (Type.SET_BB, Type.BB): ": put it in braces, {…}",
+    (Type.INTERVAL, Type.BB): ": project it with PROJ_x(…) or PROJ_y(…)",
+    (Type.INTERVAL, Type.REAL): ": write [r, r]",
+    (Type.REAL, Type.INTERVAL): ": take its width w(…), or an end such as PROJ_y.lower(…)",
+}
+"""What to do where a type is wanted and another is found."""
 
 
 def find_problems(spec: Spec) -> tuple[syntax.SpecificationProblem, ...]:
@@ -141,52 +149,36 @@ class _Checker:
         self.problems: list[syntax.SpecificationProblem] = []
         self._functions = {one.name: one for one in spec.functions}
 
-    def _report(self, message: str, where: syntax.Expression) -> None:
+    def _report(self, message: str, where: syntax.Expression | ExternalFunction | Let | CaseClause) -> None:
         self.problems.append(syntax.SpecificationProblem(message, where.span))
 
     def check(self, spec: Spec) -> None:
         seen: set[str] = set()
         for function in spec.functions:
             if function.name in seen:
-                self.problems.append(
-                    syntax.SpecificationProblem(f"{function.name!r} is declared twice", function.span)
-                )
+                self._report(f"{function.name!r} is declared twice", function)
             if function.name in _BUILT_IN:
-                self.problems.append(
-                    syntax.SpecificationProblem(
-                        f"{function.name!r} is built in: choose another name", function.span
-                    )
-                )
+                self._report(f"{function.name!r} is built in: choose another name", function)
             seen.add(function.name)
         if spec.precondition is not None:
-            self._expect(spec.precondition, syntax.Type.BOOL, {}, "the precondition")
+            self._expect(spec.precondition, Type.BOOL, {}, "the precondition")
         labels: set[str] = set()
         for case in spec.case_blocks:
             if case.label in labels:
-                self.problems.append(
-                    syntax.SpecificationProblem(
-                        f"there are two cases {case.label!r}: join them with 'or', or rename one", case.span
-                    )
-                )
+                message = f"there are two cases {case.label!r}: join them with 'or', or rename one"
+                self._report(message, case)
             labels.add(case.label)
             self._case(case)
 
     def _case(self, case: CaseClause) -> None:
-        scope: dict[str, syntax.Type | None] = {}
+        scope: dict[str, Type | None] = {}
         for let in case.lets:
             self._recursion(let.name, let.value, scope)
-            self._expect(
-                let.value,
-                let.type,
-                {**scope, let.name: None} if let.name not in scope else scope,
-                f"{let.name!r}",
-            )
+            self._expect(let.value, let.type, {let.name: None, **scope}, f"{let.name!r}")
             if let.name in scope:
-                self.problems.append(
-                    syntax.SpecificationProblem(f"{let.name!r} is bound twice in this case", let.span)
-                )
+                self._report(f"{let.name!r} is bound twice in this case", let)
             scope[let.name] = let.type
-        self._expect(case.condition, syntax.Type.BOOL, scope, "the condition of a case")
+        self._expect(case.condition, Type.BOOL, scope, "the condition of a case")
 
     def _recursion(self, name: str, value: syntax.Expression, scope: Scope) -> None:
         for part in syntax.walk(value):
@@ -194,56 +186,49 @@ class _Checker:
                 call = f"; did you mean {name}()?" if name in self._functions else ""
                 self._report(f"{name!r} is defined by itself{call}", part)
 
-    def _expect(self, part: syntax.Expression, wanted: syntax.Type, scope: Scope, what: str) -> None:
+    def _expect(self, part: syntax.Expression, wanted: Type, scope: Scope, what: str) -> None:
         """Check a part, and that it is or turns into the type that its place asks for."""
         found = self.infer(part, scope)
-        if found in (None, wanted) or (wanted is syntax.Type.REAL and _is_end(part)):
+        if found in (None, wanted) or (wanted is Type.REAL and _is_end(part)):
             return
-        hint = ""
-        if wanted is syntax.Type.SET_BB and found is syntax.Type.BB:
-            hint = ": put it in braces, {…}"
-        elif wanted is syntax.Type.INTERVAL and found is syntax.Type.BB:
-            hint = ": project it with PROJ_x(…) or PROJ_y(…)"
-        elif wanted is syntax.Type.INTERVAL and found is syntax.Type.REAL:
-            hint = ": write [r, r]"
-        elif wanted is syntax.Type.REAL and found is syntax.Type.INTERVAL:
-            hint = ": take its width w(…), or an end such as PROJ_y.lower(…)"
-        self._report(f"{what} must be {wanted}, got {found}{hint}", part)
+        self._report(f"{what} must be {wanted}, got {found}{_HINTS.get((wanted, found), '')}", part)
 
-    def infer(self, part: syntax.Expression, scope: Scope) -> syntax.Type | None:
+    def infer(self, part: syntax.Expression, scope: Scope) -> Type | None:
         """Return the type of a part; None where a mistake inside, which is reported, leaves it open."""
         match part:
             case syntax.RealNumber():
-                return syntax.Type.REAL
+                return Type.REAL
             case syntax.TruthConstant():
-                return syntax.Type.BOOL
+                return Type.BOOL
             case syntax.ImageBox():
-                return syntax.Type.BB
+                return Type.BB
             case syntax.Name():
                 return self._name(part, scope)
             case syntax.FunctionCall():
                 return self._call(part, scope)
             case syntax.AxisProjection():
-                self._expect(part.box, syntax.Type.BB, scope, f"the box that PROJ_{part.axis} projects")
-                return syntax.Type.INTERVAL
+                self._expect(part.box, Type.BB, scope, f"the box that PROJ_{part.axis} projects")
+                return Type.INTERVAL
             case syntax.Width():
-                self._expect(part.interval, syntax.Type.INTERVAL, scope, "what w measures")
-                return syntax.Type.REAL
+                self._expect(part.interval, Type.INTERVAL, scope, "what w measures")
+                return Type.REAL
             case syntax.Ratio():
-                self._expect(part.part, syntax.Type.SET_BB, scope, "the first argument of RAT")
-                self._expect(part.whole, syntax.Type.SET_BB, scope, "the second argument of RAT")
-                return syntax.Type.REAL
+                self._expect(part.part, Type.SET_BB, scope, "the first argument of RAT")
+                self._expect(part.whole, Type.SET_BB, scope, "the second argument of RAT")
+                return Type.REAL
             case syntax.IntervalLiteral():
-                self._interval(part, scope)
-                return syntax.Type.INTERVAL
+                self._expect(part.lower, Type.REAL, scope, "the lower end of an interval")
+                self._expect(part.upper, Type.REAL, scope, "the upper end of an interval")
+                self._ends(part)
+                return Type.INTERVAL
             case syntax.BoxLiteral():
-                self._expect(part.x, syntax.Type.INTERVAL, scope, "the x side of a box")
-                self._expect(part.y, syntax.Type.INTERVAL, scope, "the y side of a box")
-                return syntax.Type.BB
+                self._expect(part.x, Type.INTERVAL, scope, "the x side of a box")
+                self._expect(part.y, Type.INTERVAL, scope, "the y side of a box")
+                return Type.BB
             case syntax.SetLiteral():
                 for box in part.boxes:
-                    self._expect(box, syntax.Type.BB, scope, "an element of a set")
-                return syntax.Type.SET_BB
+                    self._expect(box, Type.BB, scope, "an element of a set")
+                return Type.SET_BB
             case syntax.Combination():
                 return self._combination(part, scope)
             case syntax.BoxRelation():
@@ -252,17 +237,17 @@ class _Checker:
                 self._quantified(part, scope)
             case syntax.Not() | syntax.Always() | syntax.Eventually() | syntax.Previous():
                 word = type(part).__name__.lower()
-                self._expect(part.operand, syntax.Type.BOOL, scope, f"what '{word}' is said of")
+                self._expect(part.operand, Type.BOOL, scope, f"what '{word}' is said of")
             case syntax.And() | syntax.Disjunction():
                 word = type(part).__name__.lower()
                 for operand in part.operands:
-                    self._expect(operand, syntax.Type.BOOL, scope, f"what '{word}' joins")
+                    self._expect(operand, Type.BOOL, scope, f"what '{word}' joins")
             case syntax.Until():
-                self._expect(part.left, syntax.Type.BOOL, scope, "what holds before 'until'")
-                self._expect(part.right, syntax.Type.BOOL, scope, "what 'until' waits for")
-        return syntax.Type.BOOL
+                self._expect(part.left, Type.BOOL, scope, "what holds before 'until'")
+                self._expect(part.right, Type.BOOL, scope, "what 'until' waits for")
+        return Type.BOOL
 
-    def _name(self, part: syntax.Name, scope: Scope) -> syntax.Type | None:
+    def _name(self, part: syntax.Name, scope: Scope) -> Type | None:
         if part.name in scope:
             return scope[part.name]
         message = f"no let or quantifier binds {part.name!r} here"
@@ -273,7 +258,7 @@ class _Checker:
         self._report(message, part)
         return None
 
-    def _call(self, part: syntax.FunctionCall, scope: Scope) -> syntax.Type | None:
+    def _call(self, part: syntax.FunctionCall, scope: Scope) -> Type | None:
         function = self._functions.get(part.function)
         if function is None:
             for argument in part.arguments:
@@ -296,29 +281,19 @@ class _Checker:
                 self.infer(argument, scope)
         return function.result
 
-    def _interval(self, part: syntax.IntervalLiteral, scope: Scope) -> None:
-        self._expect(part.lower, syntax.Type.REAL, scope, "the lower end of an interval")
-        self._expect(part.upper, syntax.Type.REAL, scope, "the upper end of an interval")
-        if (
-            isinstance(part.lower, syntax.RealNumber)
-            and isinstance(part.upper, syntax.RealNumber)
-            and part.lower.value > part.upper.value
-        ):
-            self._report(
-                f"the lower end of an interval must not be above its upper end, got "
-                f"[{part.lower.value:g}, {part.upper.value:g}]",
-                part,
-            )
+    def _ends(self, part: syntax.IntervalLiteral) -> None:
+        ends = [one.value for one in (part.lower, part.upper) if isinstance(one, syntax.RealNumber)]
+        if len(ends) == 2 and ends[0] > ends[1]:
+            message = "the lower end of an interval must not be above its upper end, got "
+            self._report(f"{message}[{ends[0]:g}, {ends[1]:g}]", part)
 
-    def _combination(self, part: syntax.Combination, scope: Scope) -> syntax.Type | None:
+    def _combination(self, part: syntax.Combination, scope: Scope) -> Type | None:
         left, right = self.infer(part.left, scope), self.infer(part.right, scope)
-        allowed = (
-            (syntax.Type.SET_BB,) if part.operator == "union" else (syntax.Type.SET_BB, syntax.Type.INTERVAL)
-        )
+        allowed = (Type.SET_BB,) if part.operator == "union" else (Type.SET_BB, Type.INTERVAL)
         sign = syntax.SYMBOLS[part.operator]
         for side, found in ((part.left, left), (part.right, right)):
             if found is not None and found not in allowed:
-                hint = ": put it in braces, {…}" if found is syntax.Type.BB else ""
+                hint = ": put it in braces, {…}" if found is Type.BB else ""
                 self._report(f"{sign} joins {' or '.join(allowed)}, got {found}{hint}", side)
                 return None
         if left is not None and right is not None and left is not right:
@@ -328,45 +303,38 @@ class _Checker:
 
     def _relation(self, part: syntax.BoxRelation, scope: Scope) -> None:
         if part.operator == "in":
-            self._expect(part.left, syntax.Type.REAL, scope, "what lies in an interval")
-            self._expect(part.right, syntax.Type.INTERVAL, scope, "what a real lies in")
+            self._expect(part.left, Type.REAL, scope, "what lies in an interval")
+            self._expect(part.right, Type.INTERVAL, scope, "what a real lies in")
             return
         left, right = self.infer(part.left, scope), self.infer(part.right, scope)
         if left is None or right is None:
             return
         if part.operator in ("<=", ">="):
-            ends = (
-                _is_end(part.left) or left is syntax.Type.REAL,
-                _is_end(part.right) or right is syntax.Type.REAL,
-            )
-            if not all(ends):
+            sides = ((part.left, left), (part.right, right))
+            if not all(_is_end(side) or kind is Type.REAL for side, kind in sides):
                 self._report(f"{_sign(part)} compares two reals, got {left} and {right}", part)
             return
         kind = left if left is right else None
-        if {left, right} == {syntax.Type.REAL, syntax.Type.INTERVAL}:
-            kind = syntax.Type.INTERVAL
+        if {left, right} == {Type.REAL, Type.INTERVAL}:
+            kind = Type.INTERVAL
         if kind is None:
             hint = ""
-            if {left, right} == {syntax.Type.BB, syntax.Type.SET_BB}:
+            if {left, right} == {Type.BB, Type.SET_BB}:
                 hint = ": speak of its boxes with forall or exists"
-            elif {left, right} == {syntax.Type.BB, syntax.Type.INTERVAL}:
+            elif {left, right} == {Type.BB, Type.INTERVAL}:
                 hint = ": project the box with PROJ_x(…) or PROJ_y(…)"
             self._report(f"{_sign(part)} compares two values of one type, got {left} and {right}{hint}", part)
         elif kind not in _COMPARED[part.operator]:
             allowed = " or ".join(f"two {name}s" for name in _COMPARED[part.operator])
-            hint = ": speak of its boxes with forall or exists" if kind is syntax.Type.SET_BB else ""
+            hint = ": speak of its boxes with forall or exists" if kind is Type.SET_BB else ""
             self._report(f"{_sign(part)} compares {allowed}, got two {kind}s{hint}", part)
 
     def _quantified(self, part: syntax.Quantified, scope: Scope) -> None:
-        self._expect(part.boxes, syntax.Type.SET_BB, scope, f"what {part.variable!r} is taken from")
+        self._expect(part.boxes, Type.SET_BB, scope, f"what {part.variable!r} is taken from")
         if part.variable in scope:
             self._report(f"{part.variable!r} is bound already: choose another name", part)
-        self._expect(
-            part.body,
-            syntax.Type.BOOL,
-            {**scope, part.variable: syntax.Type.BB},
-            f"what '{part.quantifier}' is said of",
-        )
+        inside = {**scope, part.variable: Type.BB}
+        self._expect(part.body, Type.BOOL, inside, f"what '{part.quantifier}' is said of")
 
 
 def _is_end(part: syntax.Expression) -> bool:

@@ -54,11 +54,6 @@ def within(a: Interval, b: Interval) -> bool:
     return b.lower <= a.lower and a.upper <= b.upper
 
 
-def strictly_within(a: Interval, b: Interval) -> bool:
-    """Whether an interval lies within another that is not the same."""
-    return within(a, b) and a != b
-
-
 def meet(a: Interval, b: Interval) -> Interval:
     """Return what two intervals have in common."""
     return Interval(max(a.lower, b.lower), min(a.upper, b.upper)) if overlap(a, b) else EMPTY

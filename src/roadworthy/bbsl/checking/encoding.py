@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from roadworthy.bbsl import syntax
 from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.specification import Spec
-from roadworthy.errors import InputError
 
 Scope = Mapping[str, symbols.Symbolic]
 
@@ -83,14 +83,12 @@ class Encoding:
         return [*self.facts, *self.areas.facts]
 
     def value(self, expression: syntax.Expression, scope: Scope) -> symbols.Symbolic:
-        """Return the value of an expression."""
+        """Return the value of an expression of a specification whose types were checked."""
         match expression:
             case syntax.Name():
-                return self._bound(expression, scope)
+                return scope[expression.name]
             case syntax.FunctionCall():
                 return self._call(expression, scope)
-            case syntax.BoxRelation():
-                return self._relation(expression, scope)
             case syntax.Not():
                 return ~self._truth(expression.operand, scope)
             case syntax.And():
@@ -99,98 +97,66 @@ class Encoding:
                 return symbols.SymbolicBool.some([self._truth(one, scope) for one in expression.operands])
             case syntax.Quantified():
                 return self._quantified(expression, scope)
-            case syntax.AxisProjection():
-                return self._projection(expression, scope)
-            case syntax.Width():
-                return self._width(self._interval(expression.interval, scope))
-            case syntax.Ratio():
-                return self._ratio(expression, scope)
-            case syntax.Combination():
-                return self._combination(expression, scope)
-            case syntax.BoxLiteral():
-                sides = (self._interval(one, scope) for one in (expression.x, expression.y))
-                return self._cornered(symbols.SymbolicBox(*map(_filled, sides)))
-            case syntax.SetLiteral():
-                boxes = [self._box(one, scope) for one in expression.boxes]
-                members = tuple(symbols.Member(one.filled, one) for one in boxes)
-                return symbols.SymbolicSet(members, symbols.conjunction(one.defined for one in boxes))
-            case syntax.IntervalLiteral():
-                return self._interval_of(expression, scope)
-            case _:
-                return self._constant(expression)
+        return self._computed(expression, [self.value(one, scope) for one in syntax.children(expression)])
 
-    def _truth(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicBool:
-        value = self.value(expression, scope)
-        if not isinstance(value, symbols.SymbolicBool):
-            raise InputError(f"expected a truth value, got a {type(value).__name__}")
-        return value
-
-    def _real(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicReal:
-        value = _as_type(self.value(expression, scope), syntax.Type.REAL)
-        if not isinstance(value, symbols.SymbolicReal):
-            raise InputError(f"expected a real, got a {type(value).__name__}")
-        return value
-
-    def _interval(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicInterval:
-        value = self.value(expression, scope)
-        if not isinstance(value, symbols.SymbolicInterval):
-            raise InputError(f"expected an interval, got a {type(value).__name__}")
-        return value
-
-    def _box(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicBox:
-        value = self.value(expression, scope)
-        if not isinstance(value, symbols.SymbolicBox):
-            raise InputError(f"expected a box, got a {type(value).__name__}")
-        return value
-
-    def _set(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicSet:
-        value = self.value(expression, scope)
-        if not isinstance(value, symbols.SymbolicSet):
-            raise InputError(f"expected a set of boxes, got a {type(value).__name__}")
-        return value
-
-    def _call(self, expression: syntax.FunctionCall, scope: Scope) -> symbols.Symbolic:
-        """Return the value of an external function: unknown, but the same for the same arguments."""
-        declared = self._types.get(expression.function)
-        if declared is None:
-            raise InputError(f"the function {expression.function!r} is not declared")
-        arguments = tuple(
-            _as_type(self.value(one, scope), kind)
-            for one, kind in zip(expression.arguments, declared.parameters, strict=True)
-        )
-        key = tuple(number for one in arguments for number in _numbers(one))
-        for earlier in self.applications:
-            if earlier.function == declared.name and key == tuple(
-                number for one in earlier.arguments for number in _numbers(one)
-            ):
-                return symbols.limited(earlier.value, symbols.conjunction(map(_known, arguments)))
-        count = sum(one.function == declared.name for one in self.applications)
-        value = self._fresh(
-            f"{declared.name}{f'#{count}' if arguments else ''}", declared.name, declared.result
-        )
-        for earlier in self.applications:
-            if earlier.function == declared.name:
-                pairs = zip(arguments, earlier.arguments, strict=True)
-                same = symbols.conjunction(_same(one, other) for one, other in pairs)
-                self.facts.append(symbols.disjunction([symbols.negation(same), _same(value, earlier.value)]))
-        self.applications.append(Application(declared.name, arguments, value))
-        return symbols.limited(value, symbols.conjunction(map(_known, arguments)))
-
-    def _constant(self, expression: syntax.Expression) -> symbols.Symbolic:
-        """Return a number exactly as it is written, true, false, or the box of the image."""
+    def _computed(self, expression: syntax.Expression, parts: list[Any]) -> symbols.Symbolic:
+        """Return the value of an expression from those of its parts."""
         import z3
 
         sure = z3.BoolVal(True)
         match expression:
             case syntax.RealNumber():
+                # Exactly as it is written.
                 return symbols.SymbolicReal(z3.RealVal(Fraction(str(expression.value))), None, sure)
             case syntax.TruthConstant():
                 return symbols.SymbolicBool.of(z3.BoolVal(expression.value))
             case syntax.ImageBox():
-                zero, (width, height) = z3.RealVal(0), self.size
-                sides = (symbols.SymbolicInterval(zero, end, sure, sure) for end in (width, height))
+                sides = (symbols.SymbolicInterval(z3.RealVal(0), end, sure, sure) for end in self.size)
                 return symbols.SymbolicBox(*sides)
-        raise InputError(f"the static checks cannot read a {type(expression).__name__.lower()}")
+            case syntax.BoxRelation():
+                return self._relation(expression, *parts)
+            case syntax.AxisProjection():
+                return _projection(expression, *parts)
+            case syntax.Width():
+                return _width(*parts)
+            case syntax.Ratio():
+                return self._ratio(*parts)
+            case syntax.Combination():
+                return _combination(expression.operator, *parts)
+            case syntax.BoxLiteral():
+                return self._cornered(symbols.SymbolicBox(*map(_filled, parts)))
+            case syntax.SetLiteral():
+                members = tuple(symbols.Member(one.filled, one) for one in parts)
+                return symbols.SymbolicSet(members, symbols.conjunction(one.defined for one in parts))
+            case syntax.IntervalLiteral():
+                return self._interval(*parts)
+        raise TypeError(f"the static checks look at one frame, got {type(expression).__name__}")
+
+    def _truth(self, expression: syntax.Expression, scope: Scope) -> symbols.SymbolicBool:
+        value = self.value(expression, scope)
+        assert isinstance(value, symbols.SymbolicBool)  # the types were checked
+        return value
+
+    def _call(self, expression: syntax.FunctionCall, scope: Scope) -> symbols.Symbolic:
+        """Return the value of an external function: unknown, but the same for the same arguments."""
+        declared = self._types[expression.function]
+        arguments = tuple(
+            _as_type(self.value(one, scope), kind)
+            for one, kind in zip(expression.arguments, declared.parameters, strict=True)
+        )
+        before = [one for one in self.applications if one.function == declared.name]
+        keys = list(map(symbols.key, arguments))
+        for earlier in before:
+            if keys == list(map(symbols.key, earlier.arguments)):
+                return symbols.limited(earlier.value, symbols.conjunction(map(_known, arguments)))
+        number = f"#{len(before)}" if arguments else ""
+        value = self._fresh(f"{declared.name}{number}", declared.name, declared.result)
+        for earlier in before:
+            pairs = zip(arguments, earlier.arguments, strict=True)
+            same = symbols.conjunction(_same(one, other) for one, other in pairs)
+            self.facts.append(symbols.disjunction([symbols.negation(same), _same(value, earlier.value)]))
+        self.applications.append(Application(declared.name, arguments, value))
+        return symbols.limited(value, symbols.conjunction(map(_known, arguments)))
 
     def _fresh(self, name: str, function: str, kind: syntax.Type) -> symbols.Symbolic:
         import z3
@@ -231,111 +197,85 @@ class Encoding:
             self.areas.corner(side.upper, axis)
         return box
 
-    def _bound(self, expression: syntax.Name, scope: Scope) -> symbols.Symbolic:
-        """Return what a let or a quantifier bound."""
-        if expression.name not in scope:
-            raise InputError(f"the name {expression.name!r} is not bound")
-        return scope[expression.name]
-
-    def _interval_of(self, expression: syntax.IntervalLiteral, scope: Scope) -> symbols.Symbolic:
+    def _interval(self, lower: symbols.Symbolic, upper: symbols.Symbolic) -> symbols.Symbolic:
         """Return an interval of two reals; where they are in the wrong order it has no value."""
         import z3
 
-        lower, upper = (self._plain(self._real(one, scope)) for one in (expression.lower, expression.upper))
-        defined = [lower.defined, upper.defined, lower.numerator <= upper.numerator]
-        return symbols.SymbolicInterval(
-            lower.numerator, upper.numerator, z3.BoolVal(True), symbols.conjunction(defined)
-        )
+        low, high = (self._plain(_as_type(one, syntax.Type.REAL)) for one in (lower, upper))
+        defined = symbols.conjunction([low.defined, high.defined, low.numerator <= high.numerator])
+        return symbols.SymbolicInterval(low.numerator, high.numerator, z3.BoolVal(True), defined)
 
-    def _relation(self, expression: syntax.BoxRelation, scope: Scope) -> symbols.Symbolic:
-        left, right = (self.value(one, scope) for one in (expression.left, expression.right))
-        if isinstance(left, symbols.SymbolicReal) and isinstance(right, symbols.SymbolicInterval):
-            left = self._plain(left)
-        if isinstance(left, symbols.SymbolicInterval) and isinstance(right, symbols.SymbolicReal):
-            right = self._plain(right)
-        shares = [
-            one
-            for one in (left, right)
-            if isinstance(one, symbols.SymbolicReal) and one.denominator is not None
-        ]
-        numbers = [expression.left, expression.right]
-        if shares and not any(isinstance(one, syntax.RealNumber) for one in numbers):
+    def _relation(
+        self, expression: syntax.BoxRelation, left: symbols.Symbolic, right: symbols.Symbolic
+    ) -> symbols.Symbolic:
+        kinds = {type(left), type(right)}
+        if kinds == {symbols.SymbolicReal, symbols.SymbolicInterval}:
+            left, right = self._plain(left), self._plain(right)
+        shares = [getattr(one, "denominator", None) is not None for one in (left, right)]
+        numbers = [isinstance(one, syntax.RealNumber) for one in (expression.left, expression.right)]
+        if any(shares) and not any(numbers):
             self.areas.multiplied = True
         return symbols.related(expression.operator, left, right)
 
-    def _width(self, interval: symbols.SymbolicInterval) -> symbols.Symbolic:
+    def _plain(self, value: Any) -> Any:
+        """Return an interval as it is, and a real as no fraction: a quotient becomes a number of its own."""
         import z3
 
-        width = interval.upper - interval.lower
-        held = width if z3.is_true(interval.filled) else z3.If(interval.filled, width, 0)
-        return symbols.SymbolicReal(held, None, interval.defined)
-
-    def _plain(self, value: symbols.SymbolicReal) -> symbols.SymbolicReal:
-        """Return a real that is no fraction: a quotient becomes a number of its own."""
-        import z3
-
-        if value.denominator is None:
+        if getattr(value, "denominator", None) is None:
             return value
         self.areas.multiplied = True
         quotient = z3.FreshReal("quotient")
         self.facts.append(z3.Implies(value.defined, quotient * value.denominator == value.numerator))
         return symbols.SymbolicReal(quotient, None, value.defined)
 
-    def _projection(self, expression: syntax.AxisProjection, scope: Scope) -> symbols.Symbolic:
-        """Return a side of a box, or an end of it (Definition 7)."""
-        box = self._box(expression.box, scope)
-        side = box.x if expression.axis == "x" else box.y
-        if expression.end is None:
-            return side
-        end = side.lower if expression.end == "lower" else side.upper
-        return symbols.SymbolicInterval(end, end, side.filled, side.defined)
-
-    def _ratio(self, expression: syntax.Ratio, scope: Scope) -> symbols.Symbolic:
+    def _ratio(self, part: symbols.SymbolicSet, whole: symbols.SymbolicSet) -> symbols.Symbolic:
         """Return the share of an area; it has no value where there is no area to have a share of."""
-        part, whole = (self._set(one, scope) for one in (expression.part, expression.whole))
         below = self.areas.area(whole)
-        return symbols.SymbolicReal(
-            self.areas.area(part), below, symbols.conjunction([part.defined, whole.defined, below > 0])
-        )
-
-    def _combination(self, expression: syntax.Combination, scope: Scope) -> symbols.Symbolic:
-        """Return a union or an intersection."""
-        left, right = self.value(expression.left, scope), self.value(expression.right, scope)
-        if isinstance(left, symbols.SymbolicInterval) and isinstance(right, symbols.SymbolicInterval):
-            return symbols.intersection(left, right)
-        if not isinstance(left, symbols.SymbolicSet) or not isinstance(right, symbols.SymbolicSet):
-            raise InputError(f"the static checks know no {expression.operator} of such values")
-        defined = symbols.conjunction([left.defined, right.defined])
-        if expression.operator == "union":
-            return symbols.SymbolicSet((*left.members, *right.members), defined, covers=(left, right))
-        shared = tuple(_shared(one, other) for one in left.members for other in right.members)
-        return symbols.SymbolicSet(shared, defined, parts=(left, right))
+        defined = symbols.conjunction([part.defined, whole.defined, below > 0])
+        return symbols.SymbolicReal(self.areas.area(part), below, defined)
 
     def _quantified(self, expression: syntax.Quantified, scope: Scope) -> symbols.Symbolic:
-        """Return whether a condition holds for all boxes of a set, or for one."""
+        """Return whether a condition holds for all boxes of a set, or for one: not for all does it not."""
+        boxes = self.value(expression.boxes, scope)
+        assert isinstance(boxes, symbols.SymbolicSet)  # the types were checked
+        every = expression.quantifier == "forall"
         outcomes = []
-        boxes = self._set(expression.boxes, scope)
         for member in boxes.members:
             inside = self._truth(expression.body, {**scope, expression.variable: member.box})
-            absent = symbols.negation(member.present)
-            if expression.quantifier == "forall":
-                outcomes.append(
-                    symbols.SymbolicBool(
-                        symbols.disjunction([absent, inside.true]),
-                        symbols.conjunction([member.present, inside.false]),
-                    )
-                )
-            else:
-                outcomes.append(
-                    symbols.SymbolicBool(
-                        symbols.conjunction([member.present, inside.true]),
-                        symbols.disjunction([absent, inside.false]),
-                    )
-                )
-        together = (
-            symbols.SymbolicBool.every if expression.quantifier == "forall" else symbols.SymbolicBool.some
-        )
-        return symbols.limited(together(outcomes), boxes.defined)
+            inside = inside if every else ~inside
+            held = symbols.disjunction([symbols.negation(member.present), inside.true])
+            refuted = symbols.conjunction([member.present, inside.false])
+            outcomes.append(symbols.SymbolicBool(held, refuted))
+        together = symbols.SymbolicBool.every(outcomes)
+        return symbols.limited(together if every else ~together, boxes.defined)
+
+
+def _projection(expression: syntax.AxisProjection, box: symbols.SymbolicBox) -> symbols.Symbolic:
+    """Return a side of a box, or an end of it (Definition 7)."""
+    side = box.x if expression.axis == "x" else box.y
+    if expression.end is None:
+        return side
+    end = side.lower if expression.end == "lower" else side.upper
+    return symbols.SymbolicInterval(end, end, side.filled, side.defined)
+
+
+def _width(interval: symbols.SymbolicInterval) -> symbols.Symbolic:
+    import z3
+
+    width = interval.upper - interval.lower
+    held = width if z3.is_true(interval.filled) else z3.If(interval.filled, width, 0)
+    return symbols.SymbolicReal(held, None, interval.defined)
+
+
+def _combination(operator: str, left: Any, right: Any) -> symbols.Symbolic:
+    """Return a union or an intersection."""
+    if isinstance(left, symbols.SymbolicInterval):
+        return symbols.intersection(left, right)
+    defined = symbols.conjunction([left.defined, right.defined])
+    if operator == "union":
+        return symbols.SymbolicSet((*left.members, *right.members), defined, covers=(left, right))
+    shared = tuple(_shared(one, other) for one in left.members for other in right.members)
+    return symbols.SymbolicSet(shared, defined, parts=(left, right))
 
 
 def _filled(side: symbols.SymbolicInterval) -> symbols.SymbolicInterval:
@@ -367,30 +307,13 @@ def _shared(one: symbols.Member, other: symbols.Member) -> symbols.Member:
     return symbols.Member(symbols.conjunction([one.present, other.present, box.filled]), box)
 
 
-def _numbers(value: symbols.Symbolic) -> tuple[int, ...]:
-    """Return what tells a symbolic value apart from others: the numbers of z3's terms."""
-    return tuple(term.get_id() for term in _terms(value))
-
-
-def _terms(value: symbols.Symbolic) -> list[symbols.Term]:
-    if isinstance(value, symbols.SymbolicBool):
-        return [value.true]
-    if isinstance(value, symbols.SymbolicReal):
-        return [value.numerator, *([] if value.denominator is None else [value.denominator])]
-    if isinstance(value, symbols.SymbolicInterval):
-        return [value.lower, value.upper]
-    if isinstance(value, symbols.SymbolicBox):
-        return [*_terms(value.x), *_terms(value.y)]
-    return [term for member in value.members for term in (member.present, *_terms(member.box))]
-
-
 def _same(one: symbols.Symbolic, other: symbols.Symbolic) -> symbols.Formula:
     """Return whether two values of one type are the same."""
     if isinstance(one, symbols.SymbolicReal) and isinstance(other, symbols.SymbolicReal):
         return symbols.related("=", one, other).true
     if isinstance(one, symbols.SymbolicSet) and isinstance(other, symbols.SymbolicSet):
         return symbols.conjunction([_included(one, other), _included(other, one)])
-    pairs = zip(_terms(one), _terms(other), strict=True)
+    pairs = zip(symbols.terms(one), symbols.terms(other), strict=True)
     return symbols.conjunction(first == second for first, second in pairs)
 
 

@@ -21,9 +21,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from operator import eq, ge, gt, le, lt
 from typing import Any, TypeAlias
 
-from roadworthy.errors import InputError
+from roadworthy.bbsl.syntax import MIRRORED
 
 Term: TypeAlias = Any
 """A number of z3, whose Python interface has no types."""
@@ -36,7 +37,7 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
     import z3
 
     kept = [one for one in formulas if not z3.is_true(one)]
-    if any(z3.is_false(one) for one in kept):
+    if any(map(z3.is_false, kept)):
         return z3.BoolVal(False)
     return kept[0] if len(kept) == 1 else z3.And(kept) if kept else z3.BoolVal(True)
 
@@ -46,7 +47,7 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     import z3
 
     kept = [one for one in formulas if not z3.is_false(one)]
-    if any(z3.is_true(one) for one in kept):
+    if any(map(z3.is_true, kept)):
         return z3.BoolVal(True)
     return kept[0] if len(kept) == 1 else z3.Or(kept) if kept else z3.BoolVal(False)
 
@@ -188,21 +189,6 @@ class SymbolicSet:
     parts: tuple[SymbolicSet, ...] = ()
     covers: tuple[SymbolicSet, ...] = ()
 
-    @property
-    def key(self) -> tuple[int, ...]:
-        """What tells sets with the same boxes apart from others: the numbers of z3's terms."""
-        return tuple(
-            one.get_id()
-            for member in self.members
-            for one in (
-                member.present,
-                member.box.x.lower,
-                member.box.x.upper,
-                member.box.y.lower,
-                member.box.y.upper,
-            )
-        )
-
 
 def limited(value: Symbolic, where: Formula) -> Symbolic:
     """Return a value that is there only where a formula holds."""
@@ -217,47 +203,56 @@ def limited(value: Symbolic, where: Formula) -> Symbolic:
 Symbolic = SymbolicBool | SymbolicReal | SymbolicInterval | SymbolicBox | SymbolicSet
 
 
+def terms(value: Symbolic) -> list[Term]:
+    """Return the terms of z3 that a value is made of."""
+    match value:
+        case SymbolicBool():
+            return [value.true]
+        case SymbolicReal():
+            return [value.numerator, *([] if value.denominator is None else [value.denominator])]
+        case SymbolicInterval():
+            return [value.lower, value.upper]
+        case SymbolicBox():
+            return [*terms(value.x), *terms(value.y)]
+    return [term for member in value.members for term in (member.present, *terms(member.box))]
+
+
+def key(value: Symbolic) -> tuple[int, ...]:
+    """Return what tells a value apart from others: the numbers of its terms."""
+    return tuple(term.get_id() for term in terms(value))
+
+
 def intersection(first: SymbolicInterval, second: SymbolicInterval) -> SymbolicInterval:
     """Return what two intervals share, which may be nothing."""
     lower, upper = maximum(first.lower, second.lower), minimum(first.upper, second.upper)
     return SymbolicInterval(lower, upper, first.meets(second), conjunction([first.defined, second.defined]))
 
 
-def related(operator: str, left: Symbolic, right: Symbolic) -> SymbolicBool:
-    """Return whether a relation of BBSL holds (Definitions 3 to 6).
-
-    Raises:
-        InputError: The relation is not defined on such values.
-    """
+def related(operator: str, left: Any, right: Any) -> SymbolicBool:
+    """Return whether a relation of BBSL holds (Definitions 3 to 6) of values that it is defined on."""
     import z3
 
+    if isinstance(left, SymbolicBool):
+        same = disjunction([conjunction([left.true, right.true]), conjunction([left.false, right.false])])
+        known = conjunction([z3.Or(left.true, left.false), z3.Or(right.true, right.false)])
+        return SymbolicBool.of(same, known)
     if operator in ("<=", ">=", "in") and isinstance(left, SymbolicInterval):
         left = left.end
     if operator in ("<=", ">=") and isinstance(right, SymbolicInterval):
         right = right.end
+    defined = conjunction([left.defined, right.defined])
     if isinstance(left, SymbolicReal) and isinstance(right, SymbolicReal):
-        return SymbolicBool.of(_compared(operator, left, right), conjunction([left.defined, right.defined]))
-    if isinstance(left, SymbolicReal) and isinstance(right, SymbolicInterval):
-        if operator == "in":
-            above = _compared(">=", left, SymbolicReal(right.lower, None, right.filled))
-            below = _compared("<=", left, SymbolicReal(right.upper, None, right.filled))
-            inside = conjunction([right.filled, above, below])
-            return SymbolicBool.of(inside, conjunction([left.defined, right.defined]))
-        left = SymbolicInterval.point(left)
-    if isinstance(left, SymbolicInterval) and isinstance(right, SymbolicReal):
-        right = SymbolicInterval.point(right)
-    if isinstance(left, SymbolicBool) and isinstance(right, SymbolicBool) and operator == "=":
-        same = disjunction([conjunction([left.true, right.true]), conjunction([left.false, right.false])])
-        known = conjunction([z3.Or(left.true, left.false), z3.Or(right.true, right.false)])
-        return SymbolicBool.of(same, known)
-    if isinstance(left, SymbolicInterval) and isinstance(right, SymbolicInterval):
-        defined = conjunction([left.defined, right.defined])
-        return SymbolicBool.of(_INTERVALS[operator](left, right), defined)
-    if isinstance(left, SymbolicBox) and isinstance(right, SymbolicBox) and operator in _BOXES:
-        defined = conjunction([left.defined, right.defined])
-        return SymbolicBool.of(_BOXES[operator](left, right), defined)
-    kinds = f"{type(left).__name__} and {type(right).__name__}".replace("Symbolic", "")
-    raise InputError(f"the static checks know no relation {operator!r} between {kinds}")
+        return SymbolicBool.of(_compared(operator, left, right), defined)
+    if operator == "in":
+        above = _compared(">=", left, SymbolicReal(right.lower, None, right.filled))
+        below = _compared("<=", left, SymbolicReal(right.upper, None, right.filled))
+        return SymbolicBool.of(conjunction([right.filled, above, below]), defined)
+    if operator in MIRRORED:
+        operator, left, right = MIRRORED[operator], right, left
+    left, right = (
+        SymbolicInterval.point(one) if isinstance(one, SymbolicReal) else one for one in (left, right)
+    )
+    return SymbolicBool.of(_POSITIONS[operator](left, right), defined)
 
 
 def _compared(operator: str, left: SymbolicReal, right: SymbolicReal) -> Formula:
@@ -267,62 +262,40 @@ def _compared(operator: str, left: SymbolicReal, right: SymbolicReal) -> Formula
     return _REALS[operator](first, second)
 
 
-Intervals = Callable[[SymbolicInterval, SymbolicInterval], Formula]
+_REALS: dict[str, Callable[[Term, Term], Formula]] = {"<": lt, ">": gt, "=": eq, "<=": le, ">=": ge}
 
 
-def _before(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
-    return disjunction([negation(a.filled), negation(b.filled), a.upper < b.lower])
+def _on_each_side(relation: Callable[[Any, Any], Formula]) -> Callable[[Any, Any], Formula]:
+    """Return a relation of intervals as one that boxes have where both their sides have it."""
+
+    def extended(a: Any, b: Any) -> Formula:
+        return (
+            conjunction([relation(a.x, b.x), relation(a.y, b.y)])
+            if isinstance(a, SymbolicBox)
+            else relation(a, b)
+        )
+
+    return extended
 
 
+@_on_each_side
 def _inside(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
     contained = conjunction([b.filled, b.lower <= a.lower, a.upper <= b.upper])
     return disjunction([negation(a.filled), contained])
 
 
+@_on_each_side
 def _equal(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
     same = conjunction([a.filled, b.filled, a.lower == b.lower, a.upper == b.upper])
     return disjunction([conjunction([negation(a.filled), negation(b.filled)]), same])
 
 
-def _strictly_inside(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
-    return conjunction([_inside(a, b), negation(_equal(a, b))])
-
-
-_REALS: dict[str, Callable[[Term, Term], Formula]] = {
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "=": lambda a, b: a == b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-}
-
-_INTERVALS: dict[str, Intervals] = {
-    "<": _before,
-    ">": lambda a, b: _before(b, a),
+_POSITIONS: dict[str, Callable[[Any, Any], Formula]] = {
+    "<": lambda a, b: disjunction([negation(a.filled), negation(b.filled), a.upper < b.lower]),
     "=": _equal,
-    "overlaps": lambda a, b: a.meets(b),
+    "overlaps": _on_each_side(SymbolicInterval.meets),
     "subseteq": _inside,
-    "superseteq": lambda a, b: _inside(b, a),
-    "subset": _strictly_inside,
-    "superset": lambda a, b: _strictly_inside(b, a),
-}
-
-
-def _on_both_axes(relation: Intervals) -> Callable[[SymbolicBox, SymbolicBox], Formula]:
-    return lambda a, b: conjunction([relation(a.x, b.x), relation(a.y, b.y)])
-
-
-def _strict_box(a: SymbolicBox, b: SymbolicBox) -> Formula:
-    return conjunction([_on_both_axes(_inside)(a, b), negation(_on_both_axes(_equal)(a, b))])
-
-
-_BOXES: dict[str, Callable[[SymbolicBox, SymbolicBox], Formula]] = {
-    "=": _on_both_axes(_equal),
-    "overlaps": _on_both_axes(lambda a, b: a.meets(b)),
-    "subseteq": _on_both_axes(_inside),
-    "superseteq": lambda a, b: _on_both_axes(_inside)(b, a),
-    "subset": _strict_box,
-    "superset": lambda a, b: _strict_box(b, a),
+    "subset": lambda a, b: conjunction([_inside(a, b), negation(_equal(a, b))]),
 }
 
 
@@ -348,11 +321,11 @@ class Areas(ABC):
 
     def area(self, boxes: SymbolicSet) -> Term:
         """Return the area of the union of a set of boxes; the same for the same boxes."""
-        key = boxes.key
-        if key not in self._known:
+        numbers = key(boxes)
+        if numbers not in self._known:
             # The set is kept as well: z3 gives the numbers of terms that are gone to others.
-            self._known[key] = boxes, self._area(boxes)
-        return self._known[key][1]
+            self._known[numbers] = boxes, self._area(boxes)
+        return self._known[numbers][1]
 
     @property
     def used(self) -> bool:
