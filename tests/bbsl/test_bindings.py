@@ -245,8 +245,8 @@ def test_python_functions_and_frames() -> None:
     ("text", "message"),
     [
         ("", "is empty"),
-        ("function: {}", "bind.yaml:1: unknown key 'function': expected 'functions:'"),
-        ("functions: []", "must name external functions"),
+        ("function: {}", "bind.yaml:1: unknown key 'function': did you mean 'functions'"),
+        ("functions: []", "functions: expected a mapping"),
         ("functions:\n  a: 1\n  v: speed", "bind.yaml:3: v: expected true, false, numbers"),
         ("functions:\n  v: {box: car}", "bind.yaml:2: v: expected one source.*did you mean 'boxes'"),
         ("functions:\n  v: {boxes: car, exists: car}", "expected one source"),

@@ -436,23 +436,21 @@ def load_bindings(path: str | PathLike[str]) -> Bindings:
     Raises:
         InputError: The file cannot be read, or something in it is wrong; says on which line.
     """
-    from roadworthy._yaml import read_yaml
+    from pydantic import BaseModel, ConfigDict, Field
 
-    file = read_yaml(Path(path), "file of bindings", "'functions:'")
-    for key in file.data:
-        if key != "functions":
-            raise InputError(f"{file.where(str(key))}: unknown key {key!r}: expected 'functions:'")
-    functions = file.data.get("functions")
-    if not isinstance(functions, dict) or not functions:
-        raise InputError(
-            f"{file.where('functions')}: 'functions:' must name external functions, got {functions!r}"
-        )
+    from roadworthy._yaml import read_form
+
+    class BindingsForm(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        functions: dict[str, Any] = Field(min_length=1)
+
+    form, file = read_form(Path(path), BindingsForm, "file of bindings", "'functions:'")
     sources: dict[str, Any] = {}
-    for name, given in functions.items():
+    for name, given in form.functions.items():
         try:
-            sources[str(name)] = source_of(given, Path(path).parent)
+            sources[name] = source_of(given, Path(path).parent)
         except RoadworthyError as error:
-            raise InputError(f"{file.where('functions', str(name))}: {name}: {error}") from error
+            raise InputError(f"{file.where('functions', name)}: {name}: {error}") from error
     return Bindings(sources)
 
 

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -214,11 +215,7 @@ class SpecCoverage:
                 "share": self.condition_share,
                 "atoms": [
                     {
-                        "case": one.case,
-                        "text": one.text,
-                        "true": one.true,
-                        "false": one.false,
-                        "unknown": one.unknown,
+                        **asdict(one),
                         "nearest_true": _finite(one.nearest_true),
                         "nearest_false": _finite(one.nearest_false),
                         "border_covered": one.border_covered(self.near) if one.has_border else None,
@@ -334,40 +331,39 @@ def nearest_changes(
         raise InputError(f"{function!r} must be an external function of type bb")
     before = labels_of(spec.evaluate(bindings, height=height, width=width))
     others = [label for label in dict.fromkeys(spec.labels) if label not in before]
-    search = _BorderSearch(spec, bindings, function, Coordinates(height, width), tolerance, seconds)
-    found = [search.nearest(label, before) for label in others]
-    return sorted((one for one in found if one is not None), key=lambda one: one.distance)
+    search = _BorderSearch(spec, bindings, function, height, width, tolerance, seconds)
+    changes = [search.nearest(label, before) for label in others]
+    return sorted((one for one in changes if one is not None), key=lambda one: one.distance)
 
 
+@dataclass(frozen=True)
 class _BorderSearch:
     """Looks for the nearest box; everything but the one box is pinned."""
 
-    def __init__(
-        self,
-        spec: Spec,
-        bindings: Mapping[str, Any],
-        function: str,
-        coordinates: Coordinates,
-        tolerance: float,
-        seconds: float,
-    ) -> None:
-        self._spec = spec
-        self._bindings = bindings
-        self._function = function
-        self._coordinates = coordinates
-        self._tolerance = tolerance
-        self._seconds = seconds
-        axes = spec.prepared.axes
-        self._values = {
-            one.name: coordinates.inward(
-                bindings.get(one.name), one.result, one.name, axes["function", one.name]
+    spec: Spec
+    bindings: Mapping[str, Any]
+    function: str
+    height: float
+    width: float
+    tolerance: float
+    seconds: float
+
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        prepared, coordinates = self.spec.prepared, Coordinates(self.height, self.width)
+        return {
+            name: coordinates.inward(
+                self.bindings.get(name), one.result, name, prepared.axes["function", name]
             )
-            for one in spec.prepared.functions.values()
+            for name, one in prepared.functions.items()
         }
-        start = self._values.get(function)
+
+    @cached_property
+    def _start(self) -> Box:
+        start = self._values.get(self.function)
         if not isinstance(start, Box):
-            raise InputError(f"{function}() has no box to start from")
-        self._start = start
+            raise InputError(f"{self.function}() has no box to start from")
+        return start
 
     def nearest(self, label: str, before: tuple[str, ...]) -> BorderChange | None:
         """Return the nearest box for which a case holds; None when none is there, or found in time."""
@@ -378,48 +374,37 @@ class _BorderSearch:
             for name, value in self._values.items()
             if isinstance(value, tuple) and not isinstance(value, Box | Interval)
         }
-        assert self._coordinates.width is not None
-        assert self._coordinates.height is not None
+        image = (float(self.width), float(self.height))
         try:
-            encoding = Encoding(
-                self._spec,
-                sizes,
-                symbols.ExactAreas(),
-                (float(self._coordinates.width), float(self._coordinates.height)),
-            )
+            encoding = Encoding(self.spec, sizes, symbols.ExactAreas(), image)
         except symbols.TooManyBoxes:
             return None
-        moved = next(one.value for one in encoding.applications if one.function == self._function)
+        moved = next(one.value for one in encoding.applications if one.function == self.function)
         assert isinstance(moved, symbols.SymbolicBox)
         solver = z3.Solver()
         solver.add(*encoding.known, encoding.precondition.true, encoding.cases[label].true)
         for one in encoding.applications:
-            if one.function != self._function and one.function in self._values:
+            if one.function != self.function and one.function in self._values:
                 solver.add(pinned(one.value, self._values[one.function]))
         best = self._descend(solver, moved)
         if best is None:
             return None
-        box = self._coordinates.outward(best)
-        x1, y1, x2, y2 = (float(one) for one in box)
-        values = {**self._bindings, self._function: best}
-        after = labels_of(
-            self._spec.evaluate(values, height=self._coordinates.height, width=self._coordinates.width)
-        )
+        x1, y1, x2, y2 = map(float, Coordinates(self.height).outward(best))
+        values = {**self.bindings, self.function: best}
+        after = labels_of(self.spec.evaluate(values, height=self.height, width=self.width))
         # What z3 found must stand evaluation.
-        return (
-            BorderChange(before, after, (x1, y1, x2, y2), _moved(self._start, best))
-            if label in after
-            else None
-        )
+        if label not in after:
+            return None
+        return BorderChange(before, after, (x1, y1, x2, y2), _moved(self._start, best))
 
     def _descend(self, solver: Any, moved: symbols.SymbolicBox) -> Box | None:
         """Halve the distance that is left until no nearer box is found."""
         import z3
 
-        end = time.monotonic() + self._seconds
+        end = time.monotonic() + self.seconds
         best: Box | None = None
         low, high = 0.0, float("inf")
-        while high - low > self._tolerance:
+        while high - low > self.tolerance:
             left = int(1000 * (end - time.monotonic()))
             if left <= 0:
                 break
@@ -444,7 +429,7 @@ class _BorderSearch:
         import z3
 
         solver.add(*_within(moved, self._start, _moved(self._start, best)))
-        for term, place in zip(_ends(moved), (*self._start.x, *self._start.y), strict=True):
+        for term, place in zip(symbols.terms(moved), (*self._start.x, *self._start.y), strict=True):
             solver.push()
             solver.set("timeout", max(1, int(1000 * (end - time.monotonic()))))
             solver.add(term == _exact(place))
@@ -465,13 +450,9 @@ def _exact(number: float) -> symbols.Term:
 def _within(moved: symbols.SymbolicBox, start: Box, limit: float) -> list[symbols.Formula]:
     return [
         close
-        for term, place in zip(_ends(moved), (*start.x, *start.y), strict=True)
+        for term, place in zip(symbols.terms(moved), (*start.x, *start.y), strict=True)
         for close in (term - _exact(place) <= _exact(limit), _exact(place) - term <= _exact(limit))
     ]
-
-
-def _ends(box: symbols.SymbolicBox) -> tuple[symbols.Term, ...]:
-    return (box.x.lower, box.x.upper, box.y.lower, box.y.upper)
 
 
 def _moved(one: Box, other: Box) -> float:
@@ -479,8 +460,8 @@ def _moved(one: Box, other: Box) -> float:
 
 
 def _box_of(model: Any, box: symbols.SymbolicBox) -> Box:
-    ends = [number_of(model, one) for one in _ends(box)]
-    return Box(Interval(ends[0], ends[1]), Interval(ends[2], ends[3]))
+    ends = [number_of(model, one) for one in symbols.terms(box)]
+    return Box(Interval(*ends[:2]), Interval(*ends[2:]))
 
 
 def pinned(symbolic: symbols.Symbolic, value: Value) -> symbols.Formula:
@@ -491,30 +472,17 @@ def pinned(symbolic: symbols.Symbolic, value: Value) -> symbols.Formula:
     """
     if value is None:
         raise InputError("every function must have a value to look for the nearest box")
-    match symbolic:
-        case symbols.SymbolicBool():
-            return symbolic.true if value else symbolic.false
-        case symbols.SymbolicReal():
-            return symbolic.numerator == _exact(_number(value))
-        case symbols.SymbolicInterval():
-            assert isinstance(value, Interval)
-            return symbols.conjunction(
-                [symbolic.lower == _exact(value.lower), symbolic.upper == _exact(value.upper)]
-            )
-        case symbols.SymbolicBox():
-            assert isinstance(value, Box)
-            places = zip(_ends(symbolic), (*value.x, *value.y), strict=True)
-            return symbols.conjunction(term == _exact(place) for term, place in places)
-    assert isinstance(value, tuple)
-    pairs: Sequence[tuple[Any, Any]] = list(zip(symbolic.members, value, strict=True))
-    return symbols.conjunction(
-        one for member, box in pairs for one in (member.present, pinned(member.box, box))
-    )
-
-
-def _number(value: Value) -> float:
-    assert isinstance(value, int | float)
-    return float(value)
+    if isinstance(symbolic, symbols.SymbolicBool):
+        return symbolic.true if value else symbolic.false
+    if isinstance(symbolic, symbols.SymbolicSet):
+        pairs: Any = zip(symbolic.members, value, strict=True)  # type: ignore[arg-type]  # a set too
+        return symbols.conjunction(
+            one for member, box in pairs for one in (member.present, pinned(member.box, box))
+        )
+    places: Any = (*value.x, *value.y) if isinstance(value, Box) else value
+    terms = symbols.terms(symbolic)
+    numbers = places if isinstance(places, tuple) else (places,)
+    return symbols.conjunction(term == _exact(place) for term, place in zip(terms, numbers, strict=True))
 
 
 @dataclass(frozen=True)
@@ -554,14 +522,7 @@ class BorderObjects:
     def changes(self) -> list[dict[str, Any]]:
         """Return the nearest boxes that lead to other cases, case by case, the nearest object first."""
         return [
-            {
-                "frame": one.frame,
-                "object": one.number,
-                "before": list(change.before),
-                "after": list(change.after),
-                "box": list(change.box),
-                "distance": change.distance,
-            }
+            {"frame": one.frame, "object": one.number, **asdict(change)}
             for kept in self._kept.values()
             for one in kept
             for change in nearest_changes(self._spec, one.values, self._function, **one.size)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from roadworthy.bbsl.bindings import Bindings, BoxesOf, FrameView, PerFrame
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.testing.judging import (
+    MATCHINGS,
+    OUTSIDE,
     Corners,
+    FrameJudgement,
     Matching,
     ObjectRole,
     Outside,
     TestRow,
     check_labels,
-    check_matching,
-    check_outside,
     judge,
     labels_of,
     match,
@@ -27,7 +28,7 @@ from roadworthy.bbsl.testing.judging import (
     out_of_scope,
     verdict_margin,
 )
-from roadworthy.bbsl.tracks import Ends, TrackOutcome, box_functions, check_ends, evaluate_track
+from roadworthy.bbsl.tracks import Ends, TrackOutcome, box_functions, evaluate_track
 from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
@@ -39,7 +40,7 @@ from roadworthy.cases import (
     Scalar,
     Verdict,
 )
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_choice
 from roadworthy.frames import Boxes, Frame
 
 
@@ -70,8 +71,8 @@ class SpecificationMethod(BaseMethod):
         matching: Matching,
         outside: Outside,
     ) -> None:
-        check_matching(matching)
-        check_outside(outside)
+        check_choice("matching", matching, MATCHINGS)
+        check_choice("outside", outside, OUTSIDE)
         check_labels(spec)
         self.spec = spec
         self.role = role
@@ -184,15 +185,7 @@ class BbslMethod(SpecificationMethod):
 
     def frame_row(self, frame: Frame, truth: Boxes, detections: Boxes) -> TestRow:
         """Return the test of a whole frame."""
-        found = judge(
-            self.spec,
-            self._values(frame, truth),
-            self._values(frame, detections),
-            height=self._height or frame.height,
-            width=frame.width,
-            moving=self.moving,
-            outside=self._outside,
-        )
+        found = self._judged(frame, self._values(frame, truth), self._values(frame, detections))
         return TestRow(frame.id, found.expected, found.found, found.passed, found.margin, reason=found.reason)
 
     def object_row(self, frame: Frame, truth: Boxes, detections: Boxes, number: int) -> TestRow:
@@ -204,21 +197,19 @@ class BbslMethod(SpecificationMethod):
         index, iou = int(matched.index[number]), float(matched.iou[number])
         box = corners_of(objects, number)
         detected = None if index < 0 else corners_of(others, index)
-        found = judge(
-            self.spec,
-            {**self._values(frame, truth), **object_values(role, box)},
-            {**self._values(frame, detections), **object_values(role, detected)},
-            height=self._height or frame.height,
-            width=frame.width,
-            moving=self.moving,
-            outside=self._outside,
-        )
+        expected = {**self._values(frame, truth), **object_values(role, box)}
+        seen = {**self._values(frame, detections), **object_values(role, detected)}
+        found = self._judged(frame, expected, seen)
         # Out of scope because of the detections, not because of the ground truth.
         missed = detected is None and found.margin == -math.inf
         reason = "not detected" if missed else found.reason
         return TestRow(
             frame.id, found.expected, found.found, found.passed, found.margin, iou, box, detected, reason
         )
+
+    def _judged(self, frame: Frame, truth: Mapping[str, Any], found: Mapping[str, Any]) -> FrameJudgement:
+        size = {"height": self._height or frame.height, "width": frame.width}
+        return judge(self.spec, truth, found, **size, moving=self.moving, outside=self._outside)
 
     def _values(self, frame: Frame, boxes: Boxes) -> Mapping[str, Any]:
         view = FrameView.of(frame, boxes)
@@ -262,7 +253,7 @@ class BbslTrackMethod(SpecificationMethod):
         ends: Ends = "cut",
     ) -> None:
         super().__init__(spec, bindings, role=role, matching=matching, outside=outside)
-        check_ends(ends)
+        check_choice("ends", ends, get_args(Ends))
         self._ends: Ends = ends
 
     def cases(

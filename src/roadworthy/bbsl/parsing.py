@@ -164,24 +164,10 @@ _NAMES = {symbol: name for name, symbol in syntax.SYMBOLS.items()} | {"~": "over
 """The names of symbols."""
 
 
-def build(tree: Tree[Token], source: str, path: str | None) -> Spec:
-    """Return the specification that a tree of the grammar stands for.
-
-    Raises:
-        SpecificationError: A label is blank, a number too large, or bounds end before they begin.
-    """
-    return _Builder(source, path).spec(tree)
-
-
 class _Builder:
     def __init__(self, source: str, path: str | None) -> None:
         self._source = source
         self._path = path
-
-    def _refuse(self, message: str, span: syntax.Span) -> syntax.SpecificationError:
-        return syntax.SpecificationError(
-            [syntax.SpecificationProblem(message, span)], self._source, self._path
-        )
 
     def spec(self, tree: Tree[Token]) -> Spec:
         functions: tuple[ExternalFunction, ...] = ()
@@ -209,7 +195,7 @@ class _Builder:
             lets = tuple(self._let(one) for one in cast("Tree[Token]", tree.children[1]).children[:-1])
         words = " ".join(label.value.strip('"').split())
         if not words:
-            raise self._refuse("the label of a case must not be blank", token_span(label))
+            raise _Refused("the label of a case must not be blank", token_span(label))
         return CaseClause(words, lets, self.expression(tree.children[-1]), span=token_span(label))
 
     def _let(self, tree: Any) -> Let:
@@ -266,7 +252,7 @@ class _Builder:
             case "NUMBER":
                 value = float(token.value)
                 if not math.isfinite(value):
-                    raise self._refuse("this number is too large", span)
+                    raise _Refused("this number is too large", span)
                 return syntax.RealNumber(value, span=span)
             case "TRUE" | "FALSE":
                 return syntax.TruthConstant(token.type == "TRUE", span=span)
@@ -281,10 +267,10 @@ class _Builder:
         if len(signs) == 2:
             lower, upper = re.findall(r"\d+|inf|∞", signs[1].value)
             if max(len(lower), len(upper)) > 9:
-                raise self._refuse("bounds must be below 1,000,000,000 frames", token_span(signs[1]))
+                raise _Refused("bounds must be below 1,000,000,000 frames", token_span(signs[1]))
             bounds = syntax.Bounds(int(lower), int(upper) if upper.isdigit() else None)
             if bounds.upper is not None and bounds.upper < bounds.lower:
-                raise self._refuse(
+                raise _Refused(
                     f"bounds must not end before they begin, got {signs[1].value}", token_span(signs[1])
                 )
         operator = signs[0].type
@@ -363,19 +349,18 @@ def parse(text: str, *, path: str | None = None) -> Spec:
     try:
         tree = grammar().parse(text)
         _check_depth(tree)
-        spec = build(tree, text, path)
+        spec = _Builder(text, path).spec(tree)
+        if not spec.case_blocks:
+            end = len(text.rstrip())
+            message = "the specification has no case: expected at least one 'case LABEL … endcase'"
+            raise _Refused(message, syntax.Span(end, end))
     except UnexpectedInput as error:
-        raise syntax.SpecificationError([explained(error, text, grammar().terminals)], text, path) from None
+        problem = explained(error, text, grammar().terminals)
     except _Refused as error:
-        raise syntax.SpecificationError([error.problem], text, path) from None
-    if not spec.case_blocks:
-        message = "the specification has no case: expected at least one 'case LABEL … endcase'"
-        raise syntax.SpecificationError(
-            [syntax.SpecificationProblem(message, syntax.Span(len(text.rstrip()), len(text.rstrip())))],
-            text,
-            path,
-        )
-    return spec
+        problem = error.problem
+    else:
+        return spec
+    raise syntax.SpecificationError([problem], text, path)
 
 
 def load(path: str | PathLike[str]) -> Spec:

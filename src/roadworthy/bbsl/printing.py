@@ -14,6 +14,13 @@ _ASCII = {"overlaps": "~", "intersection": "intersect"}
 
 # How tightly the parts bind, the tightest last.
 _OR, _AND, _UNTIL, _UNARY, _RELATION, _UNION, _INTERSECTION, _ATOM = range(8)
+_SAID_OF_ONE = (syntax.Not, syntax.Always, syntax.Eventually, syntax.Previous, syntax.Quantified)
+_LEVELS: dict[type[syntax.Expression], int] = {
+    syntax.Disjunction: _OR,
+    syntax.And: _AND,
+    syntax.Until: _UNTIL,
+    **dict.fromkeys(_SAID_OF_ONE, _UNARY),
+}
 
 
 class Printer:
@@ -58,11 +65,8 @@ class Printer:
         """Return an expression in one line."""
         match part:
             case syntax.RealNumber():
-                return (
-                    str(int(part.value))
-                    if part.value.is_integer() and abs(part.value) < 1e15
-                    else repr(part.value)
-                )
+                whole = part.value.is_integer() and abs(part.value) < 1e15
+                return str(int(part.value)) if whole else repr(part.value)
             case syntax.TruthConstant():
                 return "true" if part.value else "false"
             case syntax.Name():
@@ -103,14 +107,11 @@ class Printer:
             case syntax.Quantified():
                 prefix, body = self.quantifiers(part)
                 return f"{prefix} ({self.expression(body)})"
-            case syntax.Not():
-                return f"not {self._said_of(part.operand)}"
-            case syntax.Previous():
-                return f"previous {self._said_of(part.operand)}"
-            case syntax.Always():
-                return f"always{_bounds(part.bounds)} {self._after_bounds(part.operand)}"
-            case syntax.Eventually():
-                return f"eventually{_bounds(part.bounds)} {self._after_bounds(part.operand)}"
+            case syntax.Not() | syntax.Previous():
+                return f"{type(part).__name__.lower()} {self._said_of(part.operand)}"
+            case syntax.Always() | syntax.Eventually():
+                word = type(part).__name__.lower()
+                return f"{word}{_bounds(part.bounds)} {self._after_bounds(part.operand)}"
             case syntax.Until():
                 right = self._at(part.right, _UNTIL)
                 right = f"({right})" if right.startswith("[") else right
@@ -138,22 +139,11 @@ class Printer:
         return self._ascii and part.operator == "in"
 
     def _level(self, part: syntax.Expression) -> int:
-        match part:
-            case syntax.Disjunction():
-                return _OR
-            case syntax.And():
-                return _AND
-            case syntax.Until():
-                return _UNTIL
-            case (
-                syntax.Not() | syntax.Always() | syntax.Eventually() | syntax.Previous() | syntax.Quantified()
-            ):
-                return _UNARY
-            case syntax.BoxRelation():
-                return _ATOM if self._ends_lets(part) else _RELATION
-            case syntax.Combination():
-                return _UNION if part.operator == "union" else _INTERSECTION
-        return _ATOM
+        if isinstance(part, syntax.BoxRelation):
+            return _ATOM if self._ends_lets(part) else _RELATION
+        if isinstance(part, syntax.Combination):
+            return _UNION if part.operator == "union" else _INTERSECTION
+        return _LEVELS.get(type(part), _ATOM)
 
 
 def _bounds(bounds: syntax.Bounds) -> str:
@@ -317,12 +307,7 @@ class _Page:
     def _begin(self, text: str, offset: int | None) -> None:
         """Begin a block, after a blank line."""
         offset = self._offset if offset is None else offset
-        while (
-            self._lines
-            and self._comments
-            and self._comments[0].start < offset
-            and not self._comments[0].alone
-        ):
+        while self._lines and self._has_comment(offset) and not self._comments[0].alone:
             self._beside(self._comments.pop(0))
         if self._lines:
             self._lines.append("")
@@ -342,12 +327,15 @@ class _Page:
 
     def _flush(self, offset: int, indent: str) -> None:
         """Put the comments that stand before an offset on the page."""
-        while self._comments and self._comments[0].start < offset:
+        while self._has_comment(offset):
             one = self._comments.pop(0)
             if one.alone or not self._lines:
                 self._lines.append(f"{indent}{one.text}")
             else:
                 self._beside(one)
+
+    def _has_comment(self, offset: int) -> bool:
+        return bool(self._comments) and self._comments[0].start < offset
 
     def _beside(self, comment: _Comment) -> None:
         """Put a comment at the end of the last line, unless one there already runs to the end of it."""

@@ -27,7 +27,7 @@ from roadworthy.bbsl.evaluation import Evaluator, SpecificationOutcome
 from roadworthy.bbsl.margins import Margin, MarginContext, Margins, all_of, any_of, opposite
 from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.values import Box, Coordinates
-from roadworthy.errors import InputError
+from roadworthy.errors import check_choice
 
 Ends = Literal["cut", "open"]
 """What lies beyond the frames of a track: nothing, or what nobody knows."""
@@ -58,16 +58,6 @@ class TrackOutcome:
 def box_functions(spec: Spec) -> tuple[str, ...]:
     """Return the external functions that give boxes: what a detector's errors move."""
     return tuple(one.name for one in spec.functions if one.result in (syntax.Type.BB, syntax.Type.SET_BB))
-
-
-def check_ends(ends: str) -> None:
-    """Check that this says what lies beyond a track.
-
-    Raises:
-        InputError: It does not.
-    """
-    if ends not in get_args(Ends):
-        raise InputError(f"ends must be one of {', '.join(get_args(Ends))}, got {ends!r}")
 
 
 def evaluate_track(
@@ -104,7 +94,7 @@ def evaluate_track(
         >>> [bool(one.cases) for one in evaluate_track(spec, track).outcomes]
         [True, False, False, True, True]
     """
-    check_ends(ends)
+    check_choice("ends", ends, get_args(Ends))
     spec.check_types()
     coordinates = Coordinates(height, width)
     evaluators = [Evaluator(spec.prepared, bindings, coordinates) for bindings in frames]

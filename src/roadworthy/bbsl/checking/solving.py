@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -23,12 +23,7 @@ _STEPS = 10
 
 
 def guess(
-    spec: Spec,
-    wanted: list[tuple[str | None, bool]],
-    *,
-    boxes: int,
-    image: tuple[float, float],
-    seconds: float,
+    spec: Spec, wanted: Wanted, *, boxes: int, image: tuple[float, float], seconds: float
 ) -> Model | None:
     """Return values that make these conditions true and those false, if a few thousand guesses find some."""
     if any(one.parameters for one in spec.functions):
@@ -73,11 +68,6 @@ Question = Iterable[tuple[CaseClause | syntax.Expression, bool]]
 
 _MOST_BOXES = 8
 """Sets larger than this are not tried: formulas grow with powers of it."""
-
-
-def set_functions(spec: Spec) -> tuple[str, ...]:
-    """Return the external functions that give sets of boxes."""
-    return tuple(one.name for one in spec.functions if one.result is syntax.Type.SET_BB)
 
 
 class _Unbounded(Exception):  # noqa: N818 - an answer, not an error
@@ -303,62 +293,68 @@ class SolverAnswer:
 
 def ask(spec: Spec, wanted: Wanted, limits: SolverLimits) -> SolverAnswer:
     """Return whether some boxes make these conditions true and those false."""
-    clock = _Clock(limits.seconds)
-    names = set_functions(spec)
-    sizes = sufficient_sizes(spec, _conditions(spec, wanted))
-    up_to = None if sizes is not None else limits.boxes
-    if sizes is None:
-        sizes = dict.fromkeys(names, limits.boxes)
-    linear = _Attempt(spec, sizes, OpaqueAreas(), limits, wanted)
-    outcome = linear.check(clock)
-    if outcome is False:
-        return SolverAnswer(False, up_to=up_to)
-    if not linear.encoding.areas.used or clock.stopped:
-        return linear.answer(outcome, clock)
-    if linear.encoding.areas.multiplied:
-        # Not even a grid makes this linear.
-        model = guess(
-            spec,
-            list(wanted),
-            boxes=limits.boxes,
-            image=limits.image or _PICTURE,
-            seconds=clock.milliseconds / 1000 / 2,  # the other half is for z3
-        )
-        return SolverAnswer(True, model=model) if model else _exactly(spec, wanted, limits, clock, names)
-    found = _on_a_grid(spec, wanted, limits, clock, names)
-    return found or _exactly(spec, wanted, limits, clock, names)
+    return _Search(spec, wanted, limits, _Clock(limits.seconds)).answer()
 
 
-def _on_a_grid(
-    spec: Spec, wanted: Wanted, limits: SolverLimits, clock: _Clock, names: Sequence[str]
-) -> SolverAnswer | None:
-    # Few boxes first: a picture with one box says more than one with three.
-    for boxes in sorted({1, limits.boxes}) if names else [0]:
-        picture = limits.image or _PICTURE
-        areas = GridAreas(*_lines(spec, picture))
-        on_it = replace(limits, image=picture)
-        attempt = _Attempt(spec, dict.fromkeys(names, boxes), areas, on_it, wanted)
-        if attempt.check(clock):
-            return attempt.answer(True, clock)
-        if clock.stopped:
-            return SolverAnswer(None, reason=clock.reason)
-    return None
+@dataclass(frozen=True)
+class _Search:
+    """Puts a question to z3 in the ways that there are, the quickest first."""
 
+    spec: Spec
+    wanted: Wanted
+    limits: SolverLimits
+    clock: _Clock
 
-def _exactly(
-    spec: Spec, wanted: Wanted, limits: SolverLimits, clock: _Clock, names: Sequence[str]
-) -> SolverAnswer:
-    # As many boxes as can be written out.
-    for boxes in range(limits.boxes, 0, -1):
-        try:
-            attempt = _Attempt(spec, dict.fromkeys(names, boxes), ExactAreas(), limits, wanted)
-        except TooManyBoxes:
-            continue
-        outcome = attempt.check(clock)
+    def answer(self) -> SolverAnswer:
+        sizes = sufficient_sizes(self.spec, _conditions(self.spec, self.wanted))
+        up_to = None if sizes is not None else self.limits.boxes
+        linear = self._attempt(self.limits.boxes if sizes is None else sizes, OpaqueAreas())
+        outcome = linear.check(self.clock)
         if outcome is False:
-            return SolverAnswer(False, up_to=boxes if names else None)
-        return attempt.answer(outcome, clock)
-    return SolverAnswer(None, reason="areas of unions of so many boxes are too much to write out")
+            return SolverAnswer(False, up_to=up_to)
+        if not linear.encoding.areas.used or self.clock.stopped:
+            return linear.answer(outcome, self.clock)
+        if not linear.encoding.areas.multiplied:
+            return self._on_a_grid() or self._exactly()
+        # Not even a grid makes this linear. Half of the time is for guesses, the other half for z3.
+        image, seconds = self.limits.image or _PICTURE, self.clock.milliseconds / 1000 / 2
+        model = guess(self.spec, self.wanted, boxes=self.limits.boxes, image=image, seconds=seconds)
+        return SolverAnswer(True, model=model) if model else self._exactly()
+
+    @property
+    def _sets(self) -> list[str]:
+        return [one.name for one in self.spec.functions if one.result is syntax.Type.SET_BB]
+
+    def _attempt(
+        self, boxes: int | dict[str, int], areas: Areas, image: tuple[float, float] | None = None
+    ) -> _Attempt:
+        sizes = dict.fromkeys(self._sets, boxes) if isinstance(boxes, int) else boxes
+        encoding = Encoding(self.spec, sizes, areas, image or self.limits.image)
+        return _Attempt(encoding, [_formula(encoding, label, outcome) for label, outcome in self.wanted])
+
+    def _on_a_grid(self) -> SolverAnswer | None:
+        picture = self.limits.image or _PICTURE
+        # Few boxes first: a picture with one box says more than one with three.
+        for boxes in sorted({1, self.limits.boxes}) if self._sets else [0]:
+            attempt = self._attempt(boxes, GridAreas(*_lines(self.spec, picture)), picture)
+            if attempt.check(self.clock):
+                return attempt.answer(True, self.clock)
+            if self.clock.stopped:
+                return SolverAnswer(None, reason=self.clock.reason)
+        return None
+
+    def _exactly(self) -> SolverAnswer:
+        # As many boxes as can be written out.
+        for boxes in range(self.limits.boxes, 0, -1):
+            try:
+                attempt = self._attempt(boxes, ExactAreas())
+            except TooManyBoxes:
+                continue
+            outcome = attempt.check(self.clock)
+            if outcome is False:
+                return SolverAnswer(False, up_to=boxes if self._sets else None)
+            return attempt.answer(outcome, self.clock)
+        return SolverAnswer(None, reason="areas of unions of so many boxes are too much to write out")
 
 
 class _Clock:
@@ -387,11 +383,9 @@ class _Clock:
 class _Attempt:
     """One encoding of a question."""
 
-    def __init__(
-        self, spec: Spec, sizes: dict[str, int], areas: Areas, limits: SolverLimits, wanted: Wanted
-    ) -> None:
-        self.encoding = Encoding(spec, sizes, areas, limits.image)
-        self.goal = [_formula(self.encoding, label, outcome) for label, outcome in wanted]
+    def __init__(self, encoding: Encoding, goal: list[Formula]) -> None:
+        self.encoding = encoding
+        self.goal = goal
 
     def check(self, clock: _Clock) -> bool | None:
         """Return whether the question can be satisfied; None when z3 does not find out."""
@@ -408,9 +402,8 @@ class _Attempt:
         if outcome is None or (self.encoding.areas.used and isinstance(self.encoding.areas, OpaqueAreas)):
             return SolverAnswer(None, reason=clock.reason)
         # What is shown may be made nicer even where the answer took all the time there was.
-        return SolverAnswer(
-            True, model=nice_model(self.solver, self.encoding, max(1.0, clock.milliseconds / 1000))
-        )
+        seconds = max(1.0, clock.milliseconds / 1000)
+        return SolverAnswer(True, nice_model(self.solver, self.encoding, seconds))
 
 
 def _formula(encoding: Encoding, label: str | None, outcome: bool) -> Formula:

@@ -20,7 +20,7 @@ from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import Coordinates
 from roadworthy.cases import Case, Scalar, Status, Verdict
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_choice, suggest
 from roadworthy.frames import Boxes
 from roadworthy.ontology import ontology
 
@@ -258,16 +258,6 @@ class Matched:
         return len(self.index)
 
 
-def check_matching(matching: str) -> None:
-    """Check that there is such a matching.
-
-    Raises:
-        InputError: There is none.
-    """
-    if matching not in MATCHINGS:
-        raise InputError(f"matching must be one of {', '.join(MATCHINGS)}, got {matching!r}")
-
-
 def match(truth: Boxes, detections: Boxes, matching: Matching = "best", *, least: float = 0.0) -> Matched:
     """Return the detection of every object of the ground truth.
 
@@ -286,7 +276,7 @@ def match(truth: Boxes, detections: Boxes, matching: Matching = "best", *, least
         >>> match(truth, found).index.tolist(), match(truth, found, "greedy").index.tolist()
         ([0, 0], [0, -1])
     """
-    check_matching(matching)
+    check_choice("matching", matching, MATCHINGS)
     if not 0 <= least < 1:
         raise InputError(f"least must be from 0 to below 1, got {least}")
     iou = truth.iou(detections)
@@ -359,16 +349,6 @@ class FrameJudgement:
     reason: str = ""
 
 
-def check_outside(outside: str) -> None:
-    """Check that this says what a test out of scope is.
-
-    Raises:
-        InputError: It does not.
-    """
-    if outside not in OUTSIDE:
-        raise InputError(f"outside must be one of {', '.join(OUTSIDE)}, got {outside!r}")
-
-
 def judge(
     spec: Spec,
     truth: Mapping[str, Any],
@@ -402,7 +382,7 @@ def judge(
         >>> judge(spec, truth, found, height=375, moving=("vehicle",))
         FrameJudgement(passed=False, expected=('stop',), found=('NOT stop',), margin=-5.0, reason='')
     """
-    check_outside(outside)
+    check_choice("outside", outside, OUTSIDE)
     outcome = spec.evaluate(truth, height=height, width=width)
     reason = out_of_scope(outcome, "the ground truth")
     if reason:
