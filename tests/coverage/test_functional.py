@@ -147,7 +147,7 @@ def test_words_are_understood_as_the_ontology_does(load: Load) -> None:
     ("text", "message"),
     [
         ("dimensions: {whether: [sunny]}", "unknown dimension 'whether': did you mean 'weather'"),
-        ("dimensions: {}", "expected 'dimensions:' with at least one of element"),
+        ("dimensions: {}", "dimensions: expected at least one, got"),
         ("dimension: {weather: [sunny]}", "unknown key 'dimension': did you mean 'dimensions'"),
         ("dimensions: {weather: []}", "weather: expected a list of words with at least one bin"),
         ("dimensions: {weather: [suny]}", "weather: expected a word of the ontology: 'suny'"),

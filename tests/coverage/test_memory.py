@@ -11,7 +11,7 @@ from torch import nn
 
 from roadworthy.coverage import recorder
 from roadworthy.coverage.criteria import learn_ranges, learn_reference
-from roadworthy.coverage.criteria.named import CRITERIA, parse_criterion
+from roadworthy.coverage.criteria.named import CRITERIA, Training, parse_criterion
 
 BATCH = 20
 
@@ -30,13 +30,10 @@ def test_memory_does_not_grow_with_the_number_of_images(network: nn.Module) -> N
         return watched.run(images * np.float32(1 + number / 100))[1]
 
     first = [batch(0), batch(1)]
-    ranges, reference = learn_ranges(first), learn_reference(first)
+    training = Training(learn_ranges(first), learn_reference(first))
     peaks, sizes = [], []
     for count in (200, 2000):
-        criteria = [
-            parse_criterion(name).make(first[0].layers, ranges=ranges, reference=reference)
-            for name in CRITERIA
-        ]
+        criteria = [parse_criterion(name).make(first[0].layers, training) for name in CRITERIA]
         tracemalloc.start()
         for number in range(count // BATCH):
             activations = batch(number)

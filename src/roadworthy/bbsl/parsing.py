@@ -131,24 +131,9 @@ def _listed(names: Iterable[str], terminals: Iterable[TerminalDef]) -> str:
 
 
 _BEGINNINGS = {
-    "NUMBER",
-    "NAME",
-    "PROJECTION",
-    "LPAR",
-    "LSQB",
-    "LBRACE",
-    "TRUE",
-    "FALSE",
-    "IMG",
-    "_NOT",
-    "FORALL",
-    "EXISTS",
-    "ALWAYS",
-    "EVENTUALLY",
-    "PREVIOUS",
-    "_WIDTH",
-    "_RATIO",
-}
+    "NUMBER", "NAME", "PROJECTION", "LPAR", "LSQB", "LBRACE", "TRUE", "FALSE", "IMG", "_NOT", "FORALL",
+    "EXISTS", "ALWAYS", "EVENTUALLY", "PREVIOUS", "_WIDTH", "_RATIO",
+}  # fmt: skip
 _BETWEEN = {"COMPARISON", "ELEMENT", "_AND", "_OR", "UNTIL", "_UNION", "_INTERSECTION"}
 
 
@@ -411,15 +396,9 @@ class _Brackets:
 
 
 _ENDS = {
-    "ENDCASE",
-    "ENDPRECONDITION",
-    "ENDCONDITION",
-    "CASE",
-    "PRECONDITION",
-    "CONDITION",
-    "EXFUNCTION",
+    "ENDCASE", "ENDPRECONDITION", "ENDCONDITION", "CASE", "PRECONDITION", "CONDITION", "EXFUNCTION",
     "ENDEXFUNCTION",
-}
+}  # fmt: skip
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,21 +185,21 @@ class OperatingDomain:
         Raises:
             InputError: The file cannot be read or makes no sense; names file, line and what was expected.
         """
-        from roadworthy._yaml import read_yaml
+        from pydantic import BaseModel, ConfigDict, Field
 
-        file = read_yaml(Path(path or DEFAULT), "operating domain", "'dimensions:' and 'crosses:'")
-        for key in file.data:
-            if key not in ("dimensions", "crosses"):
-                near = suggest(str(key), ("dimensions", "crosses"))
-                raise InputError(f"{file.where(str(key))}: unknown key {key!r}: {near}")
-        given = file.data.get("dimensions")
-        if not isinstance(given, dict) or not given:
-            raise InputError(
-                f"{file.where('dimensions')}: expected 'dimensions:' with at least one of "
-                f"{', '.join(DIMENSIONS)}, got {given!r}"
-            )
+        from roadworthy._yaml import read_form
+
+        class DomainForm(BaseModel):
+            model_config = ConfigDict(extra="forbid")
+            dimensions: dict[str, Any] = Field(min_length=1)
+            crosses: list[list[str]] | None = None
+
+        form, file = read_form(
+            Path(path or DEFAULT), DomainForm, "operating domain", "'dimensions:' and 'crosses:'"
+        )
+        given = form.dimensions
         dimensions = tuple(_read_dimension(file, name, bins) for name, bins in given.items())
-        domain = cls(dimensions, _read_crosses(file, tuple(given)), file.path)
+        domain = cls(dimensions, _read_crosses(file, form.crosses or [], tuple(given)), file.path)
         cells = sum(math.prod(shape) for shape in domain.shapes())
         if cells > MOST_CELLS:
             raise InputError(
@@ -230,11 +230,10 @@ class OperatingDomain:
         return tuple(tuple(len(one.names) for one in group) for group in self.groups())
 
 
-def _read_dimension(file: YamlFile, name: object, given: object) -> Dimension:
-    where = file.where("dimensions", str(name))
+def _read_dimension(file: YamlFile, name: str, given: object) -> Dimension:
+    where = file.where("dimensions", name)
     if name not in DIMENSIONS:
-        raise InputError(f"{where}: unknown dimension {name!r}: {suggest(str(name), DIMENSIONS)}")
-    name = str(name)
+        raise InputError(f"{where}: unknown dimension {name!r}: {suggest(name, DIMENSIONS)}")
     if name in SIGNALS:
         return _read_ranges(where, name, given)
     if not isinstance(given, list) or not given:
@@ -308,19 +307,18 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def _read_crosses(file: YamlFile, declared: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    given = file.data.get("crosses") or []
-    form = "lists of two or more dimensions such as [weather, time]"
-    if not isinstance(given, list):
-        raise InputError(f"{file.where('crosses')}: crosses: expected {form}, got {given!r}")
+def _read_crosses(
+    file: YamlFile, given: list[list[str]], declared: tuple[str, ...]
+) -> tuple[tuple[str, ...], ...]:
     crosses: list[tuple[str, ...]] = []
     for index, names in enumerate(given):
         where = file.where("crosses", str(index))
-        if not isinstance(names, list) or len(names) < 2:
+        if len(names) < 2:
+            form = "lists of two or more dimensions such as [weather, time]"
             raise InputError(f"{where}: crosses: expected {form}, got {names!r}")
         for name in names:
             if name not in declared:
-                near = suggest(str(name), declared)
+                near = suggest(name, declared)
                 raise InputError(f"{where}: crosses: expected declared dimensions, got {name!r}: {near}")
         if len(set(names)) < len(names) or any(set(names) == set(one) for one in crosses):
             raise InputError(f"{where}: crosses: expected every dimension and cross once, got {names!r}")

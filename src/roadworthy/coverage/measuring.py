@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from roadworthy._files import parse_json, replacing
 from roadworthy._frozen import read_npz
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria import Ranges, SurpriseReference, learn_ranges, learn_reference
-from roadworthy.coverage.criteria.named import CriterionChoice, parse_criterion
+from roadworthy.coverage.criteria.named import CriterionChoice, Training, parse_criterion
 from roadworthy.coverage.criteria.neurons import Cells, Counted
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.observed import Observed
@@ -345,8 +344,7 @@ class Measuring:
                 raise InputError(f"the criterion {name} is asked for twice; leave one out")
         self._observed = observed
         self._choices = tuple(criteria)
-        self._ranges: Ranges | None = None
-        self._reference: SurpriseReference | None = None
+        self._training = Training()
         self._made: dict[str, Cells] = {}
         known = observed is not None and bool(criteria)
         self._result = CoverageMeasurement(
@@ -363,11 +361,8 @@ class Measuring:
         Args:
             batches: Gives the frames; called once for each of the two things that criteria need.
         """
-        needed = {one.needs for one in self._choices}
-        if "ranges" in needed:
-            self._ranges = learn_ranges(self._activations(batches()))
-        if "reference" in needed:
-            self._reference = learn_reference(self._activations(batches()))
+        needs = {one.needs for one in self._choices}
+        self._training = Training().completed(needs, lambda: self._activations(batches()))
 
     @property
     def needs_training_data(self) -> bool:
@@ -404,7 +399,7 @@ class Measuring:
 
     def _make(self, layers: tuple[Layer, ...]) -> None:
         for choice in self._choices:
-            one = choice.make(layers, ranges=self._ranges, reference=self._reference)
+            one = choice.make(layers, self._training)
             self._made[str(choice)] = one
             # The criterion marks its cells in the same array.
             self._result.criteria[str(choice)] = Covered(

@@ -30,13 +30,7 @@ from roadworthy.cases import (
     conclude_rate,
 )
 from roadworthy.coverage.activations import Activations
-from roadworthy.coverage.criteria import (
-    Ranges,
-    SurpriseReference,
-    learn_ranges,
-    learn_reference,
-    parse_mixture,
-)
+from roadworthy.coverage.criteria.named import Training, parse_mixture
 from roadworthy.coverage.observed import Observed
 from roadworthy.coverage.search.findings import OriginalFrames
 from roadworthy.coverage.search.settings import SearchSettings
@@ -74,9 +68,6 @@ class CoverageMethod(BaseMethod):
     a fingerprint of the network's last hidden layer, by which failures are clustered.
 
     Args:
-        ranges: What the neurons did on the training data, for criteria that need it; else the originals are
-            taken for it.
-        reference: A sample of it, likewise.
         clock: Tells seconds.
 
     Example:
@@ -94,15 +85,8 @@ class CoverageMethod(BaseMethod):
 
     name = "coverage"
 
-    def __init__(
-        self,
-        *,
-        ranges: Ranges | None = None,
-        reference: SurpriseReference | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.ranges = ranges
-        self.reference = reference
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.training = Training()
         self.evaluated = 0
         self._clock = clock
         self._stored: Mapping[str, Any] | None = None
@@ -115,17 +99,13 @@ class CoverageMethod(BaseMethod):
 
     def learn(self, criterion: str, system: Observed[Any], data: Dataset) -> None:
         """Learn what the neurons do on training data, as far as a criterion needs it."""
-        needs = parse_mixture(criterion).needs
 
         def batches() -> Iterator[Activations]:
             frames = iter(data)
             while batch := list(islice(frames, _AHEAD)):
                 yield system.observe(batch)[1]
 
-        if "ranges" in needs:
-            self.ranges = learn_ranges(batches())
-        if "reference" in needs:
-            self.reference = learn_reference(batches())
+        self.training = Training().completed(parse_mixture(criterion).needs, batches)
 
     def cases(
         self, requirement: Requirement, data: Dataset, rng: np.random.Generator
@@ -139,7 +119,7 @@ class CoverageMethod(BaseMethod):
         settings = self._settings = SearchSettings.from_parameters(requirement.parameters)
         seed = int(rng.integers(2**62))
         units = getattr(data, "units", None) or SignalUnits()
-        self.originals = OriginalFrames(settings, units, self.ranges, self.reference)
+        self.originals = OriginalFrames(settings, units, self.training)
         self._search, self._open, self._tries, self.evaluated = None, {}, 0, 0
         scale = float(getattr(units, f"encode_{settings.output}")(1.0))
         maker = Maker(data, settings.space(), seed)

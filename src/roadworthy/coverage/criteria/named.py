@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,6 +20,7 @@ from roadworthy.coverage.criteria.surprise import (
     DistanceSurpriseCoverage,
     LikelihoodSurpriseCoverage,
     SurpriseReference,
+    learn_reference,
 )
 from roadworthy.errors import InputError, suggest
 
@@ -137,19 +138,13 @@ class Mixture:
         """What they are made from."""
         return frozenset(one.needs for one in self.choices)
 
-    def make(
-        self,
-        layers: tuple[Layer, ...],
-        *,
-        ranges: neurons.Ranges | None = None,
-        reference: SurpriseReference | None = None,
-    ) -> neurons.Cells | Mixed:
+    def make(self, layers: tuple[Layer, ...], training: Training | None = None) -> neurons.Cells | Mixed:
         """Return the criterion for a network, a mix where there are several.
 
         Raises:
             InputError: What one of them needs is missing, or an option cannot be used.
         """
-        parts = [one.make(layers, ranges=ranges, reference=reference) for one in self.choices]
+        parts = [one.make(layers, training) for one in self.choices]
         return parts[0] if len(parts) == 1 else Mixed(parts, self.weights)
 
 
@@ -185,6 +180,33 @@ def parse_mixture(text: str) -> Mixture:
 Needs = Literal["layers", "ranges", "reference"]
 """What a criterion is made from: the layers alone, or what the network did on training data."""
 
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a network did on training data, as far as criteria need it.
+
+    Attributes:
+        ranges: Where the values of its neurons lay.
+        reference: A sample of its activations.
+    """
+
+    ranges: neurons.Ranges | None = None
+    reference: SurpriseReference | None = None
+
+    def lacks(self, needs: Collection[Needs]) -> bool:
+        """Whether something that criteria need has not been learned."""
+        return any(need != "layers" and getattr(self, need) is None for need in needs)
+
+    def completed(self, needs: Collection[Needs], batches: Callable[[], Iterable[Activations]]) -> Training:
+        """Return it with what criteria need; what it lacks is learned from a pass over the batches each."""
+        ranges, reference = self.ranges, self.reference
+        if "ranges" in needs and ranges is None:
+            ranges = neurons.learn_ranges(batches())
+        if "reference" in needs and reference is None:
+            reference = learn_reference(batches())
+        return Training(ranges, reference)
+
+
 _TEXT = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
@@ -193,32 +215,6 @@ class _Kind:
     make: Callable[..., neurons.Cells]
     needs: Needs
     per_neuron: bool
-
-
-def _neuron(
-    layers: tuple[Layer, ...], *, threshold: float = 0.2, scaling: neurons.Scaling = "outputs"
-) -> neurons.Cells:
-    return neurons.NeuronCoverage(layers, threshold=threshold, scaling=scaling)
-
-
-def _multisection(ranges: neurons.Ranges, *, sections: int = 1000) -> neurons.Cells:
-    return neurons.MultisectionCoverage(ranges, sections=sections)
-
-
-def _boundary(ranges: neurons.Ranges, *, margin: float = 0.0) -> neurons.Cells:
-    return neurons.BoundaryCoverage(ranges, margin=margin)
-
-
-def _strong(ranges: neurons.Ranges, *, margin: float = 0.0) -> neurons.Cells:
-    return neurons.StrongActivationCoverage(ranges, margin=margin)
-
-
-def _top_k(layers: tuple[Layer, ...], *, k: int = 3) -> neurons.Cells:
-    return neurons.TopKCoverage(layers, k=k)
-
-
-def _patterns(layers: tuple[Layer, ...], *, k: int = 3, buckets: int = 65_536) -> neurons.Cells:
-    return neurons.TopKPatterns(layers, k=k, buckets=buckets)
 
 
 def _likelihood(
@@ -235,12 +231,12 @@ def _distance(
 
 
 _KINDS: Mapping[str, _Kind] = {
-    neurons.NeuronCoverage.name: _Kind(_neuron, "layers", per_neuron=True),
-    neurons.MultisectionCoverage.name: _Kind(_multisection, "ranges", per_neuron=True),
-    neurons.BoundaryCoverage.name: _Kind(_boundary, "ranges", per_neuron=True),
-    neurons.StrongActivationCoverage.name: _Kind(_strong, "ranges", per_neuron=True),
-    neurons.TopKCoverage.name: _Kind(_top_k, "layers", per_neuron=True),
-    neurons.TopKPatterns.name: _Kind(_patterns, "layers", per_neuron=False),
+    neurons.NeuronCoverage.name: _Kind(neurons.NeuronCoverage, "layers", per_neuron=True),
+    neurons.MultisectionCoverage.name: _Kind(neurons.MultisectionCoverage, "ranges", per_neuron=True),
+    neurons.BoundaryCoverage.name: _Kind(neurons.BoundaryCoverage, "ranges", per_neuron=True),
+    neurons.StrongActivationCoverage.name: _Kind(neurons.StrongActivationCoverage, "ranges", per_neuron=True),
+    neurons.TopKCoverage.name: _Kind(neurons.TopKCoverage, "layers", per_neuron=True),
+    neurons.TopKPatterns.name: _Kind(neurons.TopKPatterns, "layers", per_neuron=False),
     LikelihoodSurpriseCoverage.name: _Kind(_likelihood, "reference", per_neuron=False),
     DistanceSurpriseCoverage.name: _Kind(_distance, "reference", per_neuron=False),
 }
@@ -279,24 +275,17 @@ class CriterionChoice:
         """Return it with an option that was not given."""
         return CriterionChoice(self.name, frozen({option: value, **self.options}))
 
-    def make(
-        self,
-        layers: tuple[Layer, ...],
-        *,
-        ranges: neurons.Ranges | None = None,
-        reference: SurpriseReference | None = None,
-    ) -> neurons.Cells:
+    def make(self, layers: tuple[Layer, ...], training: Training | None = None) -> neurons.Cells:
         """Return the criterion for a network.
 
         Args:
             layers: Those of the network.
-            ranges: What its neurons did on training data, for criteria that need it.
-            reference: A sample of it, likewise.
+            training: What it did on training data, for criteria that need it.
 
         Raises:
             InputError: What it needs is missing, or an option cannot be used.
         """
-        source: object = {"layers": layers, "ranges": ranges, "reference": reference}[self.needs]
+        source = layers if self.needs == "layers" else getattr(training, self.needs, None)
         if source is None:
             raise InputError(
                 f"{self.name} compares with what the network did on its training data: give that data"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 
 Visits = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Which image of a batch visited which cell: two arrays of one length, every pair once."""
@@ -201,8 +201,7 @@ class NeuronCoverage(Cells):
     ) -> None:
         if not np.isfinite(threshold):
             raise InputError(f"threshold must be a number, got {threshold}")
-        if scaling not in get_args(Scaling):
-            raise InputError(f"scaling must be one of {', '.join(get_args(Scaling))}, got {scaling!r}")
+        check_choice("scaling", scaling, get_args(Scaling))
         if scaling != "none" and threshold >= 1:
             raise InputError(
                 f"threshold must be below 1, got {threshold}: numbers are scaled to 0 … 1, and none is above"
@@ -355,7 +354,23 @@ class MultisectionCoverage(_Ranged):
         return images, neurons * self.sections + section
 
 
-class BoundaryCoverage(_Ranged):
+class _Beyond(_Ranged):
+    """A criterion of what neurons do beyond their ranges."""
+
+    cells_per_neuron: ClassVar[int] = 1
+
+    def __init__(self, ranges: Ranges, *, margin: float = 0.0) -> None:
+        if not margin >= 0:
+            raise InputError(f"margin must be 0 or more standard deviations, got {margin}")
+        super().__init__(ranges, self.cells_per_neuron)
+        self.margin = margin
+
+    def settings(self) -> dict[str, Any]:
+        """Return the ranges and the margin."""
+        return {**super().settings(), "their margin": self.margin}
+
+
+class BoundaryCoverage(_Beyond):
     """The share of corners that were visited: below and above what a neuron did on the training data.
 
     Args:
@@ -376,14 +391,7 @@ class BoundaryCoverage(_Ranged):
     """
 
     name = "boundary"
-
-    def __init__(self, ranges: Ranges, *, margin: float = 0.0) -> None:
-        super().__init__(ranges, 2)
-        self.margin = _checked_margin(margin)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the ranges and the margin."""
-        return {**super().settings(), "their margin": self.margin}
+    cells_per_neuron = 2
 
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image visits which corners."""
@@ -391,11 +399,10 @@ class BoundaryCoverage(_Ranged):
         outside = np.stack(
             [batch.values < self.ranges.lows - beyond, batch.values > self.ranges.highs + beyond], axis=2
         )
-        images, cells = np.nonzero(outside.reshape(len(batch), self.total))
-        return images, cells
+        return _pairs(outside.reshape(len(batch), self.total))
 
 
-class StrongActivationCoverage(_Ranged):
+class StrongActivationCoverage(_Beyond):
     """The share of neurons that some image activated more strongly than all training data did.
 
     Args:
@@ -417,24 +424,9 @@ class StrongActivationCoverage(_Ranged):
 
     name = "strong-activation"
 
-    def __init__(self, ranges: Ranges, *, margin: float = 0.0) -> None:
-        super().__init__(ranges, 1)
-        self.margin = _checked_margin(margin)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the ranges and the margin."""
-        return {**super().settings(), "their margin": self.margin}
-
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image activates which neurons that strongly."""
-        images, neurons = np.nonzero(batch.values > self.ranges.highs + self.margin * self.ranges.stds)
-        return images, neurons
-
-
-def _checked_margin(margin: float) -> float:
-    if not margin >= 0:
-        raise InputError(f"margin must be 0 or more standard deviations, got {margin}")
-    return margin
+        return _pairs(batch.values > self.ranges.highs + self.margin * self.ranges.stds)
 
 
 class TopKCoverage(Cells):

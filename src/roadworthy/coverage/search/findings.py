@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 
 from roadworthy.cases import Case, Scalar, Verdict
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.coverage.criteria import (
-    Cells,
-    Mixed,
-    Ranges,
-    SurpriseReference,
-    learn_ranges,
-    learn_reference,
-)
-from roadworthy.coverage.criteria.named import parse_mixture
+from roadworthy.coverage.criteria import Cells, Mixed
+from roadworthy.coverage.criteria.named import Training, parse_mixture
 from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers, cluster, usual_spread
 from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.errors import InputError, SystemUnderTestError
@@ -41,22 +34,15 @@ class OriginalFrames:
     Args:
         settings: Of the search.
         units: Those of the data set.
-        ranges: What the neurons did on the training data; the originals are taken for it when left out.
-        reference: A sample of it, likewise.
+        training: What the network did on training data; the originals are taken for what it lacks.
     """
 
-    def __init__(
-        self,
-        settings: SearchSettings,
-        units: SignalUnits,
-        ranges: Ranges | None,
-        reference: SurpriseReference | None,
-    ) -> None:
+    def __init__(self, settings: SearchSettings, units: SignalUnits, training: Training) -> None:
         self.settings = settings
         self.unit = output_unit(units, settings.output)
         self.bound = 0.0
         self._mixture = parse_mixture(settings.criterion)
-        self._learned = ranges, reference
+        self._training = training
         self._labels: dict[str, float] = {}
         self._frames: dict[str, str] = {}
         self._answers: dict[str, float] = {}
@@ -104,12 +90,11 @@ class OriginalFrames:
         lows, highs = self._extremes or (clue.lows[0], clue.highs[0])
         self._extremes = np.minimum(lows, clue.lows[0]), np.maximum(highs, clue.highs[0])
         self._hidden.append(_hidden(clue))
-        if self._learns():
+        if self._training.lacks(self._mixture.needs):
             self._batches.append(clue)
         else:
             if self._criterion is None:
-                ranges, reference = self._learned
-                self._criterion = self._mixture.make(clue.layers, ranges=ranges, reference=reference)
+                self._criterion = self._mixture.make(clue.layers, self._training)
             self._criterion.update(clue)
         return self.fingerprint(clue)
 
@@ -126,13 +111,8 @@ class OriginalFrames:
                 f"search; the first: {self._errors[0]}"
             )
         if self._criterion is None:
-            ranges, reference = self._learned
-            if "ranges" in self._mixture.needs:
-                ranges = ranges or learn_ranges(self._batches)
-            if "reference" in self._mixture.needs:
-                reference = reference or learn_reference(self._batches)
-            layers = self._batches[0].layers
-            self._criterion = self._mixture.make(layers, ranges=ranges, reference=reference)
+            training = self._training.completed(self._mixture.needs, lambda: self._batches)
+            self._criterion = self._mixture.make(self._batches[0].layers, training)
             for batch in self._batches:
                 self._criterion.update(batch)
             self._batches.clear()
@@ -191,11 +171,6 @@ class OriginalFrames:
         for cells, text in zip(self._cells(), covered, strict=True):
             packed = np.frombuffer(base64.b64decode(text), np.uint8)
             cells.seen = np.unpackbits(packed, count=cells.total).astype(np.bool_)
-
-    def _learns(self) -> bool:
-        ranges, reference = self._learned
-        needs = self._mixture.needs
-        return ("ranges" in needs and ranges is None) or ("reference" in needs and reference is None)
 
     def _cells(self) -> tuple[Cells, ...]:
         return self.criterion.parts if isinstance(self.criterion, Mixed) else (self.criterion,)

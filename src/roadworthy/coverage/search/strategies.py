@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 from roadworthy.coverage.search.trials import (
     Pick,
     SearchImage,
+    SearchStrategy,
     SearchTrial,
     Space,
     TrialResult,
-    check_seeds,
     image_from_json,
-    image_to_json,
-    rng_from_json,
-    rng_to_json,
 )
 from roadworthy.errors import InputError
 
 
-class RandomChoice:
+class RandomChoice(SearchStrategy):
     """Tries pairs of transformations on seed images, all by chance, and learns nothing.
 
     It draws pairs as Algorithm 1 does when its queue is empty, from the same transformations and parameters.
@@ -43,14 +40,10 @@ class RandomChoice:
     name = "random"
 
     def __init__(self, space: Space, seeds: int, rng: np.random.Generator, *, rounds: int = 1) -> None:
-        check_seeds(seeds)
+        super().__init__(space, seeds, rng)
         if rounds < 1:
             raise InputError(f"rounds must be 1 or more, got {rounds}")
-        self.space = space
-        self.seeds = seeds
-        self.rng = rng
         self.rounds = rounds
-        self._tries = 0
 
     def propose(self, most: int) -> list[SearchTrial]:
         """Return as many trials as are wanted."""
@@ -67,21 +60,12 @@ class RandomChoice:
         """Count the trial."""
         return True
 
-    def state(self) -> dict[str, Any]:
-        """Return the generator and how many were tried."""
-        return {"rng": rng_to_json(self.rng), "tries": self._tries}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        rng_from_json(self.rng, state["rng"])
-        self._tries = state["tries"]
-
 
 MAX_FAILED_TRIES = 10
 """The paper gives no number; its public code stops an image after ten."""
 
 
-class Algorithm1:
+class Algorithm1(SearchStrategy):
     """DeepTest's Algorithm 1, line by line (papers/deeptest.txt, section 3.3).
 
     A stack holds the seed images, and images that raised coverage are pushed on it. The image on top is
@@ -115,11 +99,9 @@ class Algorithm1:
         max_failed_tries: int = MAX_FAILED_TRIES,
         again: bool = False,
     ) -> None:
-        check_seeds(seeds)
+        super().__init__(space, seeds, rng)
         if max_failed_tries < 0:
             raise InputError(f"max_failed_tries must be 0 or more, got {max_failed_tries}")
-        self.space = space
-        self.seeds = seeds
         self.max_failed_tries = max_failed_tries
         self.again = again
         self._course = _Course(rng, [SearchImage(seed) for seed in range(seeds)])
@@ -173,9 +155,9 @@ class Algorithm1:
         """Return stack, queue and generator."""
         course = self._course
         return {
-            "rng": rng_to_json(course.rng),
-            "stack": [image_to_json(image) for image in course.stack],
-            "image": None if course.image is None else image_to_json(course.image),
+            **super().state(),
+            "stack": list(course.stack),
+            "image": course.image,
             "queue": list(course.queue),
             "failed": course.failed,
             "tries": course.tries,
@@ -184,8 +166,8 @@ class Algorithm1:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
+        super().restore(state)
         course = self._course
-        rng_from_json(course.rng, state["rng"])
         course.stack = [image_from_json(image) for image in state["stack"]]
         course.image = None if state["image"] is None else image_from_json(state["image"])
         course.queue = deque(state["queue"])
@@ -271,7 +253,7 @@ class Arms:
         self.helped, self.useless = (np.array(one, np.float64) for one in state)
 
 
-class Curious:
+class Curious(SearchStrategy):
     """Goes where something new was seen last; see the head of this module.
 
     Args:
@@ -288,13 +270,10 @@ class Curious:
     name = "curious"
 
     def __init__(self, space: Space, seeds: int, rng: np.random.Generator, *, deepest: int = DEEPEST) -> None:
-        check_seeds(seeds)
+        super().__init__(space, seeds, rng)
         if deepest < 1:
             raise InputError(f"deepest must be 1 or more, got {deepest}")
         self.deepest = deepest
-        self.space = space
-        self.seeds = seeds
-        self.rng = rng
         self._arms = {
             "lengths": Arms(len(LENGTHS)),
             "transformations": Arms(len(space.sets)),
@@ -304,7 +283,6 @@ class Curious:
         self._useless: list[int] = []
         self._faults: list[tuple[float, ...]] = []
         self._drawn: deque[SearchTrial] = deque()
-        self._tries = 0
 
     def propose(self, most: int) -> list[SearchTrial]:
         """Return the rest of a round, or a new one."""
@@ -368,21 +346,17 @@ class Curious:
     def state(self) -> dict[str, Any]:
         """Return what was learnt, what helped and what was drawn already."""
         return {
-            "rng": rng_to_json(self.rng),
+            **super().state(),
             "arms": {name: arms.state() for name, arms in self._arms.items()},
-            "kept": [image_to_json(image) for image in self._kept],
+            "kept": list(self._kept),
             "useless": list(self._useless),
-            "faults": [list(one) for one in self._faults],
-            "drawn": [
-                [trial.number, image_to_json(trial.image), [list(pick) for pick in trial.picks]]
-                for trial in self._drawn
-            ],
-            "tries": self._tries,
+            "faults": list(self._faults),
+            "drawn": [(trial.number, trial.image, trial.picks) for trial in self._drawn],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
-        rng_from_json(self.rng, state["rng"])
+        super().restore(state)
         for name, arms in self._arms.items():
             arms.restore(state["arms"][name])
         self._kept = [image_from_json(image) for image in state["kept"]]
@@ -392,4 +366,3 @@ class Curious:
             SearchTrial(number, image_from_json(image), tuple(Pick(*pick) for pick in picks))
             for number, image, picks in state["drawn"]
         )
-        self._tries = state["tries"]

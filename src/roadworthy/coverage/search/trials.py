@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -117,44 +118,49 @@ class TrialResult(NamedTuple):
     behaviour: tuple[float, ...] = ()
 
 
-class SearchStrategy(Protocol):
-    """Decides what is tried next.
+class SearchStrategy(ABC):
+    """Chooses what to try next. The course it takes depends on its seed and on what it is told alone.
 
-    Everything that is random comes from its own generator, and its course does not depend on how many trials
-    are looked at together.
+    Args:
+        space: The transformations with their parameters.
+        seeds: How many seed images there are.
+        rng: What chance is drawn from.
+
+    Raises:
+        InputError: There are no seeds.
     """
 
-    name: str
+    name: ClassVar[str]
 
+    def __init__(self, space: Space, seeds: int, rng: np.random.Generator) -> None:
+        if seeds < 1:
+            raise InputError("a search needs at least one seed image, got none")
+        self.space = space
+        self.seeds = seeds
+        self.rng = rng
+        self._tries = 0
+
+    @abstractmethod
     def propose(self, most: int) -> list[SearchTrial]:
-        """Return trials to look at together, at most so many or fewer; none when nothing is left to try."""
-        ...
+        """Return the next trials, at most so many; none when there is nothing left to try."""
 
+    @abstractmethod
     def tell(self, trial: SearchTrial, seen: TrialResult) -> bool:
-        """Take note of what came of a trial; return whether the trial counts.
+        """Take note of a trial, in the order in which they were proposed.
 
-        A trial that was proposed on the guess that those before it would not help does not count when one
-        of them did.
+        Returns:
+            Whether it counts. A search may propose on a guess and take a trial back that it would not have
+            made: then it counts neither as a try nor towards coverage.
         """
-        ...
 
     def state(self) -> dict[str, Any]:
-        """Return what it must know to go on, as JSON can hold it; only between rounds."""
-        ...
+        """Return what is needed to go on, as JSON can store it; for a moment without open trials."""
+        return {"rng": dict(self.rng.bit_generator.state), "tries": self._tries}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
-        ...
-
-
-def check_seeds(seeds: int) -> None:
-    """Check that there is something to change.
-
-    Raises:
-        InputError: There is no seed image.
-    """
-    if seeds < 1:
-        raise InputError("a search needs at least one seed image, got none")
+        self.rng.bit_generator.state = state["rng"]
+        self._tries = state["tries"]
 
 
 class Maker:
@@ -225,27 +231,12 @@ class ChangedFrame:
         return self.maker.measured(self.image, frame)
 
 
-def image_to_json(image: SearchImage) -> list[Any]:
-    """Return an image as JSON can hold it."""
-    return [image.seed, [[one.number, [list(pick) for pick in one.picks]] for one in image.made]]
-
-
 def image_from_json(stored: Sequence[Any]) -> SearchImage:
     """Return the image that was stored."""
     seed, made = stored
     return SearchImage(
         seed, tuple(Composite(number, tuple(Pick(*pick) for pick in picks)) for number, picks in made)
     )
-
-
-def rng_to_json(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the state of a generator as JSON can hold it."""
-    return dict(rng.bit_generator.state)
-
-
-def rng_from_json(rng: np.random.Generator, stored: dict[str, Any]) -> None:
-    """Set a generator to a state that was stored."""
-    rng.bit_generator.state = stored
 
 
 def case_id(number: int) -> str:

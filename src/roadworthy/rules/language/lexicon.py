@@ -20,188 +20,72 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SEEING = ("seeing", "encountering", "noticing", "spotting", "meeting", "approaching", "detecting")
+def phrases_of(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the phrases of a text, which commas part, each as its words; the longest first.
 
-MARKERS: tuple[tuple[str, ...], ...] = (
-    ("as", "soon", "as"),
-    ("as", "long", "as"),
-    ("in", "the", "event", "that"),
-    ("in", "the", "event", "of"),
-    ("the", "moment", "that"),
-    ("the", "moment"),
-    ("the", "instant"),
-    *((first, second) for first in ("on", "upon") for second in _SEEING),
-    ("in", "case", "of"),
-    ("in", "case"),
-    ("in", "situations", "where"),
-    ("every", "time"),
-    ("each", "time"),
-    ("any", "time"),
-    ("given", "that"),
-    ("provided", "that"),
-    ("assuming", "that"),
-    ("supposing", "that"),
-    ("suppose", "that"),
-    ("on", "condition", "that"),
-    ("if",),
-    ("when",),
-    ("whenever",),
-    ("once",),
-    ("where",),
-    ("wherever",),
-    ("while",),
-    ("after",),
-    ("provided",),
-    ("assuming",),
-    ("suppose",),
-    ("supposing",),
-    ("given",),
-    ("upon",),
-    ("should",),
+    Example:
+        >>> phrases_of("in, in front of")
+        (('in', 'front', 'of'), ('in',))
+    """
+    return tuple(sorted((tuple(phrase.split()) for phrase in text.split(",")), key=len, reverse=True))
+
+
+def _meaning(element: str, phrases: str, **properties: str) -> dict[str, tuple[str, Mapping[str, str]]]:
+    return {" ".join(phrase): (element, properties) for phrase in phrases_of(phrases)}
+
+
+_SEEING = words_of("seeing encountering noticing spotting meeting approaching detecting")
+MARKERS = phrases_of(
+    "as soon as, as long as, in the event that, in the event of, the moment that, the moment, the instant, "
+    "in case of, in case, in situations where, every time, each time, any time, given that, provided that, "
+    "assuming that, supposing that, suppose that, on condition that, if, when, whenever, once, where, "
+    "wherever, while, after, provided, assuming, suppose, supposing, given, upon, should"
+    + "".join(f", on {verb}, upon {verb}" for verb in _SEEING)
 )
 """What opens a condition, longest first. "Should" does at the start of a sentence: "should a car appear"."""
 
 NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    **dict.fromkeys(
-        (
-            "roadside",
-            "road side",
-            "side of road",
-            "side of street",
-            "roadside edge",
-            "edge of road",
-            "edge of street",
-            "wayside",
-            "kerb",
-            "curb",
-            "kerbside",
-            "curbside",
-            "verge",
-            "roadside verge",
-            "grass verge",
-            "shoulder",
-            "hard shoulder",
-            "road shoulder",
-            "pavement",
-            "footpath",
-            "footway",
-            "walkway",
-            "sidewalk",
-            "side walk",
-            "side",
-        ),
-        ("sidewalk", {}),
+    **_meaning(
+        "sidewalk",
+        "roadside, road side, side of road, side of street, roadside edge, edge of road, edge of street, "
+        "wayside, kerb, curb, kerbside, curbside, verge, roadside verge, grass verge, shoulder, hard "
+        "shoulder, road shoulder, pavement, footpath, footway, walkway, sidewalk, side walk, side",
     ),
-    **dict.fromkeys(
-        (
-            "road",
-            "street",
-            "motorway",
-            "highway",
-            "freeway",
-            "roadway",
-            "carriageway",
-            "expressway",
-            "tarmac",
-            "road surface",
-            "middle of road",
-            "middle of street",
-            "center of road",
-            "centre of road",
-        ),
-        ("road", {}),
+    **_meaning(
+        "road",
+        "road, street, motorway, highway, freeway, roadway, carriageway, expressway, tarmac, road surface, "
+        "middle of road, middle of street, center of road, centre of road",
     ),
-    **dict.fromkeys(
-        (
-            "lane line",
-            "lane marking",
-            "lane mark",
-            "road marking",
-            "road line",
-            "lane divider",
-            "lane boundary",
-            "marking",
-            "line marking",
-            "painted line",
-            "road paint",
-            "centre line",
-            "center line",
-            "edge line",
-            "line",
-            "lane stripe",
-            "stripe",
-        ),
-        ("line", {}),
+    **_meaning(
+        "line",
+        "lane line, lane marking, lane mark, road marking, road line, lane divider, lane boundary, "
+        "marking, line marking, painted line, road paint, centre line, center line, edge line, line, lane "
+        "stripe, stripe",
     ),
-    **dict.fromkeys(
-        (
-            "ego vehicle",
-            "ego",
-            "ego car",
-            "own vehicle",
-            "own car",
-            "host vehicle",
-            "subject vehicle",
-            "autonomous vehicle",
-            "autonomous car",
-            "self driving car",
-            "self driving vehicle",
-            "av",
-            "adas",
-            "driving model",
-            "test vehicle",
-            "our car",
-            "our vehicle",
-            "your car",
-            "your vehicle",
-        ),
-        ("ego-vehicle", {}),
+    **_meaning(
+        "ego-vehicle",
+        "ego vehicle, ego, ego car, own vehicle, own car, host vehicle, subject vehicle, autonomous "
+        "vehicle, autonomous car, self driving car, self driving vehicle, av, adas, driving model, test "
+        "vehicle, our car, our vehicle, your car, your vehicle",
     ),
-    **dict.fromkeys(
-        ("light", "signal", "traffic light", "traffic signal", "stoplight", "lights"), ("traffic light", {})
-    ),
-    "person on bicycle": ("bicyclist", {}),
-    "person on bike": ("bicyclist", {}),
-    "biker": ("bicyclist", {}),
-    "bicycle": ("bicyclist", {}),
-    "bike": ("bicyclist", {}),
-    "pushbike": ("bicyclist", {}),
-    "coach": ("vehicle", {"type": "bus"}),
-    "minibus": ("vehicle", {"type": "bus"}),
-    "zebra": ("crosswalk", {}),
-    "give way": ("traffic sign", {"type": "yield"}),
-    "give way sign": ("traffic sign", {"type": "yield"}),
-    "speed limit": ("traffic sign", {"type": "speed limit"}),
-    "speed limit sign": ("traffic sign", {"type": "speed limit"}),
-    "speed sign": ("traffic sign", {"type": "speed limit"}),
-    "turning sign": ("traffic sign", {"type": "turn"}),
-    "curve sign": ("traffic sign", {"type": "turn"}),
-    "signpost": ("traffic sign", {}),
-    "amber light": ("traffic light", {"color": "yellow"}),
-    "passer by": ("pedestrian", {}),
-    "weather": ("weather", {}),
-    "weather condition": ("weather", {}),
-    "condition": ("weather", {}),
-    "sky": ("weather", {}),
-    "scene weather": ("weather", {}),
-    "driving time": ("time", {}),
-    "time of day": ("time", {}),
-    "time": ("time", {}),
-    "time of year": ("season", {}),
-    "daytime": ("day", {}),
-    "daylight": ("day", {}),
-    "day": ("day", {}),
-    "nighttime": ("night", {}),
-    "night time": ("night", {}),
-    "night": ("night", {}),
-    "dark": ("night", {}),
-    "darkness": ("night", {}),
-    "midnight": ("night", {}),
-    "wet weather": ("rainy", {}),
-    "shower": ("rainy", {}),
-    "rainstorm": ("rainy", {"level": "heavy"}),
-    "raindrop": ("rainy", {}),
-    "snowflake": ("snowy", {}),
+    **_meaning("traffic light", "light, signal, traffic light, traffic signal, stoplight, lights"),
+    **_meaning("bicyclist", "person on bicycle, person on bike, biker, bicycle, bike, pushbike"),
+    **_meaning("vehicle", "coach, minibus", type="bus"),
+    **_meaning("crosswalk", "zebra"),
+    **_meaning("traffic sign", "give way, give way sign", type="yield"),
+    **_meaning("traffic sign", "speed limit, speed limit sign, speed sign", type="speed limit"),
+    **_meaning("traffic sign", "turning sign, curve sign", type="turn"),
+    **_meaning("traffic sign", "signpost"),
+    **_meaning("traffic light", "amber light", color="yellow"),
+    **_meaning("pedestrian", "passer by"),
+    **_meaning("weather", "weather, weather condition, condition, sky, scene weather"),
+    **_meaning("time", "driving time, time of day, time"),
+    **_meaning("season", "time of year"),
+    **_meaning("day", "daytime, daylight, day"),
+    **_meaning("night", "nighttime, night time, night, dark, darkness, midnight"),
+    **_meaning("rainy", "wet weather, shower, raindrop"),
+    **_meaning("rainy", "rainstorm", level="heavy"),
+    **_meaning("snowy", "snowflake"),
 }
 """Nouns that rules use in a sense of their own, or that the ontology does not have."""
 
@@ -223,39 +107,18 @@ PLAIN_ADJECTIVES = words_of(
 """Adjectives that ask for nothing that a picture could show."""
 
 VALUES: Mapping[str, tuple[str, str]] = {
-    **{
-        name: ("color", name)
-        for name in words_of("white black blue red yellow green silver grey orange brown")
-    },
-    "gray": ("color", "grey"),
-    "amber": ("color", "yellow"),
-    "solid": ("type", "solid"),
-    "continuous": ("type", "solid"),
-    "unbroken": ("type", "solid"),
-    "dash": ("type", "dash"),
-    "dashed": ("type", "dash"),
-    "broken": ("type", "dash"),
-    "dotted": ("type", "dash"),
-    "circular": ("shape", "circle"),
-    "round": ("shape", "circle"),
-    "square": ("shape", "square"),
-    "octagonal": ("shape", "octagon"),
-    "triangular": ("shape", "triangle"),
-    "circle": ("shape", "circle"),
-    "octagon": ("shape", "octagon"),
-    "triangle": ("shape", "triangle"),
-    "stop": ("type", "stop"),
-    "yield": ("type", "yield"),
-    "turn": ("type", "turn"),
-    "left": ("position", "left"),
-    "right": ("position", "right"),
-    "horizontal": ("orientation", "horizontal"),
-    "vertical": ("orientation", "vertical"),
-    "forward": ("direction", "forward"),
-    "reverse": ("direction", "reverse"),
-    "oncoming": ("direction", "reverse"),
-    "opposite": ("direction", "reverse"),
-}
+    word: (key, value or word)
+    for key, entries in {
+        "color": "white black blue red yellow green silver grey orange brown gray=grey amber=yellow",
+        "type": "solid continuous=solid unbroken=solid dash dashed=dash broken=dash dotted=dash",
+        "shape": "circle circular=circle round=circle square octagon octagonal=octagon triangle "
+        "triangular=triangle",
+        "position": "left right",
+        "orientation": "horizontal vertical",
+        "direction": "forward reverse oncoming=reverse opposite=reverse",
+    }.items()
+    for word, _, value in (entry.partition("=") for entry in entries.split())
+} | {word: ("type", word) for word in ("stop", "yield", "turn")}
 """Adjectives that are values of properties."""
 
 LEVELS: Mapping[str, str] = {
@@ -312,7 +175,6 @@ WEATHER_VERBS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 HEAVIER_VERBS = words_of("intensify strengthen worsen thicken increase")
 LIGHTER_VERBS = words_of("ease weaken lessen thin subside decrease")
-PARTICLES = words_of("up out in down away off over by on along around past through across")
 ABSENT = words_of("gone missing absent invisible")
 
 COMPARATIVES: Mapping[str, Comparative] = {
@@ -322,61 +184,25 @@ COMPARATIVES: Mapping[str, Comparative] = {
     **dict.fromkeys(["lighter", "weaker", "thinner", "milder"], "lighter"),
 }
 
-PREPOSITIONS: tuple[tuple[tuple[str, ...], Position | None], ...] = (
-    (("right", "in", "front", "of"), "front"),
-    (("in", "front", "of"), "front"),
-    (("in", "the", "front", "of"), "front"),
-    (("at", "the", "front", "of"), "front"),
-    (("to", "the", "front", "of"), "front"),
-    (("in", "back", "of"), "behind"),
-    (("at", "the", "back", "of"), "behind"),
-    (("to", "the", "rear", "of"), "behind"),
-    (("at", "the", "rear", "of"), "behind"),
-    (("on", "top", "of"), "above"),
-    (("in", "the", "vicinity", "of"), "beside"),
-    (("to", "the", "left", "of"), "beside"),
-    (("to", "the", "right", "of"), "beside"),
-    (("ahead", "of"), "front"),
-    (("next", "to"), "beside"),
-    (("close", "to"), "beside"),
-    (("adjacent", "to"), "beside"),
-    (("close", "by"), "beside"),
-    (("near", "to"), "beside"),
-    (("alongside", "of"), "beside"),
-    (("out", "of"), None),
-    (("on", "to"), "on"),
-    (("in", "to"), "in"),
-    (("on",), "on"),
-    (("onto",), "on"),
-    (("upon",), "on"),
-    (("across",), "on"),
-    (("at",), "on"),
-    (("along",), "on"),
-    (("over",), "above"),
-    (("above",), "above"),
-    (("behind",), "behind"),
-    (("before",), "front"),
-    (("beside",), "beside"),
-    (("besides",), "beside"),
-    (("near",), "beside"),
-    (("by",), "beside"),
-    (("alongside",), "beside"),
-    (("in",), "in"),
-    (("into",), "in"),
-    (("inside",), "in"),
-    (("within",), "in"),
-    (("during",), None),
-    (("under",), None),
-    (("amid",), None),
-    (("through",), None),
-    (("to",), None),
-    (("toward",), None),
-    (("towards",), None),
-    (("from",), None),
-    (("off",), None),
-    (("with",), None),
-    (("for",), None),
-    (("after",), None),
+_POSITIONS: Mapping[Position | None, str] = {
+    "front": (
+        "right in front of, in front of, in the front of, at the front of, to the front of, ahead of, before"
+    ),
+    "behind": "in back of, at the back of, to the rear of, at the rear of, behind",
+    "above": "on top of, over, above",
+    "beside": (
+        "in the vicinity of, to the left of, to the right of, next to, close to, adjacent to, close by, "
+        "near to, alongside of, beside, besides, near, by, alongside"
+    ),
+    None: "out of, during, under, amid, through, to, toward, towards, from, off, with, for, after",
+    "on": "on to, on, onto, upon, across, at, along",
+    "in": "in to, in, into, inside, within",
+}
+PREPOSITIONS: tuple[tuple[tuple[str, ...], Position | None], ...] = tuple(
+    sorted(
+        ((phrase, position) for position, text in _POSITIONS.items() for phrase in phrases_of(text)),
+        key=lambda one: -len(one[0]),
+    )
 )
 """Prepositions with the position they stand for, longest first."""
 

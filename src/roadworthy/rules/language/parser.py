@@ -7,16 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import ontology
+from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.changes import read_condition
 from roadworthy.rules.language.conditions import ConditionReading
-from roadworthy.rules.language.lexicon import (
-    ABSENT,
-    ADD_VERBS,
-    MARKERS,
-    NOMINALS,
-    REMOVE_VERBS,
-    REPLACE_VERBS,
-)
 from roadworthy.rules.language.nouns import Word, Words, analysed, analysed_all
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
@@ -38,9 +31,9 @@ _CONNECTORS = frozenset(
 _REASONS = frozenset({"because"})
 _NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
 _MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
-for _words in MARKERS:
+for _words in lexicon.MARKERS:
     _MARKERS_OF.setdefault(_words[0], []).append(_words)
-_CHANGES_FIRST = ADD_VERBS | REMOVE_VERBS | REPLACE_VERBS | {"change"}
+_CHANGES_FIRST = lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | {"change"}
 _MOST_WORDS = 120
 _MOST_CONDITIONS = 6
 _EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
@@ -351,7 +344,7 @@ def _needs_subject(word: Word) -> bool:
         word.tag == "MD"
         or word.lemma in ("be", "have")
         or word.lower in ("not", "n't", "to", "and", "then")
-        or word.lower in ABSENT
+        or word.lower in lexicon.ABSENT
     )
 
 
@@ -381,7 +374,7 @@ def _without_marker(piece: Words) -> Iterator[tuple[Words, Words]]:
         for number in range(1, len(piece) - 1):
             if piece[number].lower == "and":
                 yield _trimmed(piece[:number]), piece[number + 1 :]
-    if any(word.lower in NOMINALS for word in piece[:2]) or piece[0].tag == "VBG":
+    if any(word.lower in lexicon.NOMINALS for word in piece[:2]) or piece[0].tag == "VBG":
         for number in range(2, len(piece)):
             if piece[number].tag in ("MD", "VBZ"):
                 yield piece[:number], piece[number:]

@@ -10,10 +10,8 @@ from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.nouns import SUCH_AS, NounReading, Word, Words, is_pronoun, noun_phrase
 from roadworthy.rules.reading import Position
 
-_BE = frozenset({"be", "'s", "’s", "s", "is", "are", "was", "were", "been", "being", "am"})
-_AUXILIARIES = frozenset(
-    {"have", "do", "will", "would", "shall", "can", "could", "may", "might", "should", "must"}
-)
+_BE = lexicon.words_of("be 's ’s s is are was were been being am")
+_AUXILIARIES = lexicon.words_of("have do will would shall can could may might should must")
 _OPENERS = frozenset({"start", "begin", "happen", "seem", "tend", "continue", "go", "appear", "need", "use"})
 """Verbs that only say that what comes next happens: "starts to rain"."""
 _NEGATIONS = frozenset({"not", "n't", "n’t", "never", "no"})
@@ -32,21 +30,7 @@ _VERBS = (
     | lexicon.HEAVIER_VERBS
     | lexicon.LIGHTER_VERBS
     | frozenset(lexicon.WEATHER_VERBS)
-    | {
-        "fall",
-        "set",
-        "roll",
-        "shine",
-        "break",
-        "rise",
-        "give",
-        "let",
-        "have",
-        "keep",
-        "dim",
-        "start",
-        "begin",
-    }
+    | lexicon.words_of("fall set roll shine break rise give let have keep dim start begin")
 )
 _ADVERB_PLACES: dict[tuple[str, ...], Position] = {
     ("up", "ahead"): "front",
@@ -113,18 +97,14 @@ def is_verb(word: Word) -> bool:
     return word.lemma in _VERBS or _stem(word) in _VERBS or word.lower in _BE
 
 
+_ENDINGS = (
+    ("ies", "y"), ("es", "e"), ("es", ""), ("s", ""), ("ed", "e"), ("ed", ""), ("ing", ""), ("ing", "e"),
+)  # fmt: skip
+
+
 def _stem(word: Word) -> str:
     """Return the verb that a word is a form of, where it was taken for a noun: "appears", "changes"."""
-    for ending, instead in (
-        ("ies", "y"),
-        ("es", "e"),
-        ("es", ""),
-        ("s", ""),
-        ("ed", "e"),
-        ("ed", ""),
-        ("ing", ""),
-        ("ing", "e"),
-    ):
+    for ending, instead in _ENDINGS:
         if word.lower.endswith(ending):
             stem = word.lower.removesuffix(ending) + instead
             if stem in _VERBS:
@@ -192,12 +172,7 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
     if lemma == "get" and tuple(word.lower for word in words[last : last + 2]) == ("rid", "of"):
         return VerbGroup("remove", words[begin : last + 2], False, negated, no_longer), last + 2
     particle = ""
-    if (
-        lemma
-        and last < len(words)
-        and words[last].lower in lexicon.PARTICLES
-        and _is_particle(words, last, lemma)
-    ):
+    if lemma and last < len(words) and _is_particle(words, last, lemma):
         particle = words[last].lower
         last += 1
     if not lemma:

@@ -27,16 +27,9 @@ _SENSE_NAME = re.compile(r"\S+\.(?P<letter>[a-z])\.\d\d")
 _ENDINGS: Mapping[PartOfSpeech, tuple[tuple[str, str], ...]] = {
     "n": (("ies", "y"), ("ves", "f"), ("ves", "fe"), ("men", "man"), ("es", "e"), ("es", ""), ("s", "")),
     "v": (
-        ("ies", "y"),
-        ("es", "e"),
-        ("es", ""),
-        ("s", ""),
-        ("ing", "e"),
-        ("ing", ""),
-        ("ed", "e"),
-        ("ed", ""),
+        ("ies", "y"), ("es", "e"), ("es", ""), ("s", ""), ("ing", "e"), ("ing", ""), ("ed", "e"), ("ed", ""),
     ),
-}
+}  # fmt: skip
 """How regular forms end, and how their lemmas do: WordNet's own rules, and "ves"."""
 
 
