@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from roadworthy._files import parse_json
+from roadworthy._files import naming, parse_json
 from roadworthy._frozen import FrozenDict, frozen
+from roadworthy._yaml import check_form
 from roadworthy.cases import Acceptance, Requirement
 from roadworthy.driving.drives import EVENTS, FATAL_EVENTS, Drive
 from roadworthy.driving.drives.drive import without_partial_sectors
@@ -147,8 +149,6 @@ METHOD: Final = "driving"
 WHOLE_DRIVE = "whole drive"
 """Instead of the name of a sector: all that is driven, in whichever sectors, is judged as one case."""
 
-_KNOWN = ("oracle", "scenarios", "sectors", "events", "settings")
-
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -256,10 +256,8 @@ def read_thresholds(path: str | Path) -> Thresholds:
         raise InputError(
             f"{path}: expected the JSON of `roadworthy driving oracle --json`: {error}"
         ) from error
-    try:
+    with naming(str(path)):
         thresholds = Thresholds.read(data)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
     if not thresholds.values:
         raise InputError(f"{path}: an oracle needs a threshold for at least one metric, got none")
     return thresholds
@@ -322,20 +320,16 @@ class DrivingQuality:
         Raises:
             InputError: Its parameters cannot be used; the message names the requirement.
         """
-        told = requirement.parameters
-        try:
-            for name in told:
-                if name not in _KNOWN:
-                    raise InputError(f"there is no parameter {name!r}: {suggest(name, _KNOWN)}")
+        who = f"requirement {requirement.id!r}"
+        form = check_form(_QualityForm, requirement.parameters, lambda *_: who)
+        with naming(who):
             return cls(
-                Thresholds.read(told.get("oracle")),
-                tuple(_scenario(one) for one in _list(told, "scenarios")),
-                tuple(map(str, _list(told, "sectors"))),
-                tuple(map(str, _list(told, "events", FATAL_EVENTS))),
-                _mapping(told.get("settings", {}), "settings"),
+                Thresholds.read(form.oracle),
+                tuple(_scenario(one) for one in form.scenarios),
+                tuple(form.sectors),
+                tuple(form.events),
+                form.settings,
             )
-        except InputError as error:
-            raise InputError(f"requirement {requirement.id!r}: {error}") from error
 
     def parameters(self) -> dict[str, Any]:
         """Return it as the parameters of a requirement."""
@@ -404,44 +398,37 @@ def label(scenario: Scenario) -> str:
     )
 
 
-_SCENARIO = ("simulator", "options", "limits", "frames")
+class _ScenarioForm(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    simulator: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    limits: dict[str, Any] = Field(default_factory=dict)
+    frames: Kept = "none"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, given: Any) -> Any:
+        return {"simulator": given} if isinstance(given, str) else given
 
 
-def _scenario(given: object) -> Scenario:
-    if isinstance(given, str):
-        return Scenario(given)
-    told = _mapping(given, "a scenario")
-    unknown = next((name for name in told if name not in _SCENARIO), None)
-    if unknown is not None or not isinstance(told.get("simulator"), str):
-        raise InputError(
-            "a scenario is the name of a simulator, such as world:town, or a mapping with simulator, "
-            f"options, limits and frames, got {dict(told)}"
-        )
-    limits = dict(_mapping(told.get("limits", {}), "the limits of a scenario"))
+class _QualityForm(BaseModel):
+    """The parameters of a requirement."""
+
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    oracle: Any = None
+    scenarios: list[_ScenarioForm] = Field(default_factory=list)
+    sectors: list[str] = Field(default_factory=list)
+    events: list[str] = Field(default_factory=lambda: list(FATAL_EVENTS))
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+def _scenario(form: _ScenarioForm) -> Scenario:
     known = [one.name for one in fields(DriveLimits)]
-    for name in limits:
+    for name in form.limits:
         if name not in known:
             raise InputError(f"a drive has no limit {name!r}: {suggest(name, known)}")
-    if "events" in limits:
-        limits["events"] = tuple(_list(limits, "events"))
-    options = _mapping(told.get("options", {}), "the options of a scenario")
-    frames = told.get("frames", "none")
-    if frames not in get_args(Kept):
-        raise InputError(f"the frames of a scenario must be {', '.join(get_args(Kept))}, got {frames!r}")
-    return Scenario(told["simulator"], FrozenDict(options), DriveLimits(**limits), frames)
-
-
-def _mapping(given: object, what: str) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise InputError(f"{what} must be a mapping, got {given!r}")
-    return given
-
-
-def _list(told: Mapping[str, Any], name: str, otherwise: Sequence[Any] = ()) -> Sequence[Any]:
-    given = told.get(name, otherwise)
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InputError(f"{name} must be a list, got {given!r}")
-    return given
+    limits = {name: tuple(value) if name == "events" else value for name, value in form.limits.items()}
+    return Scenario(form.simulator, FrozenDict(form.options), DriveLimits(**limits), form.frames)
 
 
 def _number(name: str, value: object) -> float:

@@ -453,16 +453,13 @@ def without_partial_sectors(drive: Drive) -> Drive | None:
     kept = ~np.asarray(partial)[drive.sectors]
     if not kept.any():
         return None
-    return Drive(
-        drive.name,
-        drive.time[kept],
-        {name: values[kept] for name, values in drive.signals.items()},
-        {name: flags[kept] for name, flags in drive.events.items()},
+    return replace(
+        drive,
+        time=drive.time[kept],
+        signals={name: values[kept] for name, values in drive.signals.items()},
+        events={name: flags[kept] for name, flags in drive.events.items()},
         sectors=drive.sectors[kept],
         sector_names=drive.sector_names[:-1],
-        gap=drive.gap,
-        notes=drive.notes,
-        ended=drive.ended,
     )
 
 

@@ -12,18 +12,10 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_serializer, model_validator
 
 from roadworthy._frozen import FrozenDict
-from roadworthy._yaml import Place, explained, read_yaml
+from roadworthy._yaml import check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 
 OPERATORS: Mapping[str, str] = FrozenDict(
@@ -294,10 +286,7 @@ class MetricSettings(BaseModel):
             InputError: The file cannot be read, or says something that there is not; with its line.
         """
         file = read_yaml(Path(path), "file of metric settings", "targets, conditions, bins …")
-        try:
-            return cls.model_validate(_merged(_standard(), _named(file.data, file.where)))
-        except ValidationError as error:
-            raise InputError(explained(error.errors()[0], file.where, _beside)) from None
+        return check_form(cls, _merged(_standard(), _named(file.data, file.where)), file.where)
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """Return the settings with some of them changed, written as in the file.
@@ -309,10 +298,8 @@ class MetricSettings(BaseModel):
         def where(*_: str) -> str:
             return "settings of metrics"
 
-        try:
-            return self.model_validate(_merged(self.model_dump(by_alias=True), _named(changes, where)))
-        except ValidationError as error:
-            raise InputError(explained(error.errors()[0], where, _beside)) from None
+        own = self.model_dump(by_alias=True)
+        return check_form(type(self), _merged(own, _named(changes, where)), where)
 
 
 @cache
@@ -353,11 +340,3 @@ def _merged(own: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
         inner = isinstance(before, Mapping) and isinstance(value, Mapping)
         merged[key] = _merged(before, value) if inner and before is not None else value
     return merged
-
-
-def _beside(place: Place) -> list[str]:
-    """Return the keys that there are where an unknown one is written."""
-    block: Any = _standard()
-    for key in place[:-1]:
-        block = block.get(key, {}) if isinstance(block, Mapping) else {}
-    return list(block)

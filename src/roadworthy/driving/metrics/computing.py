@@ -21,7 +21,7 @@ from roadworthy.driving.metrics.catalogue import (
     parse_metric,
     primitives,
 )
-from roadworthy.driving.metrics.operators import STATISTICS, Missing, Quantities, Sectors, reactions
+from roadworthy.driving.metrics.operators import BINNED, STATISTICS, Missing, Quantities, Sectors, reactions
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 from roadworthy.registry import metrics
@@ -233,13 +233,9 @@ class _Computation:
             return STATISTICS[operator](sectors, values)
         if operator == "SER":
             return operators.regression_error(sectors, values, time)
-        if operator in ("Mode", "Ent", "Skew"):
+        if operator in BINNED:
             width = self._told(self.settings.bins, "width of bins", metric)
-            if operator == "Ent":
-                return operators.entropy(sectors, values, width)
-            if operator == "Mode":
-                return operators.mode(sectors, values, width)
-            return operators.skewness(sectors, values, width)
+            return BINNED[operator](sectors, values, width)
         raise InputError(f"{metric}: {operator} applies to events only")
 
     def _told(self, given: Mapping[str, T], what: str, metric: Metric) -> T:
@@ -360,9 +356,14 @@ class _Computation:
         return np.where(counts > 0, metres / np.maximum(counts, 1), np.nan)
 
 
-_SQUARES = {"Var", "SoS", "PowF"}
-_NO_UNIT = {"CV", "Skew"}
-_SECONDS = {"TimeC", "TimeE", "RT"}
+_UNITS = {
+    **dict.fromkeys(("TimeC", "TimeE", "RT"), "s"),
+    **dict.fromkeys(("Count", "CountC"), "times"),
+    "RA": "0 to 1",
+    "Ent": "bits",
+    **dict.fromkeys(("CV", "Skew"), ""),
+}
+"""The units of what operators make, whatever they are applied to."""
 _IN_WORDS = {
     "Count": "number of times: {}",
     "CountC": "number of times that {} meets a condition",
@@ -383,17 +384,7 @@ def unit_of(metric: str | Metric) -> str:
     parsed = parse_metric(metric) if isinstance(metric, str) else metric
     own = primitives()[parsed.primitive].unit
     outer = parsed.operators[0] if parsed.operators else ""
-    if outer in _SECONDS:
-        return "s"
-    if outer in ("Count", "CountC"):
-        return "times"
-    if outer == "RA":
-        return "0 to 1"
-    if outer == "Ent":
-        return "bits"
-    if outer in _NO_UNIT:
-        return ""
-    return f"({own})²" if outer in _SQUARES else own
+    return _UNITS.get(outer, f"({own})²" if outer in ("Var", "SoS", "PowF") else own)
 
 
 def meaning_of(metric: str | Metric) -> str:

@@ -21,6 +21,18 @@ class Missing(Exception):  # noqa: N818 - not an error: most drives lack most si
     """A drive does not have what a metric needs; says what."""
 
 
+_SIGNALS = {
+    "TPP": "throttle",
+    "LP": "lane_offset",
+    "HP": "headway",
+    "DTP": "pedestrian_distance",
+    "DTV": "vehicle_distance",
+    "SA": "steering",
+    "BPP": "brake",
+}
+_RATES = {"AS": "ACC", "TPS": "TPP", "LS": "LP", "LA": "LS", "SAS": "SA"}
+
+
 class Quantities:
     """What a drive says about each primitive, computed once when it is asked for.
 
@@ -38,21 +50,9 @@ class Quantities:
             "D": self._distance,
             "T": lambda: drive.time - drive.time[0],
             "SP": self._speed,
-            "ACC": self._acceleration,
-            "AS": lambda: self._rate("ACC"),
-            "TPP": lambda: self._signal("throttle"),
-            "TPS": lambda: self._rate("TPP"),
-            "LP": lambda: self._signal("lane_offset"),
-            "LS": lambda: self._rate("LP"),
-            "LA": lambda: self._rate("LS"),
-            "HP": lambda: self._signal("headway"),
-            "HT": self._headway_time,
+            "ACC": lambda: self._signal("acceleration") if self._has("acceleration") else self._rate("SP"),
+            "HT": lambda: _time_to(self.series("HP"), self.series("SP")),
             "HS": self._headway_speed,
-            "DTP": lambda: self._signal("pedestrian_distance"),
-            "DTV": lambda: self._signal("vehicle_distance"),
-            "SA": lambda: self._signal("steering"),
-            "SAS": lambda: self._rate("SA"),
-            "BPP": lambda: self._signal("brake"),
         }
 
     def series(self, primitive: str) -> Series:
@@ -61,7 +61,7 @@ class Quantities:
         Raises:
             Missing: The drive lacks what it takes.
         """
-        return _once(self._series, primitive, self._ways[primitive])
+        return _once(self._series, primitive, lambda: self._measured(primitive))
 
     def flags(self, event: str) -> Flags:
         """Return in which rows an event goes on; its primitive or its name.
@@ -134,11 +134,10 @@ class Quantities:
         inside = np.append(joined, False)[between] & (between >= 0)
         return np.where(np.isfinite(speed) | inside, driven, np.nan)
 
-    def _acceleration(self) -> Series:
-        return self._signal("acceleration") if self._has("acceleration") else self._rate("SP")
-
-    def _headway_time(self) -> Series:
-        return _time_to(self.series("HP"), self.series("SP"))
+    def _measured(self, primitive: str) -> Series:
+        if primitive in _SIGNALS:
+            return self._signal(_SIGNALS[primitive])
+        return self._rate(_RATES[primitive]) if primitive in _RATES else self._ways[primitive]()
 
     def _headway_speed(self) -> Series:
         if self._has("lead_speed"):
@@ -334,6 +333,14 @@ def entropy(sectors: Sectors, values: Series, width: float) -> Series:
         share = np.unique(part, return_counts=True)[1] / len(part)
         found.append(-(share * np.log2(share)).sum() + 0.0)
     return np.array(found)
+
+
+BINNED: Mapping[str, Callable[[Sectors, Series, float], Series]] = {
+    "Mode": mode,
+    "Skew": skewness,
+    "Ent": entropy,
+}
+"""Operators that need the width of bins."""
 
 
 def regression_error(sectors: Sectors, values: Series, time: Series) -> Series:

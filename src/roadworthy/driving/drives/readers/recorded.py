@@ -55,14 +55,7 @@ def write_drive(drive: Drive, path: str | PathLike[str]) -> None:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InputError(f"drive {drive.name}: two columns cannot both be called {', '.join(twice)}")
     columns = [drive.time, drive.sectors, *drive.signals.values(), *drive.events.values()]
-    about = {
-        "version": _VERSION,
-        "name": drive.name,
-        "sector_names": drive.sector_names,
-        "gap": drive.gap,
-        "notes": drive.notes,
-        "ended": drive.ended,
-    }
+    about = {"version": _VERSION, **{key: getattr(drive, key) for key in _ABOUT}}
     table = pa.table([pa.array(np.asarray(column)) for column in columns], names=names)
     table = table.replace_schema_metadata({_KEY: json.dumps(about)})
     with replacing(target) as unfinished:
@@ -115,17 +108,8 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
     if missing:
         raise InputError(f"{file}: is a broken drive: it has no column {missing[0]}")
     with naming(f"{file}: is a broken drive"):
-        return Drive(
-            about["name"],
-            table["time"].to_numpy(),
-            signals,
-            events,
-            sectors=table["sector"].to_numpy(),
-            sector_names=about["sector_names"],
-            gap=about["gap"],
-            notes=about["notes"],
-            ended=about["ended"],
-        )
+        time, sectors = (table[name].to_numpy() for name in ("time", "sector"))
+        return Drive(time=time, signals=signals, events=events, sectors=sectors, **about)
 
 
 def _about(told: bytes, file: Path) -> dict[str, Any]:
@@ -143,8 +127,7 @@ def _about(told: bytes, file: Path) -> dict[str, Any]:
         )
     if lacking:
         raise InputError(f"{file}: is a broken drive: its metadata has no {', '.join(lacking)}")
-    found: dict[str, Any] = about
-    return found
+    return {key: about[key] for key in _ABOUT}
 
 
 def _file(path: str | PathLike[str]) -> Path:
