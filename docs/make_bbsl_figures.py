@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from roadworthy.bbsl import Bindings, Spec, load
 from roadworthy.bbsl.checking import CheckFinding
+from roadworthy.bbsl.comparing import compare
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
 from roadworthy.bbsl.syntax import And, AxisProjection, BoxRelation, FunctionCall
-from roadworthy.bbsl.testing import compare, find_role, row_of
+from roadworthy.bbsl.testing import find_role, row_of
 from roadworthy.cases import Requirement
 from roadworthy.datasets import load as load_data
 from roadworthy.models import load_model

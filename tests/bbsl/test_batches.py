@@ -160,8 +160,8 @@ def test_a_set_without_a_value_in_any_frame() -> None:
 @pytest.mark.parametrize(
     ("xyxy", "counts", "message"),
     [
-        (np.zeros((3, 4)), [1, 1], "as many boxes as there are, 3, got 2"),
-        (np.zeros((3, 4)), [4, -1], "as many boxes as there are, 3, got 4"),
+        (np.zeros((3, 4)), [1, 1], "must have 3 boxes, as many as there are, got 2"),
+        (np.zeros((3, 4)), [4, -1], "must have 3 boxes, as many as there are, got 4"),
         (np.zeros((3, 3)), [3], "shape \\(m, 4\\), got \\(3, 3\\)"),
         (np.zeros((3, 4)), [1.5, 1.5], "whole number of boxes"),
     ],

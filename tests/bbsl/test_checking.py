@@ -370,7 +370,7 @@ def test_limits_that_cannot_be_used(options: dict[str, object], message: str) ->
 
 def test_specifications_over_time_are_refused_with_advice() -> None:
     spec = parse("exfunction v(): bb endexfunction case go always[0, 3] (v() = v()) endcase")
-    with pytest.raises(InputError, match="check the conditions inside these on their own"):
+    with pytest.raises(InputError, match="leave out always, eventually, until and previous"):
         check(spec)
 
 

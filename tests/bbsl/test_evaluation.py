@@ -196,7 +196,7 @@ class TestTheDoor:
         spec = parse("exfunction t(): bool endexfunction case go: previous t() endcase")
         assert spec.is_temporal
         for ask in (spec.evaluate, spec.evaluate_many):
-            with pytest.raises(InputError, match="ask evaluate_track"):
+            with pytest.raises(InputError, match=r"use bbsl\.tracks\.evaluate_track"):
                 ask({"t": True})
 
     def test_mistakes_in_types_come_first(self) -> None:

@@ -12,18 +12,9 @@ from hypothesis import strategies as st
 from tests.bbsl.published_specs import mended
 
 from roadworthy.bbsl import Bindings, PerFrame, parse
+from roadworthy.bbsl.comparing import LabelledFrames, compare
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.bbsl.testing import (
-    LabelledFrames,
-    ObjectRole,
-    TestRow,
-    compare,
-    find_role,
-    judge,
-    match,
-    row_of,
-)
-from roadworthy.bbsl.testing.judging import verdict_margin
+from roadworthy.bbsl.testing import ObjectRole, TestRow, find_role, judge, match, row_of, verdict_margin
 from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError, OntologyError
 from roadworthy.frames import Boxes, Frame
@@ -75,7 +66,7 @@ def test_the_role_is_found_or_asked_for() -> None:
     spec = mended(1)
     assert find_role(spec, ["stoppingDistance"]) == ObjectRole("vehicle", ("vehicleExists",))
     assert find_role(spec, ["stoppingDistance", "vehicle"]) is None
-    with pytest.raises(InputError, match=r"got 'car': .*vehicle"):
+    with pytest.raises(InputError, match=r"called 'car': .*vehicle"):
         find_role(spec, (), function="car")
     two = parse("exfunction a(): bb b(): bb endexfunction case go a() = b() endcase")
     with pytest.raises(InputError, match=r"may be a\(\) or b\(\): say which"):
@@ -248,7 +239,7 @@ def test_what_a_method_cannot_use() -> None:
     with pytest.raises(InputError, match="outside must be one of"):
         BbslMethod(spec, values(1), outside="none")  # type: ignore[arg-type]
     temporal = parse("exfunction v(): bb endexfunction case go always (v() = v()) endcase")
-    with pytest.raises(InputError, match="test it over tracks"):
+    with pytest.raises(InputError, match="test it with BbslTrackMethod"):
         BbslMethod(temporal, {"v": None})
     odd = parse('exfunction v(): bb endexfunction case "stop + go" v() = v() endcase')
     with pytest.raises(InputError, match="the case 'stop \\+ go' would be read as several"):

@@ -108,7 +108,7 @@ def test_data_without_tracks_are_refused() -> None:
     method = BbslTrackMethod(SPEC, {"near": [275, 375]}, role=ObjectRole("vehicle", ("vehicleExists",)))
     frame = Frame("f0", np.zeros((375, 1242, 3), np.uint8), boxes=Boxes([NEAR], ["car"]))
     detector = Recorded("r", "detection", {}, "a list")
-    with pytest.raises(InputError, match="have no track ids, so nobody knows which belong together"):
+    with pytest.raises(InputError, match="have no track ids: use data with tracks"):
         run(method, Requirement("R", "not lost", "bbsl"), Listed([frame]), detector)
     with pytest.raises(InputError, match="bound to near"):
         BbslTrackMethod(SPEC, {}, role=ObjectRole("vehicle", ("vehicleExists",)))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from roadworthy.bbsl.testing.tables import load_suite
+from roadworthy.bbsl.comparing import load_suite
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
 
@@ -215,7 +215,7 @@ def test_coco_files_do_as_well(data: Path, roadworthy: Run) -> None:
         ((*ON, "--detections", "truth"), "has no KITTI results"),
         ((*ON, "--detections", "results", "--iou", "6"), "thresholds above 0 and up to 1"),
         ((*ON, "--detections", "results", "--matching", "x"), "matching: expected"),
-        ((*ON, "--detections", "results", "--object", "car"), "must be an external function of type bb"),
+        ((*ON, "--detections", "results", "--object", "car"), "no function of type bb is called 'car'"),
         ((*ON, "--detections", "results", "--classes", "unicorn"), "unicorn"),
         ((*ON, "--detections", "results", "--invalid", "x"), "--invalid must be error or skip"),
         ((*ON, "--detections", "results", "--set", "near"), "a value is written name=value"),

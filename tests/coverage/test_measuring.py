@@ -95,7 +95,7 @@ def test_another_reference_is_refused() -> None:
     other = Measuring(dave2(), [choice], FunctionalCoverage())
     other.learn(lambda: [FRAMES[6:]])
     other.add(FRAMES[:2])
-    with pytest.raises(InputError, match="training data they compare with"):
+    with pytest.raises(InputError, match="other options or training data"):
         one.merge(other.result)
 
 

@@ -95,7 +95,7 @@ def test_nan_names_the_frame() -> None:
 def test_what_does_not_show_its_layers_is_refused() -> None:
     with pytest.raises(InputError, match="at least one frame"):
         Observed(torch_model(AnySize(), spec=SPEC)).observe([])
-    with pytest.raises(InputError, match="run by FunctionRuntime, which does not show its layers"):
+    with pytest.raises(InputError, match="does not show its layers: use a torch module"):
         Observed(callable_model(lambda images: images[:, 0, 0, :1], spec=SPEC))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected a network, a torch module or an ONNX file, got Truth"):
         Observed(Truth())  # type: ignore[arg-type]
@@ -105,5 +105,5 @@ def test_the_layers_of_torchscript_cannot_be_watched() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(AnySize(), torch.zeros(1, 3, 10, 20))  # type: ignore[no-untyped-call]
-    with pytest.raises(InputError, match=r"TorchScript.*export it to ONNX"):
+    with pytest.raises(InputError, match=r"TorchScript.*or ONNX"):
         recorder(traced)

@@ -80,7 +80,7 @@ def test_failures_carry_sign_margin_and_features() -> None:
     assert (one.frame, one.error, one.margin, one.features) == ("a", 3.0, 5 * MSE - 9, (0, 1))
     assert (two.frame, two.parameter, two.features) == ("b", "heavy", (2, 3))
     assert len(cluster([one, two])) == 2
-    with pytest.raises(InputError, match="a row for each of 4 images"):
+    with pytest.raises(InputError, match="expected 4 rows of features"):
         judge(answers(), lam=5).failures([("rain", "heavy")], {("rain", "heavy"): np.zeros((3, 2))})
     with pytest.raises(InputError, match="no predictions of epoch for snow 1"):
         judge(answers(), lam=5).failures([("snow", 1)])
@@ -153,9 +153,9 @@ def test_unusable_predictions_name_the_frame(bad: float) -> None:
             {"changed": {("guided", 0): []}, "seeds": {("guided", 0): np.zeros(0, int)}},
             "expected some, got 0",
         ),
-        ({"frames": ["a"]}, "a frame id for each of 4 labels, got 1"),
+        ({"frames": ["a"]}, "an id for each of 4 labels, got 1"),
         ({"seeds": {("guided", 0): [0]}}, "no predictions"),
-        ({"seeds": {("rotation", 3): [0, 1, 2, 4]}}, "whole numbers 0 to 3"),
+        ({"seeds": {("rotation", 3): [0, 1, 2, 4]}}, "whole numbers from 0 to 3"),
         ({"unit": " "}, "unit"),
     ],
 )

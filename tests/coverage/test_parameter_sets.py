@@ -60,7 +60,7 @@ def test_words_name_groups_transforms_and_single_choices() -> None:
         ([], "expected the names of transformations"),
         ("simple", "expected the names of transformations"),
         (["rotattion"], "did you mean 'rotation'"),
-        (["mirror"], "mirror has no amount to be tried at"),
+        (["mirror"], "mirror has no amount: give its parameters"),
         (["rotation", "rotation(angle=5)"], "rotation is named with all its parameters and with single ones"),
         (["rotation(angle=5)", "rotation(angle=5.0)"], "every parameter once"),
     ],

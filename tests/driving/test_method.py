@@ -249,7 +249,7 @@ def test_what_driving_oracle_writes_is_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"oracle.json: an oracle is a mapping with thresholds"):
         read_thresholds(file)
     file.write_text("not json")
-    with pytest.raises(InputError, match="expected the JSON of `roadworthy driving oracle --json`"):
+    with pytest.raises(InputError, match="expected the JSON of `driving oracle --json`"):
         read_thresholds(file)
     with pytest.raises(InputError, match="cannot be read"):
         read_thresholds(tmp_path / "none.json")
@@ -289,7 +289,7 @@ def test_a_requirement_says_everything() -> None:
         ({"scenarios": [{"options": {}}]}, "'R1': scenarios > 0 needs the key 'simulator'"),
         ({"scenarios": [{"simulator": "world", "limits": {"lap": 1}}]}, "no limit 'lap'"),
         ({"scenarios": [{"simulator": "world", "limits": {"laps": 0}}]}, "laps must be above 0"),
-        ({"scenarios": ["donkey:127.0.0.1:9091"]}, "name those that shall be judged in sectors"),
+        ({"scenarios": ["donkey:127.0.0.1:9091"]}, "lists no sectors: name those to judge in sectors"),
         ({"sectors": ["town-99"]}, "no scenario has a sector 'town-99'"),
         ({"events": ["crahs"]}, "did you mean 'crash'"),
         ({"settings": {"bin": 1}}, "bin"),

@@ -9,10 +9,10 @@ import pytest
 from tests.bbsl.published_specs import mended
 from typer.testing import CliRunner
 
+from roadworthy.bbsl.comparing import IouComparison, LabelledFrames, compare
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.bbsl.testing import IouComparison, LabelledFrames, TestRow, compare, find_role, row_of
-from roadworthy.bbsl.testing.judging import Matching, Outside
+from roadworthy.bbsl.testing import Matching, Outside, TestRow, find_role, row_of
 from roadworthy.cases import Requirement
 from roadworthy.cli import app
 from roadworthy.datasets import KittiDataset

@@ -9,8 +9,9 @@ from matplotlib.patches import Rectangle
 from roadworthy.bbsl import parse
 from roadworthy.bbsl.checking import CheckFinding, ProofStatus, Witness
 from roadworthy.bbsl.checking.models import FunctionValue
+from roadworthy.bbsl.comparing import compare
 from roadworthy.bbsl.coverage import SpecCoverage
-from roadworthy.bbsl.testing import TestRow, compare
+from roadworthy.bbsl.testing import TestRow
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.report.bbsl import draw_cells, draw_coverage, draw_findings, draw_labelled, draw_witness

@@ -193,17 +193,12 @@ def joined(several: list[Sets]) -> Sets:
     owners = np.concatenate([one.owners() for one in several])
     # Stable, so that a row keeps its boxes in the order in which they are named.
     order = np.argsort(owners, kind="stable")
-    whole = BoxArrays(
-        *(
-            Intervals(
-                np.concatenate([getattr(one.boxes, axis).lower for one in several]),
-                np.concatenate([getattr(one.boxes, axis).upper for one in several]),
-            )
-            for axis in ("x", "y")
-        )
+    x, y = (
+        Intervals(np.concatenate([one.lower for one in sides]), np.concatenate([one.upper for one in sides]))
+        for sides in ([one.boxes.x for one in several], [one.boxes.y for one in several])
     )
     counts = np.stack([one.counts for one in several]).sum(axis=0)
-    union = Sets(whole.taken(order), counts, known)
+    union = Sets(BoxArrays(x, y).taken(order), counts, known)
     return union if known.all() else union.only(known[union.owners()])
 
 
@@ -311,11 +306,8 @@ class RaggedBoxes:
             raise InputError(f"the boxes of all frames must have shape (m, 4), got {xyxy.shape}")
         if counts.ndim != 1 or counts.dtype.kind not in "iu":
             raise InputError(f"expected a whole number of boxes for each frame, got {self.counts!r}")
-        if np.maximum(counts, 0).sum() != len(xyxy):
-            raise InputError(
-                f"the frames must have as many boxes as there are, {len(xyxy)}, "
-                f"got {np.maximum(counts, 0).sum()}"
-            )
+        if (wanted := np.maximum(counts, 0).sum()) != len(xyxy):
+            raise InputError(f"the frames must have {len(xyxy)} boxes, as many as there are, got {wanted}")
         object.__setattr__(self, "xyxy", xyxy)
         object.__setattr__(self, "counts", counts)
 

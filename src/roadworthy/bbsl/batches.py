@@ -7,7 +7,7 @@ Inside a quantifier a row is a frame together with one of its boxes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -89,25 +89,25 @@ def evaluate_many(
     return Outcomes(applies.numbers(coordinates.count), values)
 
 
+@dataclass
 class _Rows:
-    """Gives the values of expressions in every row."""
+    """Values in rows: frames, or the boxes of sets inside a quantifier.
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        bindings: Mapping[str, Any],
-        coordinates: arrays.ArrayCoordinates,
-        frames: arrays.Rows,
-        outer: _Rows | None = None,
-    ) -> None:
-        self._prepared = prepared
-        self._bindings = bindings
-        self._coordinates = coordinates
-        # Of each row the row of the outer context that it belongs to; of the outermost, the frame.
-        self._frames = frames
-        self._outer = outer
-        self._functions: dict[str, arrays.Many] = {}
-        self._names: dict[str, arrays.Many] = {}
+    Attributes:
+        prepared: What is known of the specification.
+        bindings: What functions are bound to.
+        coordinates: What turns that into values.
+        frames: Of each row the row of the outer context that it belongs to; of the outermost, the frame.
+        outer: The rows around a quantifier.
+    """
+
+    prepared: Prepared
+    bindings: Mapping[str, Any]
+    coordinates: arrays.ArrayCoordinates
+    frames: arrays.Rows
+    outer: _Rows | None = None
+    _functions: dict[str, arrays.Many] = field(default_factory=dict)
+    _names: dict[str, arrays.Many] = field(default_factory=dict)
 
     def case(self, case: CaseClause) -> arrays.Kleene:
         """Say whether a case holds."""
@@ -132,7 +132,7 @@ class _Rows:
             case syntax.Name():
                 return self._named(part.name)
             case syntax.ImageBox():
-                return self._coordinates.image().taken(self._roots())
+                return self.coordinates.image().taken(self._roots())
             case syntax.FunctionCall():
                 return self._call(part)
             case syntax.Not():
@@ -149,34 +149,34 @@ class _Rows:
 
     def _named(self, name: str) -> arrays.Many:
         if name not in self._names:
-            assert self._outer is not None  # the types were checked
-            self._names[name] = self._outer._named(name).taken(self._frames)
+            assert self.outer is not None  # the types were checked
+            self._names[name] = self.outer._named(name).taken(self.frames)
         return self._names[name]
 
     def _roots(self) -> arrays.Rows:
-        return self._frames if self._outer is None else self._outer._roots()[self._frames]
+        return self.frames if self.outer is None else self.outer._roots()[self.frames]
 
     def _call(self, part: syntax.FunctionCall) -> arrays.Many:
-        function = self._prepared.functions[part.function]
+        function = self.prepared.functions[part.function]
         if function.parameters:
             return self._call_rows(function, [self.value(one) for one in part.arguments])
         if function.name not in self._functions:
             self._functions[function.name] = (
-                self._coordinates.value(function, self._prepared.axes["function", function.name])
-                if self._outer is None
-                else self._outer._call(part).taken(self._frames)
+                self.coordinates.value(function, self.prepared.axes["function", function.name])
+                if self.outer is None
+                else self.outer._call(part).taken(self.frames)
             )
         return self._functions[function.name]
 
     def _call_rows(self, function: ExternalFunction, arguments: list[arrays.Many]) -> arrays.Many:
         """Ask a function with parameters row by row: what users write takes one box, not arrays."""
-        heights, widths = self._coordinates.height, self._coordinates.width
+        heights, widths = self.coordinates.height, self.coordinates.width
         typed = [_as_type(one, kind) for one, kind in zip(arguments, function.parameters, strict=True)]
         answers: list[Value] = []
         for row, frame in enumerate(self._roots()):
             height = None if heights is None else float(heights[frame] if heights.ndim else heights)
             width = None if widths is None else float(widths[frame] if widths.ndim else widths)
-            caller = Evaluator(self._prepared, self._bindings, Coordinates(height, width))
+            caller = Evaluator(self.prepared, self.bindings, Coordinates(height, width))
             answers.append(caller.call(function, [arrays.one_value(argument, row) for argument in typed]))
         return arrays.many_values(answers, function.result)
 
@@ -184,7 +184,7 @@ class _Rows:
         sets = self.value(part.boxes)
         assert isinstance(sets, arrays.Sets)  # the types were checked
         owners, count = sets.owners(), len(sets.counts)
-        inner = _Rows(self._prepared, self._bindings, self._coordinates, owners, self)
+        inner = _Rows(self.prepared, self.bindings, self.coordinates, owners, self)
         inner._names[part.variable] = sets.boxes
         held = inner.condition(part.body)
         true = np.bincount(owners[np.broadcast_to(held.true, owners.shape)], minlength=count)
@@ -194,13 +194,11 @@ class _Rows:
         return arrays.Kleene(true > 0, (false == sets.counts) & sets.known)
 
     def _set(self, boxes: list[arrays.Many]) -> arrays.Sets:
-        count = len(self._frames)
-        singles = [_single(box, count) for box in boxes]
+        count = len(self.frames)
         nothing = arrays.Intervals(np.zeros(0), np.zeros(0))
-        empty = arrays.Sets(
-            arrays.BoxArrays(nothing, nothing), np.zeros(count, np.intp), np.ones(count, np.bool_)
-        )
-        return arrays.joined([empty, *singles])
+        none = arrays.BoxArrays(nothing, nothing)
+        empty = arrays.Sets(none, np.zeros(count, np.intp), np.ones(count, np.bool_))
+        return arrays.joined([empty, *(_single(box, count) for box in boxes)])
 
 
 def _single(box: arrays.Many, count: int) -> arrays.Sets:

@@ -190,9 +190,7 @@ class Lead(BoxesOf):
         elif view.width is not None:
             left, right = view.width / 3, view.width * 2 / 3
         else:
-            raise InputError(
-                f"frame {view.id!r}: the lead vehicle needs a corridor, or the width of the image"
-            )
+            raise InputError(f"frame {view.id!r}: the lead vehicle needs a corridor, or the image a width")
         ahead = found[(found.xyxy[:, 2] >= left) & (found.xyxy[:, 0] <= right)]
         if not len(ahead):
             return None
@@ -297,10 +295,7 @@ class Lane(Source):
         if self.which not in ("ego", "all"):
             raise InputError(f"which must be ego or all, got {self.which!r}")
         if self.strip < 1 or self.strip != int(self.strip) or not 0 < self.share <= 1:
-            raise InputError(
-                f"strip must be a whole number of rows and share above 0, at most 1, "
-                f"got {self.strip}, {self.share}"
-            )
+            raise InputError(f"strip must be a whole number of rows and share in (0, 1], got {self}")
         object.__setattr__(self, "strip", int(self.strip))
 
     def value(self, view: FrameView) -> list[tuple[float, float, float, float]] | None:
@@ -485,9 +480,7 @@ def _source(given: dict[str, Any], folder: Path) -> Source:
     kinds = [key for key in given if key in SOURCES]
     if len(kinds) != 1:
         first = str(next(iter(given), ""))
-        raise InputError(
-            f"expected one source, {', '.join(SOURCES)}, got {first!r}; {suggest(first, SOURCES)}"
-        )
+        raise InputError(f"expected one source, got {first!r}; {suggest(first, SOURCES)}")
     kind = SOURCES[kinds[0]]
     declared = {one.name: one for one in fields(kind)}
     main = given[kinds[0]]

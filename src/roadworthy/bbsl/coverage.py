@@ -35,7 +35,7 @@ from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import And, Disjunction, Expression, Not, Quantified, TruthConstant, Type
-from roadworthy.bbsl.testing.judging import Corners, judge, labels_of
+from roadworthy.bbsl.testing import Corners, judge, labels_of
 from roadworthy.bbsl.values import Box, Coordinates, Interval, Value
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
@@ -321,9 +321,7 @@ def nearest_changes(
     """
     spec.check_types()
     if spec.is_temporal:
-        raise InputError(
-            "the nearest box is looked for in one frame, but the specification speaks of several"
-        )
+        raise InputError("nearest_changes looks at one frame, but the specification speaks of several")
     if any(one.parameters for one in spec.prepared.functions.values()):
         raise InputError("a function takes arguments, and what it says of a box that moves is not known")
     declared = {one.name: one for one in spec.functions}

@@ -84,9 +84,7 @@ class Prepared:
         if missing:
             hints = "".join(syntax.nearest(name, given) for name in missing[:1])
             names = ", ".join(f"{name}()" for name in missing)
-            raise InputError(
-                f"every external function that is used must be bound; nothing is bound to {names}{hints}"
-            )
+            raise InputError(f"every function that is used must be bound; nothing is bound to {names}{hints}")
 
 
 def prepare(spec: Spec) -> Prepared:
@@ -114,9 +112,7 @@ def require_one_frame(spec: Spec) -> None:
         InputError: It speaks of several.
     """
     if spec.is_temporal:
-        raise InputError(
-            "the specification speaks of several frames: ask evaluate_track of roadworthy.bbsl.tracks"
-        )
+        raise InputError("the specification speaks of several frames: use bbsl.tracks.evaluate_track")
 
 
 def evaluate(

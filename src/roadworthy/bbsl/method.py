@@ -11,7 +11,7 @@ import numpy as np
 
 from roadworthy.bbsl.bindings import Bindings, BoxesOf, FrameView, PerFrame
 from roadworthy.bbsl.specification import Spec
-from roadworthy.bbsl.testing.judging import (
+from roadworthy.bbsl.testing import (
     MATCHINGS,
     OUTSIDE,
     Corners,
@@ -142,9 +142,7 @@ class BbslMethod(SpecificationMethod):
         height: float | None = None,
     ) -> None:
         if spec.is_temporal:
-            raise InputError(
-                "the specification speaks of several frames: test it over tracks, by BbslTrackMethod"
-            )
+            raise InputError("the specification speaks of several frames: test it with BbslTrackMethod")
         super().__init__(spec, bindings, role=role, matching=matching, outside=outside)
         self._height = height
 
@@ -155,10 +153,7 @@ class BbslMethod(SpecificationMethod):
         del rng  # nothing here is left to chance
         for frame in data:
             if frame.boxes is None:
-                raise InputError(
-                    f"frame {frame.id!r} of {data.name} has no boxes, so there is nothing to expect: "
-                    "test on data with ground truth"
-                )
+                raise InputError(f"frame {frame.id!r} of {data.name} has no boxes: use data with labels")
             asks = (Predict((frame,)),)
             if self.role is None:
                 yield Case(frame.id, requirement.id, asks, {"frame": frame.id})
@@ -278,13 +273,10 @@ class BbslTrackMethod(SpecificationMethod):
 
     def _tracks(self, frame: Frame, name: str) -> list[int]:
         if frame.boxes is None:
-            raise InputError(f"frame {frame.id!r} of {name} has no boxes: test on data with ground truth")
+            raise InputError(f"frame {frame.id!r} of {name} has no boxes: use data with labels")
         chosen = frame.boxes.select(*self.role.classes)
         if len(chosen) and chosen.track_ids is None:
-            raise InputError(
-                f"the boxes of frame {frame.id!r} of {name} have no track ids, so nobody knows which belong "
-                "together: test on data with tracks, or by a specification of single frames"
-            )
+            raise InputError(f"boxes of frame {frame.id!r} of {name} have no track ids: use data with tracks")
         return [] if chosen.track_ids is None else chosen.track_ids.tolist()
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
@@ -363,10 +355,7 @@ def method_for(
     if not spec.is_temporal:
         return BbslMethod(spec, bindings, role=role, **settings)
     if role is None:
-        raise InputError(
-            "the specification speaks of several frames, so a function must stand for the object of a track: "
-            "leave one of type bb unbound, or name it as the object"
-        )
+        raise InputError("over several frames, leave a function of type bb unbound or name it as the object")
     return BbslTrackMethod(spec, bindings, role=role, **settings)
 
 
@@ -381,7 +370,7 @@ def inputs_of(
         InputError: The frame has no boxes.
     """
     if frame.boxes is None:
-        raise InputError(f"frame {frame.id!r} has no boxes: choose data with ground truth")
+        raise InputError(f"frame {frame.id!r} has no boxes: use data with labels")
     known = dict(bindings.values(FrameView.of(frame)))
     if role is None:
         yield None, known

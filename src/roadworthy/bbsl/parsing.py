@@ -255,9 +255,7 @@ class _Builder:
                 raise _Refused("bounds must be below 1,000,000,000 frames", token_span(signs[1]))
             bounds = syntax.Bounds(int(lower), int(upper) if upper.isdigit() else None)
             if bounds.upper is not None and bounds.upper < bounds.lower:
-                raise _Refused(
-                    f"bounds must not end before they begin, got {signs[1].value}", token_span(signs[1])
-                )
+                raise _Refused(f"bounds must not end before they begin: {signs[1]}", token_span(signs[1]))
         operator = signs[0].type
         if operator == "UNTIL":
             return syntax.Until(operands[0], operands[1], bounds, span=span)
@@ -375,19 +373,15 @@ class _Brackets:
             if token.type in _OPENING:
                 opened.append(token)
                 if len(opened) > syntax.MAX_DEPTH:
-                    raise _Refused(
-                        f"brackets are nested more than {syntax.MAX_DEPTH} deep", token_span(token)
-                    )
+                    raise _Refused(f"brackets nested more than {syntax.MAX_DEPTH} deep", token_span(token))
             elif token.type in _OPENING.values():
                 if not opened:
                     raise _Refused(f"this {token.value!r} closes nothing", token_span(token))
                 before = opened.pop()
                 if _OPENING[before.type] != token.type:
                     wanted = BRACKETS[_OPENING[before.type]]
-                    raise _Refused(
-                        f"this {before.value!r} is closed by {token.value!r}: expected {wanted!r}",
-                        token_span(before),
-                    )
+                    message = f"this {before.value!r} is closed by {token.value!r}: expected {wanted!r}"
+                    raise _Refused(message, token_span(before))
             elif token.type in _ENDS and opened:
                 raise _Refused(f"this {opened[-1].value!r} is never closed", token_span(opened[-1]))
             yield token
@@ -418,7 +412,5 @@ def _check_depth(tree: Tree[Token]) -> None:
     for _ in range(syntax.MAX_DEPTH + 1):
         level = [child for one in level for child in one.children if isinstance(child, Tree)]
     if level:
-        meta = level[0].meta
-        raise _Refused(
-            f"this is nested more than {syntax.MAX_DEPTH} deep", syntax.Span(meta.start_pos, meta.end_pos)
-        )
+        span = syntax.Span(level[0].meta.start_pos, level[0].meta.end_pos)
+        raise _Refused(f"this is nested more than {syntax.MAX_DEPTH} deep", span)

@@ -166,10 +166,7 @@ class Coordinates:
             return None
         pair = _ordered(Interval(first, second), name)
         if axis == "both":
-            raise InputError(
-                f"{name}() is compared with intervals on both axes, so it is not known whether to turn it: "
-                f"bind it to roadworthy.bbsl.Interval(lower, upper), whose y points up"
-            )
+            raise InputError(f"{name}() is compared on both axes: bind an Interval(lower, upper), y upward")
         return self._turned(pair, name) if axis == "y" else pair
 
     def _turned(self, pair: Interval, name: str) -> Interval:
@@ -210,10 +207,7 @@ class Coordinates:
         """
         if isinstance(value, Interval):
             if axis == "both":
-                raise InputError(
-                    "a function is called with intervals of both axes, so it is not known which to turn: "
-                    "declare two functions"
-                )
+                raise InputError("a function is called with intervals of both axes: declare two functions")
             return tuple(self._turned(value, "an argument") if axis == "y" else value)
         if isinstance(value, Box):
             low, high = self._turned(value.y, "an argument")

@@ -37,8 +37,8 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from roadworthy.bbsl.comparing import SuiteSpecification
     from roadworthy.bbsl.method import SpecificationMethod
-    from roadworthy.bbsl.testing.tables import SuiteSpecification
     from roadworthy.cli._answer import Shown
     from roadworthy.datasets import ChosenFrames
     from roadworthy.runs.suites import SuiteResult
@@ -262,7 +262,7 @@ def cover(
 
 def _covered(document: dict[str, Any]) -> list[Shown]:
     """Return what people read about the coverage of a specification."""
-    from roadworthy.bbsl.testing.judging import joined
+    from roadworthy.bbsl.testing import joined
 
     def pixels(value: float | None) -> str:
         return "-" if value is None else f"{value:.2f} px"
@@ -356,7 +356,7 @@ def _frame_figure(
 ) -> tuple[Figure, dict[str, object]]:
     """Return the picture of a frame, and what is in it."""
     from roadworthy.bbsl.method import inputs_of
-    from roadworthy.bbsl.testing.judging import joined, labels_of
+    from roadworthy.bbsl.testing import joined, labels_of
     from roadworthy.report.bbsl import draw_labelled
     from roadworthy.report.specifications import zones_of
 
@@ -519,7 +519,7 @@ def suite(
         roadworthy bbsl suite examples/bbsl/table2.yaml --data Td1=kitti:a --data Td2=kitti:b --system \
             SUT1=results-1 --system SUT2=results-2 --classes car,van,truck
     """
-    from roadworthy.bbsl.testing.tables import load_suite
+    from roadworthy.bbsl.comparing import load_suite
 
     tests = {one.id: one for one in load_suite(file)}
     frames = _named("--data", data, list(tests.values()), "data")
@@ -542,7 +542,7 @@ def suite(
     }
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
-        from roadworthy.bbsl.testing.tables import THRESHOLDS
+        from roadworthy.bbsl.comparing import THRESHOLDS
         from roadworthy.report.specifications import SpecificationReport
 
         reports = [SpecificationReport(result, id, model, THRESHOLDS) for id, model in result.outcomes]

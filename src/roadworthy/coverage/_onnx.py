@@ -153,11 +153,7 @@ class OnnxRecorder:
     ) -> None:
         model = read_graph(path) if whole is None else whole
         if whole is None and counting.dropout and not has_dropout(model):
-            raise InputError(
-                f"{path} has no dropout layers to count: exporters leave them out of networks that are done "
-                "training. Give the torch module, use the counting 'distinct', or Counting(dropout=False) if "
-                "the network never had any"
-            )
+            raise InputError(f"{path} has no dropout layers: give the torch module, or count 'distinct'")
         self.counting = counting
         self.axes = axes
         self._assembler = Assembler(counting)

@@ -150,8 +150,7 @@ class Activations:
         column = next(one for one in columns if bad[image, one])
         raise SystemUnderTestError(
             f"layer {self.layers[guilty].name!r} answered frame {self.frames[image]!r} with "
-            f"{numbers[image, column]}, which is no number to compute coverage from: "
-            "are the network's weights whole, and is its input scaled as it wants it?"
+            f"{numbers[image, column]}: are its weights whole, and its inputs scaled as it wants them?"
         )
 
     @cached_property
@@ -280,18 +279,12 @@ class Assembler:
             InputError: No layer was found, or a layer has other neurons than before.
         """
         if not found:
-            raise InputError(
-                "the network has no layer whose neurons could be counted: expected convolutions, dense or "
-                "recurrent layers"
-            )
+            raise InputError("expected a network with convolutions, dense or recurrent layers")
         layers, values, lows, highs = [], [], [], []
         for one in merged(found):
             rows = len(one.units)
             if count == 0 or rows % count:
-                raise InputError(
-                    f"layer {one.name!r} gave {rows} rows for {count} images, so they cannot be told apart; "
-                    "coverage needs a layer to give as many rows for each image"
-                )
+                raise InputError(f"layer {one.name!r} gave {rows} rows for {count} images, not equally many")
             units = one.units.reshape(count, -1, one.units.shape[-1])
             if not self.counting.unrolled:
                 units = units.mean(axis=1, keepdims=True)
@@ -313,16 +306,11 @@ class Assembler:
             self._layers = layers
         for before, now in zip(self._layers, layers, strict=False):
             if before != now:
-                raise InputError(
-                    f"layer {before.name!r} had {before.neurons} neurons, and now {now.name!r} has "
-                    f"{now.neurons}: the network's shapes depend on its input; give it images of one size "
-                    "and histories of one length"
-                )
+                was = f"layer {before.name!r} had {before.neurons} neurons"
+                now_is = f"now {now.name!r} has {now.neurons}"
+                raise InputError(f"{was}, and {now_is}: give images of one size, histories of one length")
         if len(layers) != len(self._layers):
-            raise InputError(
-                f"the network ran {len(self._layers)} layers before, and now {len(layers)}: coverage needs "
-                "one that always runs the same"
-            )
+            raise InputError(f"the network ran {len(self._layers)} layers before, and now {len(layers)}")
 
 
 def input_layer(images: NDArray[Any], axes: str) -> Reduced:

@@ -202,10 +202,8 @@ class OperatingDomain:
         domain = cls(dimensions, _read_crosses(file, form.crosses or [], tuple(given)), file.path)
         cells = sum(math.prod(shape) for shape in domain.shapes())
         if cells > MOST_CELLS:
-            raise InputError(
-                f"{file.where('crosses')}: expected at most {MOST_CELLS:,} bins and crossed bins, got "
-                f"{cells:,}: cross fewer dimensions or use fewer bins"
-            )
+            where = file.where("crosses")
+            raise InputError(f"{where}: expected at most {MOST_CELLS:,} bins, got {cells:,}: cross fewer")
         return domain
 
     def dimension(self, name: str) -> Dimension:
@@ -248,10 +246,7 @@ def _read_dimension(file: YamlFile, name: str, given: object) -> Dimension:
         except OntologyError as error:
             raise InputError(f"{place}: {name}: expected a word of the ontology: {error}") from error
         if one in bins:
-            raise InputError(
-                f"{place}: {name}: expected every bin once, but {word!r} means the same as "
-                f"{given[bins.index(one)]!r}: leave one out"
-            )
+            raise InputError(f"{place}: {name}: {word!r} means the same as {given[bins.index(one)]!r}")
         bins.append(one)
     return Dimension(name, tuple(given), tuple(bins))
 
@@ -290,10 +285,8 @@ def _read_ranges(where: str, name: str, given: object) -> Dimension:
                 before, (start, end) = list(ranges.items())[-1]
                 if low < end:
                     wrong = "overlaps" if high > start else "must stand before"
-                    raise InputError(
-                        f"{where}: {name}: expected ranges from low to high without overlap, but "
-                        f"{key} [{low:g}, {high:g}] {wrong} {before} [{start:g}, {end:g}]"
-                    )
+                    told = f"{key} [{low:g}, {high:g}] {wrong} {before} [{start:g}, {end:g}]"
+                    raise InputError(f"{where}: {name}: expected ranges that rise, but {told}")
             ranges[str(key)] = (low, high)
     else:
         raise InputError(f"{where}: {name}: expected {form}, got {given!r}")
@@ -428,10 +421,7 @@ class FunctionalCoverage:
             InputError: The other one measures another domain.
         """
         if type(other) is not type(self) or other.domain != self.domain:
-            raise InputError(
-                f"cannot merge {other!r} into {self!r}: expected functional coverage of the same operating "
-                "domain"
-            )
+            raise InputError(f"cannot merge {other!r} into {self!r}: expected the same operating domain")
         for mine, theirs in zip(self._hits, other._hits, strict=True):
             mine += theirs
         self._unknown += other._unknown
@@ -464,10 +454,7 @@ class FunctionalCoverage:
         made = cls(domain)
         own = made.state()
         if any(name not in state or state[name].shape != own[name].shape for name in own):
-            raise InputError(
-                f"the state is of another operating domain than {made.domain.path}: give the file that it "
-                "was measured with"
-            )
+            raise InputError(f"the state is of another operating domain than {made.domain.path}")
         start = 0
         for hits in made._hits:
             hits[...] = state["hits"][start : start + hits.size].reshape(hits.shape)

@@ -78,16 +78,9 @@ class Covered(Counted):
             InputError: It is of another criterion, network or training data.
         """
         if other.layers != self.layers:
-            raise InputError(
-                f"cannot put {self.criterion} of two networks or countings together: one has "
-                f"{sum(one.neurons for one in self.layers)} neurons, the other "
-                f"{sum(one.neurons for one in other.layers)}"
-            )
+            raise InputError(f"cannot merge {self.criterion} of two networks or countings")
         if other.settings != self.settings or other.total != self.total:
-            raise InputError(
-                f"cannot put two measurements by {self.criterion} together that differ in their options or "
-                "in the training data they compare with"
-            )
+            raise InputError(f"cannot merge {self.criterion} with other options or training data")
         self.seen |= other.seen
 
     def rows(self) -> list[LayerRow]:
@@ -204,9 +197,7 @@ class CoverageMeasurement:
             ("uses of an operating domain", self.functional is None, other.functional is None),
         ):
             if mine != theirs:
-                raise InputError(
-                    f"cannot put measurements with different {what} together: {mine} and {theirs}"
-                )
+                raise InputError(f"cannot merge measurements with different {what}: {mine} and {theirs}")
         for name, one in self.criteria.items():
             one.merge(other.criteria[name])
         if self.functional is not None and other.functional is not None:
@@ -260,9 +251,7 @@ class CoverageMeasurement:
             arrays = read_npz(path)
             header = parse_json(str(arrays.pop("header")))
             if header["format"] != _FORMAT:
-                raise InputError(
-                    f"{path} is of another version: expected {_FORMAT!r}, got {header['format']!r}"
-                )
+                raise InputError(f"{path} is of another version: {header['format']!r}, not {_FORMAT!r}")
             criteria = {}
             for number, one in enumerate(header["criteria"]):
                 layers = tuple(Layer(str(name), kind, int(count)) for name, kind, count in one["layers"])
@@ -274,15 +263,12 @@ class CoverageMeasurement:
             wanted = header["domain"]
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(
-                f"{path} is no stored measurement of coverage ({type(error).__name__}: {error}): expected a "
-                "file that --state wrote"
+                f"{path} is no stored measurement of coverage, as --state writes it: {error!r}"
             ) from error
         if wanted is not None:
             domain = OperatingDomain.load() if domain is None else domain
             if _domain_hash(domain) != wanted:
-                raise InputError(
-                    f"{path} was measured with another operating domain than {domain.path}: give its file"
-                )
+                raise InputError(f"{path} was measured with another operating domain than {domain.path}")
             parts = {name.removeprefix("functional "): one for name, one in arrays.items()}
             found.functional = FunctionalCoverage.from_state(domain, parts)
         return found

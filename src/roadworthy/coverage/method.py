@@ -303,21 +303,15 @@ class CoverageMethod(BaseMethod):
         """
         wanted = SearchSettings.from_parameters(requirement.parameters).fixed()
         for name, value in state.get("settings", {}).items():
-            if wanted.get(name) != value:
-                raise InputError(
-                    f"the search to resume has {name} {value!r}, and {wanted.get(name)!r} was "
-                    "asked for: resume with the same, or begin another in a folder of its own"
-                )
+            if (asked := wanted.get(name)) != value:
+                raise InputError(f"the search to resume has {name} {value!r}, and {asked!r} was asked for")
         self._stored = state if state else None
 
     def _go_on(self, search: SearchStrategy, stored: Mapping[str, Any]) -> None:
         bound, cells = self.originals.bound, self.originals.criterion.total
         if stored["cells"] != cells or not math.isclose(stored["bound"], bound, rel_tol=1e-6):
-            raise InputError(
-                f"the search to resume had a bound of {stored['bound']:.6g} and "
-                f"{stored['cells']} things to cover, and now they are {bound:.6g} and {cells}: "
-                "resume it with the same network, counting and seed images"
-            )
+            was = f"bound {stored['bound']:.6g} and {stored['cells']} cells"
+            raise InputError(f"resume with the same network and images: {was}, now {bound:.6g} and {cells}")
         search.restore(stored["search"])
         self.originals.restore(stored["covered"])
         self._tries, self.evaluated = stored["tries"], stored["evaluated"]

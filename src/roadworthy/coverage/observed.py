@@ -63,10 +63,7 @@ def recorder(
             return _onnx(runtime, how, source.input.axes)
         if isinstance(runtime, TorchRuntime):
             return _torch(runtime.module, how, source.input.axes, runtime.device)
-        raise InputError(
-            f"{source.name} is run by {type(runtime).__name__}, which does not show its layers: coverage "
-            "needs a torch module or an ONNX file"
-        )
+        raise InputError(f"{source.name} does not show its layers: use a torch module or an ONNX file")
     if isinstance(source, str | Path):
         return _onnx(OnnxRuntime(existing(Path(source), "ONNX network")), how, axes)
     if not isinstance(source, imported_torch("watch a torch module").nn.Module):
@@ -201,8 +198,5 @@ def observable(system: SystemUnderTest, counting: str | Counting = "distinct") -
 network of torch or ONNX
     """
     if not isinstance(system, Network):
-        raise InputError(
-            f"{system.name} does not show its layers, and coverage is about these: give a network of torch "
-            "or ONNX"
-        )
+        raise InputError(f"{system.name} does not show its layers: use a torch module or an ONNX file")
     return Observed(system, counting)

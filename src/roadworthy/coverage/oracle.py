@@ -126,10 +126,7 @@ def cluster(failures: Sequence[BrokenRelation], *, radius: float = 1.0) -> list[
     check_radius(radius)
     lengths = sorted({len(failure.features) for failure in failures})
     if len(lengths) > 1:
-        raise InputError(
-            f"expected failures with equally many features, got {', '.join(map(str, lengths))}: describe "
-            "all of them by the same layer, or none"
-        )
+        raise InputError(f"expected failures with equally many features, got {', '.join(map(str, lengths))}")
     order = sorted(range(len(failures)), key=lambda place: _rank(failures[place]))
     groups: dict[Hashable, list[int]] = {}
     for place in order:
@@ -279,25 +276,16 @@ class ModelAnswers(ReadOnlyArrays):
             raise InputError("expected the unit of the labels, such as 'rad', got an empty one")
         right = None if labels is None else _numbers(labels, "labels")
         if right is None or not right.size or np.isnan(right).all():
-            raise InputError(
-                f"{model}: Equation 2 compares predictions with labels, and there are none: expected one for "
-                "each frame; read the frames from a data set that has them"
-            )
+            raise InputError(f"{model}: Equation 2 compares predictions with labels, and there are none")
         names = tuple(map(str, range(right.size) if frames is None else frames))
         if len(names) != right.size:
-            raise InputError(
-                f"{model}: expected a frame id for each of {right.size} labels, got {len(names)}"
-            )
+            raise InputError(f"{model}: expected an id for each of {right.size} labels, got {len(names)}")
         if (bad := _first_unusable(right)) is not None:
-            raise InputError(
-                f"{model}: frame {names[bad]!r} has no usable label, got {right[bad]}: leave the frame out"
-            )
+            raise InputError(f"{model}: frame {names[bad]!r} has no usable label, got {right[bad]}")
         every = np.arange(right.size)
         places = {pair: _places(value, pair, right.size) for pair, value in (seeds or {}).items()}
         if unknown := [pair for pair in places if pair not in changed]:
-            raise InputError(
-                f"{model}: seeds are given for {unknown[0]!r}, for which there are no predictions"
-            )
+            raise InputError(f"{model}: there are seeds, but no predictions for {unknown[0]!r}")
         values = {
             "model": model,
             "labels": read_only(right),
@@ -384,10 +372,7 @@ class Verdicts:
             margins, errors, seeds = self.margins[pair], self.answers.errors(pair), self.answers.seeds[pair]
             rows = np.empty((margins.size, 0)) if features is None else np.asarray(features.get(pair, ()))
             if rows.ndim != 2 or len(rows) != margins.size:
-                raise InputError(
-                    f"{_words(pair)}: expected features with a row for each of {margins.size} images, got "
-                    f"shape {rows.shape}"
-                )
+                raise InputError(f"{_words(pair)}: expected {margins.size} rows of features, got {len(rows)}")
             found += [
                 BrokenRelation(
                     self.answers.frames[seeds[place]],
@@ -474,9 +459,7 @@ def _first_unusable(values: Numbers) -> int | None:
 def _places(values: ArrayLike, pair: Pair, count: int) -> NDArray[np.intp]:
     places = np.array(values)
     if places.ndim != 1 or places.dtype.kind not in "iu" or ((places < 0) | (places >= count)).any():
-        raise InputError(
-            f"seeds of {_words(pair)}: expected places of originals, whole numbers 0 to {count - 1}"
-        )
+        raise InputError(f"seeds of {_words(pair)}: expected whole numbers from 0 to {count - 1}")
     return places.astype(np.intp)
 
 
@@ -484,13 +467,9 @@ def _predicted(values: ArrayLike, seeds: NDArray[np.intp], names: Sequence[str],
     """Return checked predictions, one for each seed."""
     array = _numbers(values, f"predictions of {what} the frames")
     if array.size != seeds.size or not array.size:
-        raise InputError(
-            f"predictions of {what} the frames: expected {seeds.size or 'some'}, got {array.size}"
-        )
+        raise InputError(f"predictions of {what} frames: expected {seeds.size or 'some'}, got {array.size}")
     if (bad := _first_unusable(array)) is not None:
-        raise SystemUnderTestError(
-            f"{what} frame {names[seeds[bad]]!r} answered with {array[bad]}: expected a finite number"
-        )
+        raise SystemUnderTestError(f"{what} frame {names[seeds[bad]]!r} gave {array[bad]}, no finite number")
     return read_only(array)
 
 

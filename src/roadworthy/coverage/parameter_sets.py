@@ -101,9 +101,7 @@ def parameter_sets(words: Sequence[str] = ("simple",)) -> tuple[ParameterSet, ..
         70
     """
     if isinstance(words, str) or not words:
-        raise InputError(
-            f"expected the names of transformations, such as simple, or rotation and rain, got {words!r}"
-        )
+        raise InputError(f"expected the names of transformations, such as simple or rain, got {words!r}")
     whole: dict[str, ParameterSet] = {}
     single: dict[str, list[ParameterChoice]] = {}
     for word in words:
@@ -119,9 +117,7 @@ def parameter_sets(words: Sequence[str] = ("simple",)) -> tuple[ParameterSet, ..
             whole.setdefault(found.name, found)
     for name in single:
         if name in whole:
-            raise InputError(
-                f"{name} is named with all its parameters and with single ones: give one or the other"
-            )
+            raise InputError(f"{name} is named with all its parameters and with single ones")
     return (*whole.values(), *(ParameterSet(name, tuple(choices)) for name, choices in single.items()))
 
 
@@ -137,10 +133,8 @@ def _named(name: str) -> ParameterSet:
             kind.name, tuple(ParameterChoice(_strength(one), one) for one in dict.fromkeys(made))
         )
     if not kind.has_amount():
-        raise InputError(
-            f"{name} has no amount to be tried at: give it with its parameters, such as "
-            f"{name}({', '.join(f'{one.name}=…' for one in kind.parameters())})"
-        )
+        options = ", ".join(f"{one.name}=…" for one in kind.parameters())
+        raise InputError(f"{name} has no amount: give its parameters, as in {name}({options})")
     amounts = [level / _LEVELS for level in range(1, _LEVELS + 1)]
     return ParameterSet(kind.name, tuple(ParameterChoice(amount, kind.at(amount)) for amount in amounts))
 

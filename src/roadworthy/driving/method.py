@@ -142,9 +142,7 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
     unknown = [name for name in asked.thresholds.values if name not in margins]
     if unknown:
         why = table.missing.get(unknown[0])
-        raise NotApplicable(
-            f"{unknown[0]} needs {why}" if why else f"{unknown[0]} has no value in this sector"
-        )
+        raise NotApplicable(f"{unknown[0]} {f'needs {why}' if why else 'has no value in this sector'}")
     assert worst is not None
     return Verdict.from_margin(case, margins[worst], measures={**measures, "nearest": worst})
 

@@ -219,10 +219,7 @@ class Thresholds:
         """
         if not isinstance(data, Mapping) or not isinstance(data.get("thresholds"), Mapping):
             what = f"a mapping with {', '.join(map(str, data))}" if isinstance(data, Mapping) else repr(data)
-            raise InputError(
-                "an oracle is a mapping with thresholds (and directions), as `roadworthy driving oracle "
-                f"--json` writes it, got {what}"
-            )
+            raise InputError(f"an oracle is a mapping with thresholds (and directions), got {what}")
         for name in ("directions", "scales"):
             if not isinstance(data.get(name, {}), Mapping):
                 raise InputError(f"the {name} of an oracle must be a mapping by metric, got {data[name]!r}")
@@ -253,9 +250,7 @@ def read_thresholds(path: str | Path) -> Thresholds:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise InputError(
-            f"{path}: expected the JSON of `roadworthy driving oracle --json`: {error}"
-        ) from error
+        raise InputError(f"{path}: expected the JSON of `driving oracle --json`: {error}") from error
     with naming(str(path)):
         thresholds = Thresholds.read(data)
     if not thresholds.values:
@@ -375,10 +370,7 @@ class DrivingQuality:
         name, _, place = scenario.simulator.partition(":")
         if name != "world":
             if not self.sectors:
-                raise InputError(
-                    f"{scenario.simulator} does not tell its sectors beforehand: name those that shall be "
-                    "judged in sectors"
-                )
+                raise InputError(f"{scenario.simulator} lists no sectors: name those to judge in sectors")
             return self.sectors
         once = world_sectors(track(place or "meadow"))
         laps = range(2, (scenario.limits.laps or 1) + 1)
@@ -427,7 +419,9 @@ def _scenario(form: _ScenarioForm) -> Scenario:
     for name in form.limits:
         if name not in known:
             raise InputError(f"a drive has no limit {name!r}: {suggest(name, known)}")
-    limits = {name: tuple(value) if name == "events" else value for name, value in form.limits.items()}
+    limits = dict(form.limits)
+    if "events" in limits:
+        limits["events"] = tuple(limits["events"])
     return Scenario(form.simulator, FrozenDict(form.options), DriveLimits(**limits), form.frames)
 
 
@@ -454,9 +448,7 @@ def directions_of(metrics: Sequence[str], up: Sequence[str], down: Sequence[str]
     risen, fallen = ({str(parse_metric(name)) for name in given} for given in (up, down))
     for name in sorted(risen | fallen):
         if name not in ways:
-            raise InputError(
-                f"{name} has a direction but is not looked at: the metrics are {', '.join(metrics)}"
-            )
+            raise InputError(f"{name} has a direction but is none of the metrics, {', '.join(metrics)}")
         if name in risen & fallen:
             raise InputError(f"{name} gets worse upwards or downwards, not both: leave out --up or --down")
         ways[name] = "up" if name in risen else "down"

@@ -10,9 +10,10 @@ import numpy as np
 from roadworthy.bbsl.checking import CheckFinding, CheckResult, Witness
 from roadworthy.bbsl.checking.models import FunctionValue, Value
 from roadworthy.bbsl.checking.results import written
+from roadworthy.bbsl.comparing import Cell
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.specification import Spec
-from roadworthy.bbsl.testing import Cell, TestRow
+from roadworthy.bbsl.testing import TestRow
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.report.plots import PALETTE, new_figure

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from roadworthy.bbsl import Interval
+from roadworthy.bbsl.comparing import IouComparison, compare
 from roadworthy.bbsl.method import SpecificationMethod
-from roadworthy.bbsl.testing import IouComparison, TestRow, compare, row_of
+from roadworthy.bbsl.testing import TestRow, row_of
 from roadworthy.report.bbsl import draw_cells
 from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.rules.reading import SceneChange
 from roadworthy.transforms import Add, Composition, Transform, compose
 
 CLOSER = (0.6, 0.68, 0.78, 0.53, 0.46, 0.4, 0.35)
@@ -18,6 +19,7 @@ CLOSER = (0.6, 0.68, 0.78, 0.53, 0.46, 0.4, 0.35)
 FARTHER = (1.6, 1.4, 1.83, 1.3, 2.1, 2.4, 2.8, 3.3)
 """The same for a thing that goes farther away."""
 
+_LEVELS = ("light", "normal", "heavy")
 _DIGITS = 4  # of what is made weaker, so that it can be read
 _MOST_METRES = 100.0  # the transform that adds things places none beyond
 
@@ -149,6 +151,22 @@ class Faded(Transform):
 
     def __str__(self) -> str:
         return f"{self.base}, {self.amount:.3g} of it seen"
+
+
+def levelled(change: SceneChange, earlier: SceneChange) -> SceneChange:
+    """Return weather a level heavier or lighter than that of an earlier change.
+
+    Raises:
+        InputError: It is no weather, or there is no such level.
+    """
+    if change.target != "weather":
+        raise InputError(f"only weather can be {change.comparative}, got {change.target}")
+    before = earlier.properties.get("level", "normal")
+    level = _LEVELS.index(before) + (1 if change.comparative == "heavier" else -1)
+    if not 0 <= level < len(_LEVELS):
+        raise InputError(f"there is no weather {change.comparative} than {before}")
+    properties = {**earlier.properties, "level": _LEVELS[level]}
+    return replace(earlier, properties=properties, comparative=None)
 
 
 def can_be_moved(change: Transform) -> bool:

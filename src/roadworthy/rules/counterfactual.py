@@ -12,7 +12,7 @@ import numpy as np
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.amounts import CLOSER, FARTHER
+from roadworthy.rules.amounts import CLOSER, FARTHER, levelled
 from roadworthy.rules.reading import Rule, SceneChange, thing_in_words
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.remove import LEAST_SHARE
@@ -362,7 +362,7 @@ class Counterfactuals:
         if before is None:
             raise InputError(f"no earlier block says what it is {change.comparative} than: {change}")
         if change.comparative in ("heavier", "lighter"):
-            return _Step(_levelled(change, before.change))
+            return _Step(levelled(change, before.change))
         if before.spot is None:
             raise InputError(f"only a thing that is added can be {change.comparative}, got {change}")
         for factor in CLOSER if change.comparative == "closer" else FARTHER:
@@ -460,16 +460,6 @@ def _under_other_sky(scene: Scene, change: SceneChange) -> Scene:
     if weather != new and weather in _ROUGH and new in _ROUGH:
         raise NotApplicable(f"it is {weather}: {new} in its place would be two changes")
     return with_conditions(scene, weather=new, level=level)
-
-
-def _levelled(change: SceneChange, earlier: SceneChange) -> SceneChange:
-    """Return the weather of an earlier block, heavier or lighter."""
-    levels = list(LEVELS)
-    level = levels.index(earlier.properties.get("level", "normal"))
-    level += 1 if change.comparative == "heavier" else -1
-    if change.target != "weather" or not 0 <= level < len(levels):
-        raise InputError(f"there is no {earlier.replacement or earlier.target} that is {change.comparative}")
-    return dataclasses.replace(earlier, properties={**earlier.properties, "level": levels[level]})
 
 
 def _without_or_replaced(scene: Scene, change: SceneChange) -> Scene:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_choice
 
 Output: TypeAlias = Literal["speed", "steering"]
 Measured: TypeAlias = Literal["rise", "fall", "gap", "value", "size", "left"]
@@ -166,21 +166,13 @@ class Relation:
 
     def _key(self) -> tuple[object, ...]:
         measured, *limits = self._signed()
-        # δ differs from a stated quantity only where it is a share, at a prediction of 0.
-        return (
-            self.output,
-            measured,
-            *(
-                limit
-                and (
-                    limit[0],
-                    limit[1].strict,
-                    limit[1].quantity.relative,
-                    limit[1].quantity.relative and limit[1].tolerance,
-                )
-                for limit in limits
-            ),
-        )
+        keys = []
+        for limit in limits:
+            value, border = limit or (None, None)
+            relative = border is not None and border.quantity.relative
+            # δ differs from a stated quantity only where it is a share, at a prediction of 0.
+            keys.append(border and (value, border.strict, relative, relative and border.tolerance))
+        return (self.output, measured, *keys)
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, Relation) else NotImplemented
@@ -366,8 +358,8 @@ class Expectation:
             ("measure", Measure, False),
         ):
             value = getattr(self, name)
-            if value not in get_args(kinds) and not (optional and value is None):
-                raise InputError(f"{name} must be one of {', '.join(get_args(kinds))}, got {value!r}")
+            if not (optional and value is None):
+                check_choice(name, value, get_args(kinds))
         if self.tolerance is None:
             object.__setattr__(self, "tolerance", TOLERANCES[self.output])
         self._check_quantities()

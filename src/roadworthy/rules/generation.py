@@ -24,7 +24,7 @@ from roadworthy.cases import FrameSource
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
-from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can_be_moved, scaled
+from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can_be_moved, levelled, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.reading import Rule, SceneChange
 from roadworthy.seeding import rng_for
@@ -36,7 +36,6 @@ from roadworthy.transforms.wording import ElementDescription
 Traffic: TypeAlias = Literal["right", "left"]
 
 _LEAST_CONTRAST = 32  # levels; as the transform that adds things has it
-_LEVELS = ("light", "normal", "heavy")
 _ROADSIDE = ("on", "roadside")
 _AHEAD = ("in front of", "ego-vehicle")
 _RELATIONS = {"on": "on", "in": "on", "front": "in front of", "behind": "behind", "beside": "beside"}
@@ -196,10 +195,7 @@ class RulePlan:
             InputError: The rule has more than one change.
         """
         if len(self.scenarios) != 1 or len(self.rule.blocks[0].changes) != 1:
-            raise InputError(
-                "only the change of a rule with one change can be made by another transform, got "
-                f"{self.rule.text!r}"
-            )
+            raise InputError(f"another transform can make one change only, got {self.rule.text!r}")
         steps = change.steps if isinstance(change, Composition) else (change,)
         return RulePlan(self.rule, (ChangedScenario(steps),), self.expectations, (str(change),))
 
@@ -315,7 +311,7 @@ class _TransformFinder:
         if earlier is None:
             raise InputError(f"no earlier block says what it is {change.comparative} than")
         if change.comparative in ("heavier", "lighter"):
-            return self._plain(_levelled(change, earlier.change))
+            return self._plain(levelled(change, earlier.change))
         if can_be_moved(earlier.transform):
             factors = CLOSER if change.comparative == "closer" else FARTHER
             return _Made(earlier.change, AddedElsewhere(earlier.transform, factors))
@@ -331,19 +327,6 @@ class _TransformFinder:
     def _plain(self, change: SceneChange) -> _Made:
         operation = operation_of(change, self.traffic)
         return _Made(change, transform_for(operation, self.engines, gallery=self.gallery))
-
-
-def _levelled(change: SceneChange, earlier: SceneChange) -> SceneChange:
-    """Return a weather that is heavier or lighter than before."""
-    if change.target != "weather":
-        raise InputError(f"only weather can be {change.comparative}, got {change.target}")
-    before = earlier.properties.get("level", "normal")
-    level = _LEVELS.index(before) + (1 if change.comparative == "heavier" else -1)
-    if not 0 <= level < len(_LEVELS):
-        raise InputError(f"there is no weather {change.comparative} than {before}")
-    return dataclasses.replace(
-        earlier, properties={**earlier.properties, "level": _LEVELS[level]}, comparative=None
-    )
 
 
 def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:

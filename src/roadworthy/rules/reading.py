@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from roadworthy._frozen import frozen
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.expectation import Expectation
 
@@ -51,9 +51,8 @@ class SceneChange:
 
     def __post_init__(self) -> None:
         for name, kinds in (("op", Op), ("position", Position), ("comparative", Comparative)):
-            value = getattr(self, name)
-            if value is not None and value not in get_args(kinds):
-                raise InputError(f"{name} must be one of {', '.join(get_args(kinds))}, got {value!r}")
+            if (value := getattr(self, name)) is not None:
+                check_choice(name, value, get_args(kinds))
         if (self.op == "replace") != (self.replacement is not None):
             raise InputError("a replacement is needed to replace something, and only then")
         for name in ("properties", "target_properties", "reference_properties"):
@@ -148,14 +147,6 @@ class Rule:
         return rule_in_words(self)
 
 
-_POSITIONS = {
-    "on": "on",
-    "front": "in front of",
-    "behind": "behind",
-    "beside": "beside",
-    "above": "above",
-    "in": "in",
-}
 _COMPARED = {
     "closer": "closer to the camera than before",
     "farther": "farther from the camera than before",
@@ -204,7 +195,7 @@ def change_in_words(change: SceneChange) -> str:
     where = ""
     if change.position is not None and change.reference is not None:
         reference = thing_in_words(change.reference, change.reference_properties)
-        where = f" {_POSITIONS[change.position]} the {reference}"
+        where = f" {'in front of' if change.position == 'front' else change.position} the {reference}"
     if change.op == "add":
         return f"add {_article(thing_in_words(change.target, change.properties))}{where}{compared}"
     if change.op == "remove":

@@ -77,8 +77,8 @@ def test_what_cannot_be_merged_changes_nothing(other: Callable[[], Any], message
 @pytest.mark.parametrize(
     ("parts", "weights", "message"),
     [
-        ([], None, "a weight each"),
-        (1, [1, 2], "a weight each"),
+        ([], None, "a weight for each criterion"),
+        (1, [1, 2], "a weight for each criterion"),
         (1, [0], "above 0"),
         (1, [np.nan], "above 0"),
     ],

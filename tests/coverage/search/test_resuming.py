@@ -129,7 +129,7 @@ def test_a_search_goes_on_with_the_same_network_only(tmp_path: Path) -> None:
         module.answer.weight *= 2
 
     searched(tmp_path, tries=40)
-    with pytest.raises(InputError, match=r"had a bound of .* resume it with the same network, counting"):
+    with pytest.raises(InputError, match=r"resume with the same network and images: bound"):
         searched(tmp_path, tries=60, resume=True, system=network(other))
 
 

@@ -17,7 +17,7 @@ from roadworthy.errors import InputError
     [
         ([], "at least one row"),
         ([0.0, np.nan], "leave such rows out"),
-        ([0.0, 1.0, 0.5], r"row 2 has 0\.5 s after 1 s"),
+        ([0.0, 1.0, 0.5], r"time must grow, got 0\.5 s after 1"),
         ([0.0, 0.0], "time must grow"),
         ([[0.0]], "a number for each row"),
         (["now"], "expected numbers"),
@@ -86,7 +86,7 @@ def test_rows_of_unknown_distance_are_still_in_the_sector_before() -> None:
         ([30.0, 5.0], None, r"ends of sectors that grow, got \[30.0, 5.0\]"),
         ([5.0, 5.0], None, "ends of sectors that grow"),
         ([5.0, np.nan], None, "ends of sectors that grow"),
-        ([5.0], ["start"], "expected 2 names of sectors, one more than ends, got 1"),
+        ([5.0], ["start"], "1 ends part 2 sectors, got 1 names"),
     ],
 )
 def test_cuts_that_make_no_sense(ends: list[float], names: list[str] | None, message: str) -> None:

@@ -422,7 +422,7 @@ def test_settings_are_told_in_any_spelling_and_never_without_effect(tmp_path: Pa
     for text, message in (
         ("bins:\n  SPD: 1\n", r"mine\.yaml:2: no metric SPD"),
         ("conditions:\n  CountC(SP: '> 1'\n", r"mine\.yaml:2: expected a metric such as"),
-        ("targets:\n  Mean(SP): 1\n", r"mine\.yaml:2: targets are told for what is measured, such as SP"),
+        ("targets:\n  Mean(SP): 1\n", r"mine\.yaml:2: targets are told for SP alone, got"),
         ("magnitude:\n  SP: [Average]\n", r"mine\.yaml:2: .*no operator 'Average'"),
         ("conditions:\n  CountC(SP): 5\n", r"mine\.yaml:2: .*expected a comparison such as '> 13.9'"),
         ("targets:\n  SP: .nan\n", r"mine\.yaml:2: .*a finite number, got nan"),

@@ -284,7 +284,7 @@ def test_a_threshold_of_0_has_no_sign() -> None:
     ("arguments", "message"),
     [
         ({"nominal": {"a": []}}, "at least one nominal sector"),
-        ({"give_up": 2}, "expected to give up 0 to 1 of 2"),
+        ({"give_up": 2}, "expected to give up 0 to 1 nominal sectors, got 2"),
         ({"give_up": -1}, "expected to give up"),
         ({"nominal": {"b": [1.0, 2.0]}}, "the same metrics"),
         ({"nominal": {"a": [1.0, math.nan]}}, "leave out the metric"),
@@ -332,7 +332,7 @@ def test_a_metric_that_gets_worse_downwards_is_exported_with_its_sign_turned() -
 
 def test_an_export_refuses_what_a_fit_does() -> None:
     for change, message in (
-        ({"give_up": 2}, "expected to give up 0 to 1 of 2"),
+        ({"give_up": 2}, "expected to give up 0 to 1 nominal sectors, got 2"),
         ({"form": "table"}, "expected the form"),
         ({"directions": ["sideways"]}, "expected up or down"),
     ):

@@ -155,7 +155,7 @@ def _fails(frame: Frame) -> Signals:
     [
         (lambda _: Signals(steering=math.nan), "model .* signal steering must be finite, got nan"),
         (lambda _: Signals(throttle=0.3), "must answer with steering or speed to drive"),
-        (lambda _: Signals(speed=3.0), "must answer with steering to drive in a simulator that does not say"),
+        (lambda _: Signals(speed=3.0), "must answer with steering to drive, got speed only"),
         (_fails, "out of memory"),
     ],
 )

@@ -83,7 +83,7 @@ def _bindings(folder: Path) -> None:
 
 
 def _bbsl_suite(folder: Path) -> None:
-    from roadworthy.bbsl.testing.tables import load_suite
+    from roadworthy.bbsl.comparing import load_suite
 
     load_suite(folder / "tests.yaml")
 

@@ -328,10 +328,7 @@ def _check_arguments(spec: Spec, boxes: int, seconds: float, image: tuple[float,
     if not spec.case_blocks:
         raise InputError("the specification has no cases, so there is nothing to check")
     if spec.is_temporal:
-        raise InputError(
-            "static checks look at one frame, but the specification speaks of other frames (always, "
-            "eventually, until or previous): check the conditions inside these on their own"
-        )
+        raise InputError("static checks look at one frame: leave out always, eventually, until and previous")
     if boxes < 1:
         raise InputError(f"boxes must be 1 or more, got {boxes}")
     if not seconds > 0:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from roadworthy.coverage.criteria.named import Mixed, Mixture, parse_mixture
+from roadworthy.coverage.criteria.named import Criterion, Mixed, Mixture, parse_mixture
 from roadworthy.coverage.criteria.neurons import (
     BoundaryCoverage,
     Cells,
-    Criterion,
     MultisectionCoverage,
     NeuronCoverage,
     Ranges,

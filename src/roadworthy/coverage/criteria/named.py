@@ -52,9 +52,7 @@ class Mixed:
     def __init__(self, parts: Sequence[neurons.Cells], weights: Sequence[float] | None = None) -> None:
         given = [1.0] * len(parts) if weights is None else [float(one) for one in weights]
         if not parts or len(given) != len(parts):
-            raise InputError(
-                f"a mix needs criteria with a weight each, got {len(parts)} and {len(given)} weights"
-            )
+            raise InputError(f"a mix needs a weight for each criterion, got {len(given)} for {len(parts)}")
         if any(not math.isfinite(one) or one <= 0 for one in given):
             raise InputError(f"the weights of a mix must be numbers above 0, got {given}")
         self.parts = tuple(parts)
@@ -121,6 +119,10 @@ class Mixed:
             raise
 
 
+Criterion = neurons.Cells | Mixed
+"""What measures coverage: one criterion, or a mix of several."""
+
+
 @dataclass(frozen=True)
 class Mixture:
     """Criteria that were asked for, with their weights; the network they are for is not known yet."""
@@ -138,7 +140,7 @@ class Mixture:
         """What they are made from."""
         return frozenset(one.needs for one in self.choices)
 
-    def make(self, layers: tuple[Layer, ...], training: Training | None = None) -> neurons.Cells | Mixed:
+    def make(self, layers: tuple[Layer, ...], training: Training | None = None) -> Criterion:
         """Return the criterion for a network, a mix where there are several.
 
         Raises:
@@ -167,10 +169,7 @@ def parse_mixture(text: str) -> Mixture:
         except ValueError:
             weight = math.nan
         if not 0 < weight < math.inf:
-            raise InputError(
-                f"cannot read the weight {found['weight']!r} in {text!r}: expected a number above 0, as in "
-                "0.7*neuron + 0.3*top-k"
-            )
+            raise InputError(f"cannot read the weight {found['weight']!r} in {text!r}: expected one above 0")
         choices.append(parse_criterion(found["criterion"]))
         weights.append(weight)
     # The weight of what stands alone says nothing.
@@ -287,9 +286,7 @@ class CriterionChoice:
         """
         source = layers if self.needs == "layers" else getattr(training, self.needs, None)
         if source is None:
-            raise InputError(
-                f"{self.name} compares with what the network did on its training data: give that data"
-            )
+            raise InputError(f"{self.name} compares with the network on training data: give that data")
         return _KINDS[self.name].make(source, **self.options)
 
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,46 +16,6 @@ from roadworthy.errors import InputError, check_choice
 
 Visits = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Which image of a batch visited which cell: two arrays of one length, every pair once."""
-
-
-class Criterion(Protocol):
-    """Measures how much of what a network can do a set of images made it do.
-
-    Its memory does not grow with the number of images, and it can be pickled.
-    """
-
-    name: ClassVar[str]
-
-    @property
-    def value(self) -> float:
-        """The share that is covered, from 0 to 1."""
-        ...
-
-    @property
-    def covered(self) -> int:
-        """How many of the things that can be covered are."""
-        ...
-
-    @property
-    def total(self) -> int:
-        """How many things can be covered."""
-        ...
-
-    def update(self, batch: Activations, /) -> None:
-        """Add what a batch covers."""
-        ...
-
-    def gain(self, batch: Activations, /) -> float:
-        """Return by how much a batch would raise the value, without adding it."""
-        ...
-
-    def gains(self, batch: Activations, /) -> NDArray[np.float64]:
-        """Return by how much each image of a batch would raise the value if it alone were added."""
-        ...
-
-    def merge(self, other: Self, /) -> None:
-        """Add what another one has seen, as if this one had seen it."""
-        ...
 
 
 class Counted:
@@ -145,10 +105,7 @@ class Cells(Counted, ABC):
             InputError: The other one measures something else, or another network.
         """
         if type(other) is not type(self) or other.layers != self.layers:
-            raise InputError(
-                f"cannot merge {type(other).__name__} into {type(self).__name__}: expected one of the same "
-                "kind for the same network and counting"
-            )
+            raise InputError(f"cannot merge {other!r} into {self!r}: of another kind, network or counting")
         theirs = other.settings()
         for name, own in self.settings().items():
             if not np.array_equal(own, theirs[name]):
@@ -157,11 +114,9 @@ class Cells(Counted, ABC):
 
     def _visits(self, batch: Activations) -> Visits:
         if batch.layers != self.layers:
-            raise InputError(
-                f"{self.name} was made for a network with {sum(one.neurons for one in self.layers)} neurons "
-                f"in {len(self.layers)} layers, and got activations of {batch.values.shape[1]} neurons in "
-                f"{len(batch.layers)}: use one criterion for each network and counting"
-            )
+            neurons = sum(one.neurons for one in self.layers)
+            got = batch.values.shape[1]
+            raise InputError(f"{self.name} is for {neurons} neurons, got {got}: use one for each network")
         return self.visits(batch)
 
 
@@ -203,9 +158,7 @@ class NeuronCoverage(Cells):
             raise InputError(f"threshold must be a number, got {threshold}")
         check_choice("scaling", scaling, get_args(Scaling))
         if scaling != "none" and threshold >= 1:
-            raise InputError(
-                f"threshold must be below 1, got {threshold}: numbers are scaled to 0 … 1, and none is above"
-            )
+            raise InputError(f"threshold must be below 1, got {threshold}: numbers are scaled to 0 … 1")
         super().__init__(layers, sum(layer.neurons for layer in layers))
         self.threshold = threshold
         self.scaling: Scaling = scaling

@@ -95,10 +95,7 @@ def learn_reference(
     columns = _columns(known, layers)
     columns = columns[values[:, columns].var(axis=0) > least_variance]
     if not len(columns):
-        raise InputError(
-            f"none of the chosen neurons varies by more than {least_variance:g} on the training data: choose "
-            "other layers, or a smaller least_variance"
-        )
+        raise InputError(f"none of the chosen neurons varies by more than {least_variance:g}: choose others")
     return SurpriseReference(known, columns, values[:, columns], values[:, -known[-1].neurons :])
 
 

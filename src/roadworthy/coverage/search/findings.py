@@ -67,10 +67,7 @@ class OriginalFrames:
         """
         label = getattr(frame.signals, self.settings.output)
         if label is None:
-            raise InputError(
-                f"frame {frame.id!r} has no label for {self.settings.output}, and Equation 2 compares with "
-                "labels: use a data set that has them, or leave the frame out"
-            )
+            raise InputError(f"frame {frame.id!r} has no label for {self.settings.output} to compare with")
         id = _case_id(place)
         self._frames[id] = frame.id
         return id
@@ -106,10 +103,7 @@ class OriginalFrames:
             InputError: Their mean squared error is 0, so that every change would fail.
         """
         if not self._answers:
-            raise SystemUnderTestError(
-                f"none of the {len(self._errors)} original frames could be answered, so there is nothing to "
-                f"search; the first: {self._errors[0]}"
-            )
+            raise SystemUnderTestError(f"none of the originals was answered; the first: {self._errors[0]}")
         if self._criterion is None:
             training = self._training.completed(self._mixture.needs, lambda: self._batches)
             self._criterion = self._mixture.make(self._batches[0].layers, training)
@@ -128,10 +122,7 @@ class OriginalFrames:
         self.mse = answers.mse()
         self.bound = self.settings.lam * answers.reference(self.settings.reference)
         if self.bound <= 0:
-            raise InputError(
-                "the answers to the originals are exactly their labels, so λ times their error is 0 and any "
-                "change would fail: use frames that the network was not fitted to"
-            )
+            raise InputError("the answers to the originals are exactly their labels: use other frames")
         spread = usual_spread(np.stack(self._hidden))
         self._hidden.clear()
         # A neuron that is silent on all originals is measured by the others.

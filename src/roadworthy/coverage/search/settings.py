@@ -85,10 +85,7 @@ class SearchSettings:
             raise InputError(f"reach must be a share from 0 to 1, got {self.reach}")
         ids = [one.id for one in self.only]
         if twice := [id for id in ids if ids.count(id) > 1]:
-            raise InputError(
-                f"two images of only are called {twice[0]!r}, as the same try of two searches is: "
-                "put them into two requirements"
-            )
+            raise InputError(f"two images of only are called {twice[0]!r}: put them into two requirements")
         parse_mixture(self.criterion)
         self.space()
 

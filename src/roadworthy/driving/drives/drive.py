@@ -165,8 +165,7 @@ class Drive(ReadOnlyArrays):
         numbers = np.where((given >= 0) & (given < len(stamps)), given, -1).astype(np.intp)
         if numbers.shape != stamps.shape or numbers[0] != 0 or not np.isin(np.diff(numbers), (0, 1)).all():
             raise InputError(
-                f"drive {name}: expected the number of a sector for each row, from 0 and growing by 1 where "
-                "a sector begins"
+                f"drive {name}: expected the number of a sector for each row, from 0 by steps of 1"
             )
         names = tuple(sector_names or (str(number + 1) for number in range(int(numbers[-1]) + 1)))
         if len(names) != int(numbers[-1]) + 1:
@@ -290,17 +289,12 @@ class Drive(ReadOnlyArrays):
         """
         driven = self.signals.get("distance")
         if driven is None:
-            raise InputError(
-                f"drive {self.name} has no distance, so it cannot be cut at places along the way"
-            )
+            raise InputError(f"drive {self.name} has no distance to be cut by")
         places = _column(ends, "ends of sectors", None)
         if not (np.diff(places, prepend=-np.inf) > 0).all():
             raise InputError(f"drive {self.name}: expected ends of sectors that grow, got {list(ends)}")
         if names is not None and len(names) != len(places) + 1:
-            raise InputError(
-                f"drive {self.name}: expected {len(places) + 1} names of sectors, one more than ends, got "
-                f"{len(names)}"
-            )
+            raise InputError(f"{len(places)} ends part {len(places) + 1} sectors, got {len(names)} names")
         furthest = np.fmax.accumulate(np.append(-np.inf, driven))[1:]
         numbers = np.searchsorted(places, furthest, "right")
         present, dense = np.unique(numbers, return_inverse=True)
@@ -337,10 +331,9 @@ def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
         raise InputError(f"drive {name}: the time of row {row} is {stamps[row]}: leave such rows out")
     back = np.flatnonzero(np.diff(stamps) <= 0)
     if len(back):
-        row = int(back[0])
+        before, after = stamps[back[0] : back[0] + 2]
         raise InputError(
-            f"drive {name}: time must grow, but row {row + 1} has {stamps[row + 1]:g} s after "
-            f"{stamps[row]:g} s: sort the rows and leave out repeated ones (Drive.repaired does)"
+            f"drive {name}: time must grow, got {after:g} s after {before:g}: use Drive.repaired"
         )
     return stamps
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_serializer, model_validator
 
+from roadworthy._files import naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._yaml import check_form, read_yaml
 from roadworthy.errors import InputError, suggest
@@ -100,20 +101,12 @@ class CatalogueMetric:
 @cache
 def primitives() -> Mapping[str, Primitive]:
     """Return the primitives by their abbreviation, in the order of Table I."""
-    return FrozenDict(
-        {
-            name: Primitive(
-                name,
-                given["title"],
-                group,
-                given.get("unit", ""),
-                given.get("event"),
-                tuple(given.get("names", ())),
-            )
-            for group, block in _table().items()
-            for name, given in block.items()
-        }
-    )
+    found = {}
+    for group, block in _table().items():
+        for name, given in block.items():
+            unit, event, names = given.get("unit", ""), given.get("event"), tuple(given.get("names", ()))
+            found[name] = Primitive(name, given["title"], group, unit, event, names)
+    return FrozenDict(found)
 
 
 def parse_metric(text: str) -> Metric:
@@ -319,15 +312,10 @@ def _named(changes: Mapping[str, Any], where: Callable[..., str]) -> dict[str, A
             continue
         named[block] = {}
         for key, value in changes[block].items():
-            try:
+            with naming(where(block, str(key))):
                 metric = parse_metric(str(key))
-            except InputError as error:
-                raise InputError(f"{where(block, str(key))}: {error}") from None
-            if metric.operators and block in _BY_PRIMITIVE:
-                raise InputError(
-                    f"{where(block, str(key))}: {block} are told for what is measured, such as "
-                    f"{metric.primitive}, got {key}"
-                )
+                if metric.operators and block in _BY_PRIMITIVE:
+                    raise InputError(f"{block} are told for {metric.primitive} alone, got {key}")
             named[block][str(metric)] = value
     return named
 

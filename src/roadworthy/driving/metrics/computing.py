@@ -56,11 +56,8 @@ class MetricTable:
         name = str(parse_metric(metric))
         if name in self.values:
             return self.values[name]
-        raise InputError(
-            f"{name} of drive {self.drive} needs {self.missing[name]}"
-            if name in self.missing
-            else f"{name} of drive {self.drive} was not asked for"
-        )
+        why = f"needs {self.missing[name]}" if name in self.missing else "was not asked for"
+        raise InputError(f"{name} of drive {self.drive} {why}")
 
     def table(self, metrics: Sequence[str] | None = None) -> SectorTable:
         """Return the metrics as rows for oracles: those asked for, or all that every sector has."""
@@ -181,9 +178,7 @@ class _Computation:
         if chain == ("TimeE",):
             return self._time_to(primitive)
         if primitive in ("TO", "SARR", "BD") or chain not in ((), ("DevT",)):
-            raise InputError(
-                f"{metric} is one number for many steps: ask for it per sector, or for {primitive} per step"
-            )
+            raise InputError(f"{metric} is one number for many steps: ask for it per sector")
         return self._plain(metric, chain)
 
     def value(self, metric: Metric) -> Series:
@@ -199,9 +194,7 @@ class _Computation:
         if outer == ("DevT",):
             outer, inner = (), ("DevT",)
         if inner not in ((), ("DevT",)) and metric.operators != ("CountC", "Max"):
-            raise InputError(
-                f"{metric}: operators apply to a quantity or to its distance from the target, DevT"
-            )
+            raise InputError(f"{metric}: operators apply to a quantity, or to DevT of it")
         if outer in (("CountC",), ("TimeC",), ("Count",)):
             return self._in_condition(metric, outer[0], () if inner == ("Max",) else inner)
         # RMSE measures from the target too.

@@ -414,16 +414,11 @@ def checked_problem(
     good = SectorTable.of(nominal)
     bad = _with_names(mutants, good.metrics)
     if set(bad.metrics) != set(good.metrics):
-        raise InputError(
-            f"expected the same metrics for both, got {', '.join(good.metrics)} for the nominal sectors and "
-            f"{', '.join(bad.metrics)} for the mutants"
-        )
+        raise InputError(f"expected the same metrics, got {list(good.metrics)} and {list(bad.metrics)}")
     if not len(good):
         raise InputError("expected at least one nominal sector, got none")
     if isinstance(give_up, bool) or not isinstance(give_up, int | np.integer) or not 0 <= give_up < len(good):
-        raise InputError(
-            f"expected to give up 0 to {len(good) - 1} of {len(good)} nominal sectors, got {give_up!r}"
-        )
+        raise InputError(f"expected to give up 0 to {len(good) - 1} nominal sectors, got {give_up!r}")
     return good, bad.select(good.metrics), _directions(directions, good.metrics)
 
 
@@ -456,9 +451,7 @@ def _directions(
         given = dict(zip(metrics, given, strict=True))
     for name, way in given.items():
         if name not in metrics or way not in ("up", "down"):
-            raise InputError(
-                f"expected up or down for a metric of {', '.join(metrics)}, got {way!r} for {name!r}"
-            )
+            raise InputError(f"expected up or down for {', '.join(metrics)}, got {way!r} for {name!r}")
     return FrozenDict({name: given.get(name, "up") for name in metrics})
 
 

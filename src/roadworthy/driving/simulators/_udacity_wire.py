@@ -135,9 +135,7 @@ class EventServer:
         try:
             from websockets.sync.server import serve
         except ImportError as error:
-            raise MissingExtraError(
-                "websockets", extra="sim", purpose="drive in the Udacity simulator"
-            ) from error
+            raise MissingExtraError("websockets", extra="sim", purpose="use the Udacity simulator") from error
         self._inbox: queue.Queue[Message] = queue.Queue()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -155,9 +153,7 @@ class EventServer:
                 close_timeout=1.0,
             )
         except (OSError, OverflowError) as error:
-            raise InputError(
-                f"cannot listen on {host}:{port}: {error}; stop what uses the port, or choose another"
-            ) from error
+            raise InputError(f"cannot listen on {host}:{port}: {error}; choose another port") from error
         self.host, self.port = self._server.socket.getsockname()[:2]
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()

@@ -163,9 +163,7 @@ class DonkeySimulator:
                 waiting = f"scene {self._scene!r}" if self._scene else "scene"
                 raise SimulatorError(f"the Donkey simulator loaded no {waiting} within {self._wait:g} s")
             if kind == "scene_selection_ready" and self._scene is None:
-                raise SimulatorError(
-                    "the Donkey simulator shows its menu: choose a scene there or with the option scene"
-                )
+                raise SimulatorError("the Donkey simulator shows its menu: choose a scene")
             if kind == "scene_names":
                 self._choose(message)
             elif kind in ("car_loaded", "need_car_config") or (kind == "telemetry" and self._scene is None):
@@ -175,9 +173,7 @@ class DonkeySimulator:
         names = message.get("scene_names")
         names = names if isinstance(names, list) else []
         if self._scene not in names:
-            raise SimulatorError(
-                f"the Donkey simulator has no scene {self._scene!r}: it has {', '.join(map(str, names))}"
-            )
+            raise SimulatorError(f"Donkey has no scene {self._scene!r}: it has {', '.join(map(str, names))}")
         self._client.send({"msg_type": "load_scene", "scene_name": str(self._scene)})
 
     def _configure_camera(self) -> None:

@@ -171,10 +171,7 @@ def open_simulator(reference: str, /, **options: object) -> DrivingSimulator:
     """
     simulator = checked_simulator(reference, **options)()
     if not isinstance(simulator, DrivingSimulator):
-        raise InputError(
-            f"{reference!r} must give a simulator with name, notes, reset, step and close, got "
-            f"{type(simulator).__name__}"
-        )
+        raise InputError(f"{reference!r} must give a DrivingSimulator, got {type(simulator).__name__}")
     return simulator
 
 
@@ -414,10 +411,7 @@ def _controls(driver: Driver, situation: Situation) -> Controls:
     careful = Signals(steering=_known(situation, "target_steering"), speed=_known(situation, "target_speed"))
     answer = driver.answer(situation.frame, otherwise=careful)
     if answer.steering is None:
-        raise SystemUnderTestError(
-            f"{driver.system.name} must answer with steering to drive in a simulator that does not say what "
-            "should be steered, got speed alone"
-        )
+        raise SystemUnderTestError(f"{driver.system.name} must answer with steering to drive, got speed only")
     return Controls(answer.steering, answer.speed, answer.throttle)
 
 

@@ -158,9 +158,7 @@ class UdacitySimulator:
     ) -> None:
         check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
         if track is not None and version == "original":
-            raise InputError(
-                "the original version loads the track that is chosen in its menu: leave out track"
-            )
+            raise InputError("the original version loads the track that its menu chose: leave out track")
         self.name = "udacity"
         self._version = version
         self._episode = {"track_name": track or "lake", "weather_name": weather, "daytime_name": daytime}
@@ -341,17 +339,11 @@ class UdacitySimulator:
         if self._first_lap is None:
             self._first_lap = found.lap
         laps = max(0, found.lap - self._first_lap) if found.lap and self._first_lap is not None else 0
-        frame = Frame(
-            f"udacity-{self._frames:06d}",
-            found.image,
-            signals=Signals(
-                speed=speed,
-                steering=_known(signals, "steering"),
-                throttle=_known(signals, "throttle"),
-                brake=_known(signals, "brake"),
-                timestamp=now,
-            ),
-        )
+        known: dict[str, Any] = {
+            name: _known(signals, name) for name in ("speed", "steering", "throttle", "brake")
+        }
+        shown = Signals(**known, timestamp=now)
+        frame = Frame(f"udacity-{self._frames:06d}", found.image, signals=shown)
         sector = found.sector if laps == 0 or found.sector is None else f"{found.sector} lap {laps + 1}"
         return Situation(now, frame, signals, self._events(found), sector=sector, laps=laps)
 

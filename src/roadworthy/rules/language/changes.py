@@ -18,6 +18,11 @@ from roadworthy.rules.language.phrases import (
 )
 from roadworthy.rules.reading import SceneChange
 
+_SHOWS = ("with", "for", "near", "close to", "by", "at", "next to", "ahead of", "beside")
+_IMPERATIVES = (
+    lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | lexicon.SEE_VERBS
+) | lexicon.words_of("change drive turn")
+
 
 def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) -> ConditionReading:
     """Read the words of a condition, without the word that opens it.
@@ -99,17 +104,7 @@ class _ConditionReader(EventReader):
             if self.lower() == ",":
                 self.at += 1
             return self.over()
-        if phrase.preposition in (
-            "with",
-            "for",
-            "near",
-            "close to",
-            "by",
-            "at",
-            "next to",
-            "ahead of",
-            "beside",
-        ):
+        if phrase.preposition in _SHOWS:
             # "With a pedestrian on the roadside", "near pedestrians": there is one.
             self.at = stop
             tail = self.tail()
@@ -144,12 +139,8 @@ class _ConditionReader(EventReader):
             one for one in tail.phrases if op == "add" or one.preposition not in ("from", "off", "out of")
         ]
         for thing in things:
-            self.put(
-                "remove" if op == "remove" else "add",
-                thing,
-                dataclasses.replace(tail, phrases=kept),
-                str(noun),
-            )
+            tail = dataclasses.replace(tail, phrases=kept)
+            self.put("remove" if op == "remove" else "add", thing, tail, str(noun))
         return True
 
     def _existential(self) -> None:
@@ -186,14 +177,7 @@ class _ConditionReader(EventReader):
     def _imperative(self) -> bool:
         """Return whether a verb without a subject stands first: "remove the lane lines"."""
         word = self.words[self.at]
-        if (
-            word.lemma
-            not in lexicon.ADD_VERBS
-            | lexicon.REMOVE_VERBS
-            | lexicon.REPLACE_VERBS
-            | lexicon.SEE_VERBS
-            | {"change", "drive", "turn"}
-        ):
+        if word.lemma not in _IMPERATIVES:
             return False
         if word.tag in ("NN", "NNS") and word.dep in ("nsubj", "nsubjpass", "compound"):
             return False

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language.nouns import Words, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
-from roadworthy.rules.reading import Comparative, Position, Proposition, SceneChange
+from roadworthy.rules.reading import Comparative, Op, Position, Proposition, SceneChange
 
 UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets closer")
 """What is suggested where the words of a condition are not understood."""
@@ -125,6 +126,11 @@ class PlacePhrase:
     position: Position | None = None
     reference: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+
+    def changed(self, op: Op, element: str, properties: Mapping[str, str], **more: Any) -> SceneChange:
+        """Return a change of something at this place."""
+        more["reference_properties"] = self.properties
+        return SceneChange(op, element, properties, self.position, self.reference, **more)
 
 
 @dataclass

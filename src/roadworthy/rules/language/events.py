@@ -14,6 +14,7 @@ from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.reading import Op, Position
 
 _MOVES = lexicon.words_of("get come move go draw drive walk run ride step be back")
+_CHANGES = lexicon.words_of("change turn convert transform switch make paint")
 _THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
 
 
@@ -67,15 +68,7 @@ class EventReader(ExchangeReader):
                 else:
                     raise phrase.words.refuse("where the ego-vehicle drives cannot be changed", UNDERSTOOD)
             return
-        if lemma in lexicon.REPLACE_VERBS or lemma in (
-            "change",
-            "turn",
-            "convert",
-            "transform",
-            "switch",
-            "make",
-            "paint",
-        ):
+        if lemma in lexicon.REPLACE_VERBS | _CHANGES:
             things = self.things()
             if things:
                 self._gives_way(things, group)
@@ -121,9 +114,8 @@ class EventReader(ExchangeReader):
         """Read what the things of a subject do, or what is done to them."""
         lemma = group.lemma
         first = things[0]
-        environment = all(is_environment(one.element) for one in things if one.element) and bool(
-            first.element
-        )
+        named = [one.element for one in things if one.element]
+        environment = bool(first.element) and all(map(is_environment, named))
         if first.element == SCENE and lemma in lexicon.CHANGE_VERBS | lexicon.REPLACE_VERBS | {"be"}:
             self._environment_happens(first, group, words)
             return
@@ -137,12 +129,8 @@ class EventReader(ExchangeReader):
             return
         if self.comparison(group, things):
             return
-        if (
-            lemma == "replace"
-            and not group.passive
-            and not self.over()
-            and prepositional(self.words, self.at) is None
-        ):
+        active = lemma == "replace" and not group.passive
+        if active and not self.over() and prepositional(self.words, self.at) is None:
             # "Trees replace the buildings": the subject comes, the object goes.
             self.affirmed(group)
             olds = self.things()
@@ -222,10 +210,8 @@ class EventReader(ExchangeReader):
         """Read "the road has no lane lines": the subject is where the object is."""
         subject = things[0]
         if len(things) > 1 or subject.element not in (SCENE, "road", "sidewalk", "lane", "crosswalk"):
-            raise group.words.refuse(
-                f"what the {subject.element or subject.words} has cannot be changed",
-                ["there is a pedestrian"],
-            )
+            reason = f"what the {subject.element or subject.words} has cannot be changed"
+            raise group.words.refuse(reason, ["there is a pedestrian"])
         objects = self.things()
         if not objects:
             raise self.rest().refuse("what there is, is not said", ["a pedestrian"])
@@ -299,7 +285,7 @@ class EventReader(ExchangeReader):
         if kind in (None, "heavier", "lighter") and not away:
             self.at = begin
             return False
-        if away and kind is None and (group.lemma == "go" and not self._has_reference()):
+        if away and kind is None and group.lemma == "go" and self.lower(1) != "from":
             self.at = begin
             return False
         self.affirmed(group)
@@ -327,6 +313,3 @@ class EventReader(ExchangeReader):
         for thing in named:
             self.compare(thing, kind or "farther")
         return True
-
-    def _has_reference(self) -> bool:
-        return self.at + 1 < len(self.words) and self.lower(1) == "from"

@@ -7,51 +7,22 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 
-IRREGULAR = {
+ODD = {
     "be": "is are was were been being am",
     "have": "has had having",
-    "do": "does did doing done",
-    "go": "goes going went gone",
-    "get": "gets getting got",
-    "come": "comes coming came",
-    "drive": "drives driving drove driven",
-    "run": "runs running ran",
-    "fall": "falls falling fell fallen",
-    "rise": "rises rising rose risen",
-    "grow": "grows growing grew grown",
-    "keep": "keeps keeping kept",
-    "hold": "holds holding held",
-    "leave": "leaves leaving",  # "left" is a side
-    "lose": "loses losing lost",
-    "cut": "cuts cutting",
-    "bring": "brings bringing brought",
-    "make": "makes making made",
-    "give": "gives giving gave given",
-    "lead": "leads leading led",
-    "begin": "begins beginning began begun",
-    "let": "lets letting",
-    "bear": "bears bearing bore borne",
-    "become": "becomes becoming became",
-    "take": "takes taking took taken",
-    "stick": "sticks sticking stuck",
-    "speed": "speeds speeding sped",
-    "swing": "swings swinging swung",
-    "shrink": "shrinks shrinking shrank shrunk",
-    "sink": "sinks sinking sank sunk",
     "see": "sees seeing saw seen",
-    "show": "shows showing showed shown",
-    "hit": "hits hitting",
     "lie": "lies lying lay lain",
-    "apply": "applies applying applied",
-    "vary": "varies varying varied",
-    "modify": "modifies modifying modified",
-    "hurry": "hurries hurrying hurried",
-    "carry": "carries carrying carried",
-    "tell": "tells telling told",
-    "mean": "means meaning meant",
-    "travel": "travels traveling traveled travelling travelled",
-    "steer": "steers steered",  # "steering" is what a model predicts
+    "travel": "travelling travelled",
 }
+"""All forms of verbs that no rule gives, or those that it does not give."""
+IRREGULAR = """
+    go went gone, get got, come came, drive drove driven, run ran, fall fell fallen, rise rose risen,
+    grow grew grown, keep kept, hold held, leave, lose lost, cut, bring brought, make made, give gave given,
+    lead led, begin began begun, let, bear bore borne, become became, take took taken, stick stuck,
+    speed sped, swing swung, shrink shrank shrunk, sink sank sunk, show showed shown, hit, tell told,
+    mean meant, do did done
+"""
+"""Verbs with their past forms; but "left" is a side."""
 REGULAR = """
     slow decelerate brake stop halt decrease reduce lower drop lessen diminish decline slacken moderate
     shed dip ease lift back press push step use activate release
@@ -62,20 +33,28 @@ REGULAR = """
     exceed surpass limit restrict cap predict output result cause produce occur happen start
     expect require suppose oblige instruct advise need allow permit prohibit avoid refrain
     wait yield prepare react respond overtake park signal watch look honk
+    apply vary modify hurry carry travel steer
 """
-DOUBLED = frozenset({"stop", "drop", "shed", "dip", "cap", "permit", "occur"})
+DOUBLED = (
+    "stop", "drop", "shed", "dip", "cap", "permit", "occur", "get", "run", "cut", "begin", "let", "hit",
+)  # fmt: skip
 
 
 def _regular(verb: str) -> tuple[str, ...]:
     if verb.endswith("e"):
         return f"{verb}s", f"{verb}d", f"{verb[:-1]}ing"
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb}ing"
     stem = verb + verb[-1] if verb in DOUBLED else verb
-    return f"{verb}{'es' if verb.endswith(('s', 'sh', 'ch', 'x')) else 's'}", f"{stem}ed", f"{stem}ing"
+    return f"{verb}{'es' if verb.endswith(('s', 'sh', 'ch', 'x', 'o')) else 's'}", f"{stem}ed", f"{stem}ing"
 
 
-FORMS = {form: verb for verb, forms in IRREGULAR.items() for form in forms.split()} | {
-    form: verb for verb in REGULAR.split() for form in _regular(verb)
-}
+FORMS = {form: verb for verb in REGULAR.split() for form in _regular(verb)}
+for _verb, *_past in (entry.split() for entry in IRREGULAR.split(",")):
+    _third_person, _, _gerund = _regular(_verb)
+    FORMS |= dict.fromkeys([_third_person, _gerund, *_past], _verb)
+FORMS |= {form: verb for verb, forms in ODD.items() for form in forms.split()}
+del FORMS["steering"]  # is what a model predicts
 VERBS = frozenset(FORMS.values())
 
 

@@ -224,9 +224,8 @@ class Reader(WordStream):
         """Refuse what cannot be a thing in a scene."""
         if thing.element in (nouns.SCENE, "ego-vehicle", "", "environment", "object"):
             what = "the ego-vehicle itself" if self.is_ego(thing) else f"{str(thing.words)!r}"
-            raise thing.words.refuse(
-                f"{what} cannot be added, removed or replaced", ["a pedestrian", "a car"]
-            )
+            reason = f"{what} cannot be added, removed or replaced"
+            raise thing.words.refuse(reason, ["a pedestrian", "a car"])
 
     def tail(self) -> Tail:
         """Read the phrases after a verb or a noun."""
@@ -293,12 +292,7 @@ class Reader(WordStream):
                 raise phrase.words.refuse("where this is, is not understood", ["on", "in front of", "behind"])
             if phrase.preposition == "along" and here.reference == "road":
                 here = dataclasses.replace(here, position="beside")
-            if place is not None:
-                if _same_place(place, here):
-                    continue
-                place = _nearer(place, here, phrase)
-            else:
-                place = here
+            place = here if place is None else _nearer(place, here, phrase)
         return place or PlacePhrase()
 
     def put(
@@ -349,27 +343,16 @@ class Reader(WordStream):
                 )
             self.compare(thing, tail.comparative)
             return
-        self.result.infer(
-            SceneChange(
-                op,
-                thing.element,
-                thing.properties,
-                where.position,
-                where.reference,
-                reference_properties=where.properties,
-            )
-        )
+        self.result.infer(where.changed(op, thing.element, thing.properties))
         self.environments(tail.phrases)
-
-
-def _same_place(one: PlacePhrase, other: PlacePhrase) -> bool:
-    return one.reference == other.reference and one.position == other.position
 
 
 def _nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhrase:
     """Choose between two places: one about the ego-vehicle tells more than the road; others are refused."""
     if here.reference == "ego-vehicle" and place.reference in ("road", "lane"):
         return here
+    if (place.reference, place.position) == (here.reference, here.position):
+        return place
     if place.reference == "ego-vehicle" and here.reference in ("road", "lane"):
         return place
     raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])

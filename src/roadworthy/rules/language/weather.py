@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import chain
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
@@ -21,7 +22,7 @@ from roadworthy.rules.language.nouns import (
 )
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
-from roadworthy.rules.reading import Comparative, SceneChange
+from roadworthy.rules.reading import Comparative
 
 _SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
@@ -97,14 +98,18 @@ class WeatherReader(Reader):
             word = self.words[self.at : self.at + 1]
             self.at += 1
             self.result.found("TRANSFORMATION", str(group.words), "replace")
-            self.become("night", {}, None, word)
-            self.leftover(self.tail(), allow_environment=True)
+            self._turns("night", word)
             return
         found = noun_phrase(self.words, self.at)
         assert found is not None
         self.at = found[1]
         self.result.found("TRANSFORMATION", str(group.words), "replace")
         self.environment(found[0])
+        self.leftover(self.tail(), allow_environment=True)
+
+    def _turns(self, element: str, words: Words) -> None:
+        """Take it that a condition becomes another, with what else is said of it."""
+        self.become(element, {}, None, words)
         self.leftover(self.tail(), allow_environment=True)
 
     def _named(self) -> str:
@@ -138,20 +143,17 @@ class WeatherReader(Reader):
             or lemma in lexicon.VANISH_VERBS | {"stop", "clear", "end"} | lexicon.REMOVE_VERBS - {"get"}
         ):
             if lemma == "clear" and thing.element == "weather":
-                self.become("sunny", {}, None, words)
-                self.leftover(self.tail(), allow_environment=True)
+                self._turns("sunny", words)
                 return
             raise self.ended(thing.element, group.words)
         self.skip()
         if lemma == "give" and self.lower() == "way":
             self.at += 1
         if lemma in _SUN_DOWN and thing.element == "sunny":
-            self.become("night", {}, None, words)
-            self.leftover(self.tail(), allow_environment=True)
+            self._turns("night", words)
             return
         if lemma in _SUN_UP and thing.element in ("sunny", "day"):
-            self.become("day", {}, None, words)
-            self.leftover(self.tail(), allow_environment=True)
+            self._turns("day", words)
             return
         while self.lower() in ("very", "quite", "more", "much", "even"):
             self.at += 1
@@ -171,8 +173,7 @@ class WeatherReader(Reader):
             raise words.refuse("which weather it is, is not said", ["the rain becomes heavy"])
         if self.lower() in ("dark", "darker"):
             self.at += 1
-            self.become("night", {}, None, words)
-            self.leftover(self.tail(), allow_environment=True)
+            self._turns("night", words)
             return
         if self.over() or prepositional(self.words, self.at) is not None:
             self._environment_changes(thing, group, words)
@@ -211,16 +212,9 @@ class WeatherReader(Reader):
             before += _INSTEAD
         if thing.element == SCENE:
             before += _WHEN
-        new = next(
-            (
-                one
-                for one in tail.phrases
-                if one.thing is not None and one.preposition in before and is_environment(one.thing.element)
-            ),
-            None,
-        )
-        if new is not None:
-            assert new.thing is not None
+        named = [one for one in tail.phrases if one.thing is not None and one.preposition in before]
+        new = next((one for one in named if one.thing and is_environment(one.thing.element)), None)
+        if new is not None and new.thing is not None:
             self.exchange_environment(thing, new.thing)
             others = [one for one in tail.phrases if one is not new and one.preposition != "from"]
             self.leftover(dataclasses.replace(tail, phrases=others), allow_environment=True)
@@ -339,24 +333,9 @@ class ExchangeReader(WeatherReader):
         self.result.found("PREP", str(new.words), new.element)
         if old.element == new.element and not new.properties:
             raise new.words.refuse(f"a {new.element} in the place of a {old.element} changes nothing")
-        self._replace(old, new.element, new.properties, place)
-
-    def _replace(
-        self, old: NounReading, replacement: str, properties: Mapping[str, str], place: PlacePhrase | None
-    ) -> None:
+        replaced = {"replacement": new.element, "target_properties": old.properties}
         where = place or PlacePhrase()
-        self.result.infer(
-            SceneChange(
-                "replace",
-                old.element,
-                properties,
-                where.position,
-                where.reference,
-                replacement,
-                target_properties=old.properties,
-                reference_properties=where.properties,
-            )
-        )
+        self.result.infer(where.changed("replace", old.element, new.properties, **replaced))
 
     def _other_value(
         self,
@@ -372,18 +351,16 @@ class ExchangeReader(WeatherReader):
         known = ontology().resolve(thing.element).properties
         same_kind = thing.properties if words[-1].lower in lexicon.ONES else {}
         if key not in known or name not in known[key]:
-            raise words.refuse(
-                f"a {thing.element} cannot be {name}", [one for values in known.values() for one in values]
-            )
+            raise words.refuse(f"a {thing.element} cannot be {name}", chain.from_iterable(known.values()))
         self.result.found("AMOD", name, thing.element)
         target = dict(thing.properties)
         if old is not None:
             target[old[0]] = old[1]
         if target.get(key) == name:
             raise words.refuse(f"it is {name} before and after: nothing changes")
-        self._replace(
-            dataclasses.replace(thing, properties=target), thing.element, {**same_kind, key: name}, place
-        )
+        replaced = {"replacement": thing.element, "target_properties": target}
+        where = place or PlacePhrase()
+        self.result.infer(where.changed("replace", thing.element, {**same_kind, key: name}, **replaced))
 
     def _skip_aspect(self) -> None:
         """Step over "its colour" in "changes its colour from green to red"."""
@@ -413,12 +390,8 @@ class ExchangeReader(WeatherReader):
         if group.lemma == "be":
             return False
         if group.lemma in ("become", "turn", "get", "go"):
-            noun = (
-                noun_phrase(self.words, self.at)
-                if not self.over() and prepositional(self.words, self.at) is None
-                else None
-            )
-            if noun is not None:
+            plain = not self.over() and prepositional(self.words, self.at) is None
+            if plain and (noun := noun_phrase(self.words, self.at)) is not None:
                 self.affirmed(group)
                 self.at = noun[1]
                 _, place = self._whereabouts(inner)

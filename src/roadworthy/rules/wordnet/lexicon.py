@@ -163,8 +163,7 @@ class Lexicon:
         lemma = name.rsplit(".", 2)[0].lower()
         if letter_of(name) != self.pos or lemma not in self.lemmas:
             raise InputError(
-                f"a sense of a {_CALLED[self.pos]} in the lexicon is needed, such as "
-                f"'{_EXAMPLE[self.pos]}', got {name!r}"
+                f"expected a {_CALLED[self.pos]} of the lexicon like {_EXAMPLE[self.pos]}, got {name!r}"
             )
         start, stop = self._range(lemma)
         position = start + int(name[-2:]) - 1

@@ -170,7 +170,7 @@ def open_data(
 
 
 def _labels_only(data: Dataset, size: str) -> Dataset:
-    from roadworthy.bbsl.testing import LabelledFrames
+    from roadworthy.bbsl.comparing import LabelledFrames
 
     if not hasattr(data, "boxes"):
         raise InputError(f"{data.name} cannot be read without its images: leave out 'labels'")

@@ -374,10 +374,8 @@ def read_commonroad(path: str | PathLike[str], *, ego: str | int | None = None, 
     if ego is not None:
         named = [one for one in moving if one.id == str(ego)]
         if not named:
-            raise InputError(
-                f"{path}: no vehicle {ego}: there are {', '.join(one.id for one in moving[:20])}"
-                + (" …" if len(moving) > 20 else "")
-            )
+            known = ", ".join(one.id for one in moving[:20]) + (" …" if len(moving) > 20 else "")
+            raise InputError(f"{path}: no vehicle {ego}: there are {known}")
         chosen = named[0]
     signals, events = _around(chosen, [*moving, *scenario.parked], scenario.lanelets)
     name = f"{fspath(path)}#{chosen.id}"

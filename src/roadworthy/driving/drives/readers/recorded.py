@@ -95,9 +95,7 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
         raise InputError(f"{file}: cannot be read as a drive: {str(error).splitlines()[0]}") from None
     told = (table.schema.metadata or {}).get(_KEY)
     if told is None:
-        raise InputError(
-            f"{file}: not a drive recorded by Roadworthy: read it as a table, with a mapping of its columns"
-        )
+        raise InputError(f"{file}: not a drive recorded by Roadworthy: read it as a table with a mapping")
     about = _about(told, file)
     signals: dict[str, Any] = {}
     events: dict[str, Any] = {}
@@ -121,10 +119,7 @@ def _about(told: bytes, file: Path) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{file}: is a broken drive: its metadata cannot be read ({error!r})") from None
     if version != _VERSION:
-        raise InputError(
-            f"{file}: expected a drive of version {_VERSION}, got {version}: read it with the Roadworthy "
-            "that wrote it"
-        )
+        raise InputError(f"{file}: expected a drive of version {_VERSION}, got {version}: update Roadworthy")
     if lacking:
         raise InputError(f"{file}: is a broken drive: its metadata has no {', '.join(lacking)}")
     return {key: about[key] for key in _ABOUT}

@@ -99,9 +99,7 @@ def read_table(
         InputError: The file or the mapping cannot be read, or a column is missing.
     """
     if mapping is None:
-        raise InputError(
-            f"{path}: a table needs a mapping that says which column is the time, the speed and so on"
-        )
+        raise InputError(f"{path}: a table needs a mapping that names the columns of time, speed and so on")
     if isinstance(mapping, Mapping):
         mapping = check_form(ColumnMapping, mapping, lambda *_: "mapping")
     elif not isinstance(mapping, ColumnMapping):
@@ -203,9 +201,7 @@ def _seconds(column: _UnitColumn, table: pa.Table, path: str | PathLike[str]) ->
 
     if pa.types.is_timestamp(table[column.column].type):
         if column.unit is not None:
-            raise InputError(
-                f"{path}: column {column.column!r} holds dates, which have no unit: leave it out"
-            )
+            raise InputError(f"{path}: column {column.column!r} holds dates, which have no unit")
         return 1.0
     unit = column.unit if column.unit is not None else "s"
     if isinstance(unit, str):
@@ -231,9 +227,6 @@ def _converted(name: str, column: _UnitColumn, values: NDArray[np.float64]) -> N
         )
         return np.asarray(units.decode_steering(values), np.float64)
     if isinstance(column.unit, str):
-        raise InputError(
-            f"{name}: expected the number that turns the column into {SIGNALS.get(name, 'our unit')}, got "
-            f"{column.unit!r}"
-        )
+        raise InputError(f"{name}: expected a factor to {SIGNALS.get(name, 'our unit')}, got {column.unit!r}")
     turned = values * (column.unit if column.unit is not None else 1.0)
     return -turned if column.positive == "left" else turned

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from roadworthy.bbsl.testing.judging import TestRow
+from roadworthy.bbsl.testing import TestRow
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 

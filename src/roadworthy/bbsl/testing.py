@@ -87,19 +87,14 @@ def find_role(
     boxes = [one.name for one in spec.functions if one.result is Type.BB and not one.parameters]
     if function:
         if function not in boxes:
-            raise InputError(
-                f"the object under test must be an external function of type bb without arguments, "
-                f"got {function!r}: {suggest(function, boxes)}"
-            )
+            raise InputError(f"no function of type bb is called {function!r}: {suggest(function, boxes)}")
     else:
         free = [name for name in boxes if name not in bound]
         if not free:
             return None
         if len(free) > 1:
-            raise InputError(
-                f"the object under test may be {' or '.join(f'{name}()' for name in free)}: say which "
-                "(--object), and bind the others (--set or --bind)"
-            )
+            names = " or ".join(f"{name}()" for name in free)
+            raise InputError(f"the object may be {names}: choose it by --object, bind the others by --bind")
         function = free[0]
     wanted = f"{function}exists".casefold()
     exists = tuple(
