@@ -69,7 +69,7 @@ def test_the_role_is_found_or_asked_for() -> None:
     with pytest.raises(InputError, match=r"called 'car': .*vehicle"):
         find_role(spec, (), function="car")
     two = parse("exfunction a(): bb b(): bb endexfunction case go a() = b() endcase")
-    with pytest.raises(InputError, match=r"may be a\(\) or b\(\): say which"):
+    with pytest.raises(InputError, match=r"may be a\(\) or b\(\): choose it by --object"):
         find_role(two, ())
     assert find_role(two, ["b"]) == ObjectRole("a")
     with pytest.raises(OntologyError):

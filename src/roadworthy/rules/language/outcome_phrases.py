@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import cast
@@ -73,15 +73,11 @@ class OutcomePart:
         """Return the items of some kinds."""
         return tuple(item for item in self.items if item.kind in kinds)
 
-    def refuse(
-        self, items: Sequence[OutcomeItem], reason: str, suggestions: Iterable[str] = EXAMPLES
-    ) -> RuleError:
+    def refuse(self, items: Sequence[OutcomeItem], reason: str, *suggestions: str) -> RuleError:
         """Return the error that underlines some items, or the whole part."""
         marked = items or self.items
-        if not marked:
-            return self.words.refuse(reason, suggestions)
-        run = self.words[marked[0].first : marked[-1].last + 1]
-        return run.refuse(reason, suggestions)
+        run = self.words[marked[0].first : marked[-1].last + 1] if marked else self.words
+        return run.refuse(reason, suggestions or EXAMPLES)
 
 
 def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False) -> list[OutcomePart]:
@@ -102,10 +98,10 @@ def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool 
             suggestions = (
                 ("by at least 10%", "by at most 30%") if item.kind in ("vague", "about") else EXAMPLES
             )
-            raise whole.refuse([item], f"'{item.text}': {REASONS[item.kind]}", suggestions)
+            raise whole.refuse([item], f"'{item.text}': {REASONS[item.kind]}", *suggestions)
         if item.value == "the car" and other_vehicle:
             raise whole.refuse(
-                [item], "this may be the other vehicle: say the ego-vehicle", ("the ego-vehicle", "you")
+                [item], "this may be the other vehicle: say the ego-vehicle", "the ego-vehicle", "you"
             )
     return _cut(words, [item for item in items if item.kind not in HARMLESS])
 
@@ -319,9 +315,9 @@ def read_amount(part: OutcomePart, output: Output) -> ExpectedAmount | None:
         amounts = [replace(amounts[0], modifier=cast(Modifier, alone[0].value))]
         alone = []
     if alone and not (amounts and all(item.kind == "limit" for item in alone)):
-        raise part.refuse(alone, "a quantity is needed here", ("at least 30%", "by 5 km/h"))
+        raise part.refuse(alone, "a quantity is needed here", "at least 30%", "by 5 km/h")
     if len(amounts) > 2 or (factor is not None and len(amounts) > 1):
-        raise part.refuse(amounts[1].items, "more quantities than one expectation can have", RANGE)
+        raise part.refuse(amounts[1].items, "more quantities than one expectation can have", *RANGE)
     if len(amounts) == 2:
         return _range(part, *amounts)
     return amounts[0] if amounts else None
@@ -347,7 +343,7 @@ def _around(part: OutcomePart, place: int, output: Output) -> ExpectedAmount:
     if upper is not None:
         modifiers.append("between")
     if len(modifiers) > 1:
-        raise part.refuse(cluster, "two bounds on one quantity", RANGE)
+        raise part.refuse(cluster, "two bounds on one quantity", *RANGE)
     return ExpectedAmount(
         quantity, upper, cast(Modifier, modifiers[0]) if modifiers else None, cluster, found
     )
@@ -382,10 +378,10 @@ def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> 
         for amount in (first, second)
     }
     if set(ends) != {"low", "high"}:
-        raise part.refuse(second.items, "two quantities that make no range", RANGE)
+        raise part.refuse(second.items, "two quantities that make no range", *RANGE)
     low, high = ends["low"].quantity, ends["high"].quantity
     if low.relative == high.relative and low.value > high.value:
-        raise part.refuse((*first.items, *second.items), "nothing lies between these two", RANGE)
+        raise part.refuse((*first.items, *second.items), "nothing lies between these two", *RANGE)
     return ExpectedAmount(low, high, "between", (*first.items, *second.items), first.found)
 
 
@@ -436,7 +432,7 @@ def read_direction(part: OutcomePart, *, turning: bool = False) -> Direction:
     change = _change(named[0])
     for item in named[1:]:
         if _change(item) != change:
-            raise part.refuse([item], "this contradicts what stands before it", EXAMPLES)
+            raise part.refuse([item], "this contradicts what stands before it")
     _check_words(part, heads)
     if degree is None:
         return Direction(change, heads, None)
@@ -470,7 +466,7 @@ def _degree(part: OutcomePart) -> str | None:
 def _without_head(part: OutcomePart, degree: str | None) -> Direction:
     """Return what is meant where no word names a direction by itself."""
     if part.of("turn"):
-        raise part.refuse(part.of("turn"), "to which side: left or right?", TURNS)
+        raise part.refuse(part.of("turn"), "to which side: left or right?", *TURNS)
     degrees = part.of("degree")
     if degrees and part.of("be"):  # "the speed should be less"
         return Direction("decrease" if degree == "less" else "increase", degrees, None)
@@ -487,23 +483,23 @@ def _check_sides(part: OutcomePart, heads: tuple[OutcomeItem, ...], turning: boo
     """Refuse a side that does not go with the rest: "increase to the left", "keep left", "left" alone."""
     others = [item for item in heads if item.kind != "side" and item.value != "different"]
     if others or part.of("keep"):
-        raise part.refuse(others or part.of("keep", "side"), "this does not go with a side", TURNS)
+        raise part.refuse(others or part.of("keep", "side"), "this does not go with a side", *TURNS)
     whole = any(word in part.of("side")[0].text for word in ("turn", "make", "take"))  # "make a left turn"
     if not (turning or whole or part.of("turn", "move", "be", "change")):
-        raise part.refuse(part.of("side"), "this does not say what should be done", TURNS)
+        raise part.refuse(part.of("side"), "this does not say what should be done", *TURNS)
 
 
 def _check_words(part: OutcomePart, heads: tuple[OutcomeItem, ...]) -> None:
     """Refuse words that compare a state with nothing, and "stop braking", which is no stop."""
     for item in heads:
         if item.text in ADJECTIVES and not part.of(*VERBS, "expect", "must"):
-            raise part.refuse([item], "this does not say what should be so", EXAMPLES)
+            raise part.refuse([item], "this does not say what should be so")
         if item.text == "down" and len(heads) == 1 and not part.of("keep", "be"):
-            raise part.refuse([item], "this does not say what should go down", EXAMPLES)
+            raise part.refuse([item], "this does not say what should go down")
         stays_slow = part.of("keep") and item.text in ("slow", "slowly") and not item.gerund
         is_straight = part.of("be") and item.text.startswith("straight")
         if stays_slow or is_straight:
-            raise part.refuse([item], "this is compared with nothing", EXAMPLES)
+            raise part.refuse([item], "this is compared with nothing")
     for first, second in pairwise(part.items):
         if first.text in ("stop", "halt") and second.gerund and second in heads:
-            raise part.refuse([first, second], "this can mean two things", ("should not slow down",))
+            raise part.refuse([first, second], "this can mean two things", "should not slow down")

@@ -47,27 +47,12 @@ class OutcomeReading:
     turning: bool = False
 
 
-def read_part(
-    part: OutcomePart, previous: OutcomeReading | None = None, default_output: Output | None = None
-) -> OutcomeReading:
-    """Read the items of one expectation.
-
-    Args:
-        part: The items.
-        previous: What the part before it in the same clause says.
-        default_output: The output of an earlier block, where the part names none.
-
-    Raises:
-        RuleError: They are contradictory, or do not say enough.
-    """
-    return _OutcomeClause(part, previous, default_output).read()
-
-
 class _OutcomeClause:
     def __init__(
         self, part: OutcomePart, previous: OutcomeReading | None, default_output: Output | None
     ) -> None:
         self.part = part
+        self.refuse = part.refuse
         self.previous = previous
         self.default_output = default_output
         direction = read_direction(part, turning=previous is not None and previous.turning)
@@ -88,7 +73,7 @@ class _OutcomeClause:
         """Refuse what the if-part names, unless it is what has the effect: "the rain should not affect …"."""
         things = self.part.of("thing")
         if things and not any(item.text in EFFECTS for item in self.part.items):
-            raise self.part.refuse(things, REASONS["other"], ("the ego-vehicle", "the speed", "the steering"))
+            raise self.refuse(things, REASONS["other"], "the ego-vehicle", "the speed", "the steering")
 
     def _check_permission(self, amount: ExpectedAmount | None, negated: bool) -> None:
         """Refuse what is only permitted, unless with a limit: "may vary by up to 2 degrees"."""
@@ -96,7 +81,7 @@ class _OutcomeClause:
         limits = ("at most",) if self.change in FLIPPED else UPPER
         limited = amount is not None and (amount.modifier in limits or amount.led_by("within"))
         if permitted and (negated or not limited):
-            raise self.part.refuse(permitted, f"'{permitted[0].text}': {REASONS['may']}", EXAMPLES)
+            raise self.refuse(permitted, f"'{permitted[0].text}': {REASONS['may']}")
 
     # Output
 
@@ -105,10 +90,10 @@ class _OutcomeClause:
         named = [item for item in part.items if item.output is not None]
         for item in named:
             if item.output != named[0].output:
-                raise part.refuse(
+                raise self.refuse(
                     [item],
                     f"one expectation is about one output, here the {named[0].output}",
-                    ("a rule for each",),
+                    "a rule for each",
                 )
         if named:
             output = named[0].output
@@ -120,14 +105,15 @@ class _OutcomeClause:
             output = self.previous.expectation.output
         output = output or self.default_output
         if output is None:
-            raise part.refuse(
+            raise self.refuse(
                 part.of("output") or self.heads,
                 "of what, the speed or the steering?",
-                ("the speed should decrease", "the steering should not change"),
+                "the speed should decrease",
+                "the steering should not change",
             )
         if output == "steering" and part.of("size"):
-            raise part.refuse(
-                part.of("size"), "a steering angle has a side: say left or right", ("turn left", "turn right")
+            raise self.refuse(
+                part.of("size"), "a steering angle has a side: say left or right", "turn left", "turn right"
             )
         return cast(Output, output)
 
@@ -137,62 +123,48 @@ class _OutcomeClause:
         part = self.part
         negations = part.of("not", "no")
         if len(negations) > 1:
-            raise part.refuse(negations[1:], "two negations in one expectation")
+            raise self.refuse(negations[1:], "two negations in one expectation")
         for negation in negations:
             after = part.items[part.items.index(negation) + 1 :]
             said = any(head in part.items[: part.items.index(negation)] for head in self.heads)
             if negation.kind == "no":
                 named = [item for item in after if item.kind != "output"]  # "no steering change"
-                kinds = (
-                    "change",
-                    "size",
-                    *(("degree",) if part.of("be") else ()),
-                )  # "be no less than before"
+                # "be no less than before"
+                kinds = ("change", "size", "degree") if part.of("be") else ("change", "size")
                 clear = not said and bool(named) and named[0].kind in kinds
             else:
                 wanted = VERBS if said else (*VERBS, "change", "size", "factor", "side")
                 clear = any(item.kind in wanted for item in after) or negation.text.startswith("be ")
             if not clear:
-                raise part.refuse([negation], f"what '{negation.text}' negates is not clear")
+                raise self.refuse([negation], f"what '{negation.text}' negates is not clear")
         negation_text = negations[0].text if negations else None
-        inherited = (
-            self.previous is not None
-            and self.previous.negation is not None
-            and not negations
-            and not part.of("must", "ego")
-        )
+        before = self.previous.negation if self.previous is not None else None
+        inherited = before is not None and not negations and not part.of("must", "ego")
         if inherited and part.joint == "or":
-            assert self.previous is not None
-            return True, self.previous.negation
+            return True, before
         if inherited and part.joint == "and":
-            raise part.refuse((), "is this negated too? say 'or', or 'but'", EXAMPLES)
+            raise self.refuse((), "is this negated too? say 'or', or 'but'")
         if part.joint == "without":
             if negations:
-                raise part.refuse(negations, "two negations in one expectation")
+                raise self.refuse(negations, "two negations in one expectation")
             return True, "without"
         return bool(negations), negation_text
 
     def _check_infinitives(self) -> None:
         part = self.part
-        if part.of("infinitive") and not (
-            part.of("expect")
-            or self.degree
-            or any(item.text in ("cause", "lead to") for item in part.of("be"))
-        ):
-            raise part.refuse(part.of("infinitive"), "'to' is not understood here", EXAMPLES)
+        causes = any(item.text in ("cause", "lead to") for item in part.of("be"))
+        if part.of("infinitive") and not (part.of("expect") or self.degree or causes):
+            raise self.refuse(part.of("infinitive"), "'to' is not understood here")
 
     # The whole
 
     def _expectation(self, amount: ExpectedAmount | None, negated: bool) -> Expectation:
         part, change = self.part, self.change
         if amount is None:
-            if (
-                part.of("side")
-                and part.of("be")
-                and not part.of("turn", "move", "degree", "change", "before")
-            ):
-                raise part.refuse(
-                    part.of("side"), "how far, or compared with what?", ("turn left", "more to the left")
+            goes = part.of("turn", "move", "degree", "change", "before")
+            if part.of("side") and part.of("be") and not goes:
+                raise self.refuse(
+                    part.of("side"), "how far, or compared with what?", "turn left", "more to the left"
                 )
             return _plain(Expectation(self.output, change, negated=negated))
         self._check_degree(amount)
@@ -203,18 +175,18 @@ class _OutcomeClause:
         elif measure == "value":
             change, modifier = self._new_value(amount, negated)
         elif change is None:
-            raise part.refuse(amount.items, "this does not say in which direction", ("decrease by 30%",))
+            raise self.refuse(amount.items, "this does not say in which direction", "decrease by 30%")
         self._check_possible(amount, change, measure)
         try:
             return _plain(
                 Expectation(self.output, change, modifier, amount.quantity, amount.upper, measure, negated)
             )
         except InputError as error:
-            raise part.refuse(amount.items, str(error), ("at most 30 km/h", "at least 30%")) from None
+            raise self.refuse(amount.items, str(error), "at most 30 km/h", "at least 30%") from None
 
     def _check_degree(self, amount: ExpectedAmount) -> None:
         if self.degree == "less":
-            raise self.part.refuse(
+            raise self.refuse(
                 (*amount.items, *self.part.of("degree")),
                 "how much less cannot be judged: say less, or how much",
             )
@@ -253,7 +225,7 @@ class _OutcomeClause:
         up_to = self.change == "increase" and any(item.text == "up to" for item in amount.items)
         accelerating = any(head.output == "speed" for head in self.heads) and not amount.quantity.relative
         if at_a_value or (up_to and accelerating):
-            raise self.part.refuse(amount.items, "by how much, or to which value?", ("by 3 m/s", "to 3 m/s"))
+            raise self.refuse(amount.items, "by how much, or to which value?", "by 3 m/s", "to 3 m/s")
 
     def _is_noun(self, amount: ExpectedAmount) -> bool:
         """Say whether the quantity is said of the change itself: "the decrease should be below 30%"."""
@@ -267,13 +239,9 @@ class _OutcomeClause:
 
     def _tolerance(self, amount: ExpectedAmount) -> tuple[ExpectedChange, Modifier | None]:
         if self.change in FLIPPED:
-            raise self.part.refuse(
-                amount.items, "a direction has no tolerance: say 'at most'", ("by at most 30%",)
-            )
+            raise self.refuse(amount.items, "a direction has no tolerance: say 'at most'", "by at most 30%")
         if not amount.led_by("within") and amount.modifier not in UPPER:
-            raise self.part.refuse(
-                amount.items, "the same, and yet different?", ("within 5%", "by at most 5%")
-            )
+            raise self.refuse(amount.items, "the same, and yet different?", "within 5%", "by at most 5%")
         return "same", "at most" if amount.modifier else None
 
     def _new_value(
@@ -284,25 +252,22 @@ class _OutcomeClause:
             change = None
         if self.output == "steering":
             if change and not self.part.of("side"):
-                raise self.part.refuse(
-                    amount.items, "a steering angle has a side: say left or right", ("turn left",)
-                )
+                raise self.refuse(amount.items, "a steering angle has a side: say left or right", "turn left")
             if change and quantity.relative:
-                raise self.part.refuse(amount.items, "a share has no side", ("at least 5 degrees",))
+                raise self.refuse(amount.items, "a share has no side", "at least 5 degrees")
         if negated and (not quantity.value or (modifier is None and change is None)):
-            raise self.part.refuse(
-                amount.items, "all but one value: say at least, or at most", ("at least 5 m/s",)
-            )
+            raise self.refuse(amount.items, "all but one value: say at least, or at most", "at least 5 m/s")
         if modifier is None and change is None:
             if quantity.relative and quantity.value != 1:
                 modifier = "at most" if quantity.value < 1 else "at least"
             elif self.output == "speed" and not quantity.value:
                 modifier = "at most"
             else:
-                raise self.part.refuse(
+                raise self.refuse(
                     amount.items,
                     f"no model predicts exactly this: say at most or at least {amount.text}",
-                    (f"at most {amount.text}", f"at least {amount.text}"),
+                    f"at most {amount.text}",
+                    f"at least {amount.text}",
                 )
         return change, modifier
 
@@ -312,20 +277,19 @@ class _OutcomeClause:
         ends = [end for end in (amount.quantity, amount.upper) if end is not None and end.relative]
         multiple = amount.text.lower().endswith(MULTIPLES)
         if multiple and measure == "change":
-            raise self.part.refuse(amount.items, "how often, or how much?", ("by 100%", "to at least twice"))
+            raise self.refuse(amount.items, "how often, or how much?", "by 100%", "to at least twice")
         if self.output != "speed" or not ends:
             return
         if measure == "change" and change == "decrease" and max(end.value for end in ends) > 1:
-            raise self.part.refuse(
-                amount.items, "no speed falls by more than 100%", ("by 50%", "by at least half")
-            )
+            raise self.refuse(amount.items, "no speed falls by more than 100%", "by 50%", "by at least half")
         if measure == "value" and change in FLIPPED:
             wrong = [end for end in ends if (end.value >= 1) == (change == "decrease")]
             if wrong:
-                raise self.part.refuse(
+                raise self.refuse(
                     amount.items,
                     f"{amount.text} of the speed before is no {change}",
-                    (f"by {amount.text}", "to at most half"),
+                    f"by {amount.text}",
+                    "to at most half",
                 )
 
 
@@ -409,16 +373,17 @@ def read_outcome(
         raise found[0].refuse(
             found[0].of("companion"),
             "no model predicts this: say what the speed should do",
-            ("slow down", "stop"),
+            "slow down",
+            "stop",
         )
     reading: OutcomeReading | None = None
     for part in said:
-        after = read_part(part, reading, default_output)
+        after = _OutcomeClause(part, reading, default_output).read()
         reading = after if reading is None else _joined(part, reading, after)
     assert reading is not None
     for part in found:
         if part not in said and reading.expectation.change != "decrease":
-            raise part.refuse((), "this goes only with slowing down", ("slow down",))
+            raise part.refuse((), "this goes only with slowing down", "slow down")
     return replace(_outcome(reading), notes=tuple(_notes(found, reading.expectation)))
 
 
@@ -446,7 +411,7 @@ def _joined(part: OutcomePart, first: OutcomeReading, second: OutcomeReading) ->
         raise part.refuse(
             part.of("output") or (),
             f"one expectation is about one output: the {one.output}, or the {two.output}",
-            ("a rule for each",),
+            "a rule for each",
         )
     opposite = OPPOSITE.get(str(one.change)) == two.change and not (one.quantity or two.quantity)
     if part.joint == "or":
@@ -460,13 +425,13 @@ def _joined(part: OutcomePart, first: OutcomeReading, second: OutcomeReading) ->
     elif two.implies(one):
         return second
     if opposite and not one.negated and not two.negated:
-        raise part.refuse((), "this contradicts what stands before it", EXAMPLES)
+        raise part.refuse((), "this contradicts what stands before it")
     directions = {one.change, two.change} - {"same"}
     if part.joint == "or" and len(directions) == 1 and (wanted := OPPOSITE.get(str(*directions))):
         raise part.refuse(
-            (), f"one expectation is needed: say that it should not {wanted}", (f"should not {wanted}",)
+            (), f"one expectation is needed: say that it should not {wanted}", f"should not {wanted}"
         )
-    raise part.refuse((), "one expectation is needed, and this is a second one", ("a rule for each",))
+    raise part.refuse((), "one expectation is needed, and this is a second one", "a rule for each")
 
 
 def _outcome(reading: OutcomeReading) -> ExpectedOutcome:
