@@ -316,7 +316,7 @@ def test_a_vehicle_ahead_is_the_next_one() -> None:
         ([(compared(WALKER, "closer"),)], "no earlier block says what it is closer than"),
         ([(NO_LINES,), (compared(WALKER, "closer"),)], "no earlier block"),
         ([(RAIN,), (compared(RAIN, "closer"),)], "only a thing that is added can be closer"),
-        ([(weather("rainy", "heavy"),), (compared(RAIN, "heavier"),)], "there is no rainy that is heavier"),
+        ([(weather("rainy", "heavy"),), (compared(RAIN, "heavier"),)], "no weather heavier than heavy"),
         ([(SceneChange("remove", "weather"),)], "weather, time and season can only be replaced"),
     ],
 )

@@ -16,15 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.coverage.activations import (
-    Activations,
-    Assembler,
-    Counting,
-    Kind,
-    Reduced,
-    input_layer,
-    reduced,
-)
+from roadworthy.coverage import activations
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.onnx import wanted_threads
 from roadworthy.models.outputs import Arrays
@@ -120,7 +112,7 @@ class _Tap:
     """Where a layer's output can be read: the names of further outputs of the graph."""
 
     name: str
-    kind: Kind
+    kind: activations.Kind
     outputs: tuple[str, ...]
     batch_first: bool = True
 
@@ -144,7 +136,7 @@ class OnnxRecorder:
     def __init__(
         self,
         path: Path,
-        counting: Counting,
+        counting: activations.Counting,
         *,
         device: Literal["cpu", "cuda"] = "cpu",
         threads: int = 0,
@@ -156,7 +148,7 @@ class OnnxRecorder:
             raise InputError(f"{path} has no dropout layers: give the torch module, or count 'distinct'")
         self.counting = counting
         self.axes = axes
-        self._assembler = Assembler(counting)
+        self._assembler = activations.Assembler(counting)
         self._names = [str(one.name) for one in model.graph.output]
         self._taps = _Tapping(model, counting).taps
         self._path = path
@@ -189,7 +181,7 @@ class OnnxRecorder:
         self.__dict__.update(state)
         self._session = self._opened()
 
-    def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, Activations]:
+    def run(self, images: NDArray[Any], frames: Sequence[str] = ()) -> tuple[Arrays, activations.Activations]:
         """Return the network's outputs for a batch of images, and the activations.
 
         Raises:
@@ -201,21 +193,21 @@ class OnnxRecorder:
         arrays = dict(zip(wanted, self._session.run(wanted, feed), strict=True))
         layers = [_read(tap, arrays) for tap in self._taps]
         if self.counting.inputs:
-            layers.insert(0, input_layer(images, self.axes))
-        activations = self._assembler.assemble(layers, len(images), frames)
-        return {name: arrays[name] for name in self._names}, activations
+            layers.insert(0, activations.input_layer(images, self.axes))
+        watched = self._assembler.assemble(layers, len(images), frames)
+        return {name: arrays[name] for name in self._names}, watched
 
 
-def _read(tap: _Tap, arrays: Arrays) -> Reduced:
+def _read(tap: _Tap, arrays: Arrays) -> activations.Reduced:
     found = [np.asarray(arrays[name], np.float32) for name in tap.outputs]
     if tap.kind == "recurrent":
         # Steps, directions, batch, units; or batch, steps, directions, units.
         steps = found[0] if tap.batch_first else found[0].transpose(2, 0, 1, 3)
-        return reduced(tap.name, tap.kind, steps.reshape(*steps.shape[:2], -1))
+        return activations.reduced(tap.name, tap.kind, steps.reshape(*steps.shape[:2], -1))
     if len(found) == 1:
-        return reduced(tap.name, tap.kind, found[0])
+        return activations.reduced(tap.name, tap.kind, found[0])
     units, lows, highs = found
-    return Reduced(tap.name, tap.kind, units[:, None], lows, highs)
+    return activations.Reduced(tap.name, tap.kind, units[:, None], lows, highs)
 
 
 def read_graph(path: Path) -> Any:
@@ -244,7 +236,7 @@ def has_dropout(model: Any) -> bool:
 class _Tapping:
     """Adds outputs to a graph: one number per unit for every layer that counts."""
 
-    def __init__(self, model: Any, counting: Counting) -> None:
+    def __init__(self, model: Any, counting: activations.Counting) -> None:
         self.graph = model.graph
         self.counting = counting
         self.taps: list[_Tap] = []
@@ -298,7 +290,7 @@ class _Tapping:
                 return str(readers[0].output[0])
         return output
 
-    def _tap_layer(self, node: Any, kind: Kind, output: str) -> None:
+    def _tap_layer(self, node: Any, kind: activations.Kind, output: str) -> None:
         self._expose(
             self._name_of(node), kind, output if self.counting.activations else self._activated(output)
         )
@@ -349,7 +341,7 @@ class _Tapping:
                 counts[tap.name] += 1
                 self.taps[number] = replace(tap, name=f"{tap.name}.l{level}")
 
-    def _expose(self, name: str, kind: Kind, output: str) -> None:
+    def _expose(self, name: str, kind: activations.Kind, output: str) -> None:
         if kind == "dense":
             self._add_output(output)
             self.taps.append(_Tap(name, kind, (output,)))

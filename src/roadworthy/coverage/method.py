@@ -32,17 +32,9 @@ from roadworthy.cases import (
 from roadworthy.coverage.activations import Activations
 from roadworthy.coverage.criteria.named import Training, parse_mixture
 from roadworthy.coverage.observed import Observed
+from roadworthy.coverage.search import trials
 from roadworthy.coverage.search.findings import OriginalFrames
 from roadworthy.coverage.search.settings import SearchSettings
-from roadworthy.coverage.search.trials import (
-    ChangedFrame,
-    Maker,
-    SearchImage,
-    SearchStrategy,
-    SearchTrial,
-    TrialResult,
-    case_id,
-)
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import SignalUnits
 from roadworthy.seeding import rng_for
@@ -91,8 +83,8 @@ class CoverageMethod(BaseMethod):
         self._clock = clock
         self._stored: Mapping[str, Any] | None = None
         self._settings = SearchSettings()
-        self._search: SearchStrategy | None = None
-        self._open: dict[str, SearchTrial] = {}
+        self._search: trials.SearchStrategy | None = None
+        self._open: dict[str, trials.SearchTrial] = {}
         self._tries = 0
         self._spent = 0.0
         self._started = 0.0
@@ -122,7 +114,7 @@ class CoverageMethod(BaseMethod):
         self.originals = OriginalFrames(settings, units, self.training)
         self._search, self._open, self._tries, self.evaluated = None, {}, 0, 0
         scale = float(getattr(units, f"encode_{settings.output}")(1.0))
-        maker = Maker(data, settings.space(), seed)
+        maker = trials.Maker(data, settings.space(), seed)
         common: dict[str, Scalar] = {"output": settings.output, "scale": scale, "seed": seed}
         if settings.only:
             for one in settings.only:
@@ -132,7 +124,7 @@ class CoverageMethod(BaseMethod):
         if not len(data):
             raise InputError(f"{data.name} has no frames, and a search needs some to change")
         for place in range(len(data)):
-            frame = maker.frame(SearchImage(place))
+            frame = maker.frame(trials.SearchImage(place))
             facts: dict[str, Scalar] = {**common, "place": place, "frame": frame.id}
             id = self.originals.expect(place, frame)
             yield Case(id, requirement.id, (Predict((frame,), observed=True),), facts)
@@ -144,29 +136,33 @@ class CoverageMethod(BaseMethod):
             self._go_on(search, self._stored)
         self._started = self._clock()
         while self._tries < settings.tries and not self._out_of_time():
-            trials = search.propose(min(_AHEAD, settings.tries - self._tries))
-            if not trials:
+            proposed = search.propose(min(_AHEAD, settings.tries - self._tries))
+            if not proposed:
                 break
-            for trial in trials:
+            for trial in proposed:
                 case = self._case(trial, requirement.id, maker, common)
                 self._open[case.id] = trial
                 yield case
             yield AWAIT_VERDICTS
 
     def _case(
-        self, trial: SearchTrial, requirement_id: str, maker: Maker, common: Mapping[str, Scalar]
+        self,
+        trial: trials.SearchTrial,
+        requirement_id: str,
+        maker: trials.Maker,
+        common: Mapping[str, Scalar],
     ) -> Case:
         parent = trial.image.made[-1].number if trial.image.made else None
         facts: dict[str, Scalar] = {
             **common,
             "place": trial.image.seed,
             "frame": self.originals.frame_id(trial.image.seed),
-            "parent": "" if parent is None else case_id(parent),
+            "parent": "" if parent is None else trials.case_id(parent),
             "transform": str(maker.space.transform(trial.picks)),
             "depth": trial.result.picks,
         }
-        source = ChangedFrame(maker, trial.result)
-        return Case(case_id(trial.number), requirement_id, (Predict((source,), observed=True),), facts)
+        source = trials.ChangedFrame(maker, trial.result)
+        return Case(trials.case_id(trial.number), requirement_id, (Predict((source,), observed=True),), facts)
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Judge an answer by Equation 2; originals, which set its bound, are not judged."""
@@ -200,19 +196,19 @@ class CoverageMethod(BaseMethod):
         self.evaluated += 1
         clue = verdict.clue
         if not isinstance(clue, Activations):
-            return None if self._told(trial, TrialResult(0.0)) else TAKE_BACK
+            return None if self._told(trial, trials.TrialResult(0.0)) else TAKE_BACK
         criterion = self.originals.criterion
         gain = criterion.gain(clue)
         fingerprint = self.originals.fingerprint(clue)
         failed = verdict.status is Status.VIOLATED
         error = float(verdict.measures["error"])  # type: ignore[arg-type]
-        seen = TrialResult(gain, failed, self.originals.behaviour(fingerprint, error))
+        seen = trials.TrialResult(gain, failed, self.originals.behaviour(fingerprint, error))
         if not self._told(trial, seen):
             return TAKE_BACK
         criterion.update(clue)
         return {**fingerprint, "gain": gain, "coverage": criterion.value}
 
-    def _told(self, trial: SearchTrial, seen: TrialResult) -> bool:
+    def _told(self, trial: trials.SearchTrial, seen: trials.TrialResult) -> bool:
         assert self._search is not None
         counts = self._search.tell(trial, seen)
         self._tries += counts
@@ -307,7 +303,7 @@ class CoverageMethod(BaseMethod):
                 raise InputError(f"the search to resume has {name} {value!r}, and {asked!r} was asked for")
         self._stored = state if state else None
 
-    def _go_on(self, search: SearchStrategy, stored: Mapping[str, Any]) -> None:
+    def _go_on(self, search: trials.SearchStrategy, stored: Mapping[str, Any]) -> None:
         bound, cells = self.originals.bound, self.originals.criterion.total
         if stored["cells"] != cells or not math.isclose(stored["bound"], bound, rel_tol=1e-6):
             was = f"bound {stored['bound']:.6g} and {stored['cells']} cells"

@@ -132,7 +132,7 @@ def test_forms_lead_to_lemmas(form: str, pos: PartOfSpeech, lemma: str | None) -
     "name", ["pedestrian", "pedestrian.v.01", "blorp.n.01", "rainy.s.01", "", "n.01", "a.b.c"]
 )
 def test_what_names_no_noun_sense_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"a sense of a noun in the lexicon is needed, such as .*got"):
+    with pytest.raises(InputError, match=r"expected a noun of the lexicon like pedestrian.n.01, got"):
         NOUNS.synset(name)
 
 

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.driving.simulators._remote import (
-    BROKEN_IN_A_ROW,
-    LineClient,
-    Mended,
-    address_of,
-    check_above_0,
-    decoded_image,
-    number,
-)
+from roadworthy.driving.simulators import _remote
 from roadworthy.driving.simulators.loop import Controls, Situation, pedals
 from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
@@ -68,7 +60,7 @@ class DonkeySimulator:
         wait: float = 60.0,
         stall: float = 10.0,
     ) -> None:
-        check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
+        _remote.check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
         if (width > 0) != (height > 0) or width < 0:
             raise InputError(f"give width and height of the camera, or neither, got {width}x{height}")
         self.name = f"donkey:{scene}" if scene else "donkey"
@@ -81,11 +73,11 @@ class DonkeySimulator:
         self._settle = settle
         self._wait = wait
         self._stall = stall
-        self._client = LineClient(*address_of(path, 9091), patience=stall)
+        self._client = _remote.LineClient(*_remote.address_of(path, 9091), patience=stall)
         self._forget()
 
     def _forget(self) -> None:
-        self._mended = Mended()
+        self._mended = _remote.Mended()
         self._start = time.monotonic()
         self._first_stamp: float | None = None
         self._speed = 0.0
@@ -211,7 +203,7 @@ class DonkeySimulator:
                 if found is None:
                     continue
                 broken += 1
-                if broken > BROKEN_IN_A_ROW:
+                if broken > _remote.BROKEN_IN_A_ROW:
                     raise SimulatorError(f"{broken} messages of the Donkey simulator in a row: {found}")
                 self._mended[f"left out: {found}"] += 1
             deadline = time.monotonic() + self._stall
@@ -244,7 +236,7 @@ class DonkeySimulator:
             return None
         message = self._client.newest(message)
         try:
-            image = decoded_image(message.get("image"))
+            image = _remote.decoded_image(message.get("image"))
         except FrameError as error:
             return str(error)
         return self._situation(message, image)
@@ -284,4 +276,4 @@ class DonkeySimulator:
 
 def _number(message: Mapping[str, Any], key: str) -> float:
     # A Unity that speaks another language writes a comma.
-    return number(message.get(key), comma=".")
+    return _remote.number(message.get(key), comma=".")

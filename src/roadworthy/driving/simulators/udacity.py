@@ -12,14 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.driving.simulators._remote import (
-    BROKEN_IN_A_ROW,
-    Mended,
-    address_of,
-    check_above_0,
-    decoded_image,
-    number,
-)
+from roadworthy.driving.simulators import _remote
 from roadworthy.driving.simulators._udacity_wire import EventServer, Message
 from roadworthy.driving.simulators.loop import Controls, Situation, pedals
 from roadworthy.errors import FrameError, InputError, SimulatorError
@@ -75,25 +68,29 @@ def read_telemetry(event: str, data: Mapping[str, Any], *, full_lock: float) -> 
     """
     image, wrong = None, ""
     try:
-        image = decoded_image(data.get("image"))
+        image = _remote.decoded_image(data.get("image"))
     except FrameError as error:
         wrong = str(error)
-    signals = {name: number(data[key]) for key, name in _PLAIN.items() if key in data}
+    signals = {name: _remote.number(data[key]) for key, name in _PLAIN.items() if key in data}
     if "speed" in data:
-        signals["speed"] = _SPEEDS[event].decode_speed(number(data["speed"]))
+        signals["speed"] = _SPEEDS[event].decode_speed(_remote.number(data["speed"]))
     if "steering_angle" in data:
-        angle = number(data["steering_angle"])
+        angle = _remote.number(data["steering_angle"])
         # udacity-gym answers with what it was told, a share of the full lock.
         signals["steering"] = angle * full_lock if event == "car_telemetry" else angle
     sector = data.get("currentWayPoint", data.get("sector"))
     kind = "waypoint" if "currentWayPoint" in data else "sector"
-    lap = number(data.get("lapNumber", data.get("lap")))
+    lap = _remote.number(data.get("lapNumber", data.get("lap")))
     return Telemetry(
         image,
         wrong,
         signals,
         _flags(data),
-        {key: count for key in ("tot_crashes", "tot_obes") if not math.isnan(count := number(data.get(key)))},
+        {
+            key: count
+            for key in ("tot_crashes", "tot_obes")
+            if not math.isnan(count := _remote.number(data.get(key)))
+        },
         None if sector is None else f"{kind} {sector}",
         None if math.isnan(lap) else int(lap),
     )
@@ -103,7 +100,7 @@ def _flags(data: Mapping[str, Any]) -> dict[str, bool]:
     """Return the events that the message tells of."""
     flags: dict[str, bool] = {}
     if "crash" in data:
-        flags["crash"] = number(data["crash"]) > 0
+        flags["crash"] = _remote.number(data["crash"]) > 0
     if "hit" in data:
         hit = str(data["hit"]).strip().lower() not in ("", "none", "null", "0", "false")
         flags["collision"] = hit
@@ -156,7 +153,7 @@ class UdacitySimulator:
         wait: float = 60.0,
         stall: float = 10.0,
     ) -> None:
-        check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
+        _remote.check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
         if track is not None and version == "original":
             raise InputError("the original version loads the track that its menu chose: leave out track")
         self.name = "udacity"
@@ -171,7 +168,7 @@ class UdacitySimulator:
         self._reply = "action" if version == "gym" else "steer"
         self._owed = False
         self._connection = 0
-        self._server = EventServer(*address_of(path, 4567))
+        self._server = EventServer(*_remote.address_of(path, 4567))
         self._forget()
 
     def _forget(self) -> None:
@@ -183,7 +180,7 @@ class UdacitySimulator:
         self._first_lap: int | None = None
         self._counts: dict[str, float] = {}
         self._happened: set[str] = set()
-        self._mended = Mended()
+        self._mended = _remote.Mended()
         self._frames = 0
 
     @property
@@ -283,7 +280,7 @@ class UdacitySimulator:
                     self._owed = True
                     return self._situation(found)
                 broken += 1
-                if broken > BROKEN_IN_A_ROW:
+                if broken > _remote.BROKEN_IN_A_ROW:
                     raise SimulatorError(f"{broken} messages of the Udacity simulator in a row: {found}")
                 self._mended[f"answered with the last controls: {found}"] += 1
                 self._answer()

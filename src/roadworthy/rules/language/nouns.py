@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import CONDITIONS, Ontology, ontology
-from roadworthy.rules.language.lexicon import (
-    DETERMINERS,
-    LEVELS,
-    NOUNS,
-    PLAIN_ADJECTIVES,
-    PRONOUNS,
-    SCENE_NOUNS,
-    VALUES,
-)
+from roadworthy.rules.language import lexicon
 from roadworthy.rules.reading import Comparative
 
 if TYPE_CHECKING:
@@ -244,7 +236,7 @@ class NounReading:
 
 def is_pronoun(word: Word) -> bool:
     """Return whether a word stands for a thing that was spoken of before."""
-    return word.lower in PRONOUNS
+    return word.lower in lexicon.PRONOUNS
 
 
 def is_environment(element: str) -> bool:
@@ -269,11 +261,11 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     begin, determiner = at, ""
     if at < len(words) and words[at].lower in _SOMEONE:
         return NounReading("pedestrian", words[at : at + 1], {}, "a"), at + 1
-    while at < len(words) and words[at].lower in DETERMINERS:
+    while at < len(words) and words[at].lower in lexicon.DETERMINERS:
         # "All the", "some of the", "one of the"
         determiner = words[at].lower
         at += 1
-        if at + 1 < len(words) and words[at].lower == "of" and words[at + 1].lower in DETERMINERS:
+        if at + 1 < len(words) and words[at].lower == "of" and words[at + 1].lower in lexicon.DETERMINERS:
             at += 1
     if at < len(words) and (words[at].pos == "NUM" or words[at].lower in ("two", "three", "four", "five")):
         raise words[at : at + 1].refuse("how many there are cannot be asked for", ["a", "some"])
@@ -314,7 +306,11 @@ def _described(words: Words, at: int) -> _Described | None:
     place = at
     while place < len(words):
         head = _known(words, place)
-        if words[place].lower in LEVELS and place + 1 < len(words) and _named(words[place + 1], _BEFORE):
+        if (
+            words[place].lower in lexicon.LEVELS
+            and place + 1 < len(words)
+            and _named(words[place + 1], _BEFORE)
+        ):
             # "Light rain" is no traffic light, nor is "light spring rain".
             modifiers.append(place)
             place += 1
@@ -332,7 +328,7 @@ def _described(words: Words, at: int) -> _Described | None:
     guess = _guessed(words, at)
     if guess is not None:
         return guess
-    if at < len(words) and words[at].tag in _NOUN_TAGS and words[at].lower not in LEVELS:
+    if at < len(words) and words[at].tag in _NOUN_TAGS and words[at].lower not in lexicon.LEVELS:
         raise _unknown(words, at)
     return None
 
@@ -350,9 +346,9 @@ def _describes_what_follows(words: Words, head: tuple[str, Mapping[str, str], in
 
 def _may_modify(word: Word) -> bool:
     return (
-        word.lower in VALUES
-        or word.lower in LEVELS
-        or word.lower in PLAIN_ADJECTIVES
+        word.lower in lexicon.VALUES
+        or word.lower in lexicon.LEVELS
+        or word.lower in lexicon.PLAIN_ADJECTIVES
         or word.lower.removesuffix("hand") in ("left", "right")
         or word.lower in ("-", "very", "hand", "extremely")
         or _weather_adjective(word) is not None
@@ -381,17 +377,17 @@ def _with_modifiers(
         one = words[number : number + 1]
         # "Dark rain" falls at night; dark clouds are clouds.
         sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
-        if word.lower in PLAIN_ADJECTIVES or word.lower in ("-", "hand", "very", "extremely"):
+        if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand", "very", "extremely"):
             continue
         if sky is not None and (element == SCENE or is_environment(element)):
             element, *more = _together(one, sky, (element, *also))
             also = tuple(more)
         elif word.lower == "dark" and element == "cloudy":
             continue
-        elif word.lower in LEVELS and is_environment(element):
-            properties["level"], level = LEVELS[word.lower], one
-        elif word.lower in VALUES or word.lower in ("lefthand", "righthand"):
-            key, value = VALUES[word.lower.removesuffix("hand")]
+        elif word.lower in lexicon.LEVELS and is_environment(element):
+            properties["level"], level = lexicon.LEVELS[word.lower], one
+        elif word.lower in lexicon.VALUES or word.lower in ("lefthand", "righthand"):
+            key, value = lexicon.VALUES[word.lower.removesuffix("hand")]
             _check_value(one, element, key, value)
             properties[key] = value
         elif word.tag in _NOUN_TAGS and _guessed_element(word) == element:
@@ -453,7 +449,7 @@ def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
             if phrase in table:
                 element, properties = table[phrase]
                 return element, properties, ends[length - 1]
-    if forms and any(form in SCENE_NOUNS for form in forms[0]):
+    if forms and any(form in lexicon.SCENE_NOUNS for form in forms[0]):
         return SCENE, {}, ends[0]
     return None
 
@@ -487,7 +483,7 @@ def _phrases(known: Ontology) -> dict[tuple[str, ...], tuple[str, Mapping[str, s
         names = [element.name, *element.synonyms]
         found |= {_split(name): (element.name, {}) for name in names}
         found |= {_split(name): (element.name, properties) for name, properties in element.kinds.items()}
-    return found | {_split(name): meaning for name, meaning in NOUNS.items()}
+    return found | {_split(name): meaning for name, meaning in lexicon.NOUNS.items()}
 
 
 def _split(phrase: str) -> tuple[str, ...]:
