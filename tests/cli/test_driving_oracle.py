@@ -82,7 +82,7 @@ def test_directions_are_those_that_are_said_and_never_without_effect(roadworthy:
     found = _json(roadworthy, *words, *metrics, "--up", "Mean(Speed)", "--down", "Max(LP)")
     assert found["directions"] == {"Mean(SP)": "up", "Max(LP)": "down"}
     for more, message in (
-        (["--down", "Min(ACC)"], "has a direction but is not looked at"),
+        (["--down", "Min(ACC)"], "has a direction but is none of the metrics"),
         (["--up", "Max(LP)", "--down", "Max(LP)"], "upwards or downwards, not both"),
         (["--down", "Max(XY)"], "no metric XY"),
         (["--seconds", "nan"], "0 seconds or more"),

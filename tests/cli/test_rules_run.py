@@ -393,7 +393,7 @@ def test_compose_tries_a_rule_on_top_of_others_changes(roadworthy: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("compare", "--rule", RULE_4, "--by", "rain"), "only the change of a rule with one change"),
+        (("compare", "--rule", RULE_4, "--by", "rain"), "another transform can make one change only"),
         (("compare", "--rule", RAIN, "--by", "engine:none"), "there is no engine 'none'"),
         (("compare", "--rule", RAIN, "--by", "drizzle"), "there is no transform 'drizzle'"),
         (("compose", "--rule", RAIN, "--first", "rain:hevy"), "rain has no preset 'hevy'"),
