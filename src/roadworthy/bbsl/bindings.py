@@ -466,6 +466,30 @@ def source_of(given: Any, folder: Path) -> Any:
     return _source(given, folder) if isinstance(given, dict) else _plain(given)
 
 
+def read_value(text: str) -> bool | float | list[float]:
+    """Return a value that is the same in every frame, as people type it.
+
+    Raises:
+        InputError: It is no value.
+
+    Example:
+        >>> read_value("275, 375"), read_value("true")
+        ([275.0, 375.0], True)
+    """
+    written = text.strip().strip("[]()").lower()
+    if written in ("true", "false"):
+        return written == "true"
+    try:
+        numbers = [float(part) for part in written.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)):
+        raise InputError(
+            f"a value is true, false, a number, two numbers (an interval) or four (a box), got {text!r}"
+        )
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
 def _plain(value: Any) -> Any:
     """Check a value that is the same in every frame: true, a number, or numbers."""
     if isinstance(value, list):

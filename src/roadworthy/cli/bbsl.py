@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from roadworthy._files import naming
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import make_folder, tracked
+from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document
-from roadworthy.cli.options import image_size, share, two_numbers, words
+from roadworthy.cli.options import image_size, numbers, share, two_numbers, words
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import ResultTable
@@ -47,29 +48,6 @@ if TYPE_CHECKING:
 HELP = "Specify object detection formally, prove specifications sound, and test detectors with them."
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
-
-
-def values_of(given: Sequence[str] | None) -> dict[str, Any]:
-    """Return the values of external functions that stand on the command line."""
-    values: dict[str, Any] = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise InputError(f"a value is written name=value, such as --set near=275,375, got {text!r}")
-        values[name.strip()] = _value(value.strip(), text)
-    return values
-
-
-def _value(text: str, whole: str) -> bool | float | list[float]:
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        numbers = [float(part) for part in text.strip("[]()").split(",")]
-    except ValueError:
-        raise InputError(
-            f"a value is true, false, a number, two numbers (an interval) or four (a box), got {whole!r}"
-        ) from None
-    return numbers[0] if len(numbers) == 1 else numbers
 
 
 @dataclass(frozen=True)
@@ -104,11 +82,17 @@ class BoundOptions(LabelOptions):
 
     def entry(self, spec: Path) -> dict[str, Any]:
         """Return the specification with its values as a suite has it."""
+        from roadworthy.bbsl.bindings import read_value
+
+        values: dict[str, Any] = {}
+        for name, text in parse_options(self.value or (), "--set near=275,375").items():
+            with naming(f"--set {name}"):
+                values[name] = read_value(str(text))
         return {
             "bbsl": str(spec),
             "bindings": None if self.bind is None else str(self.bind),
             "object": self.object_name or None,
-            "values": values_of(self.value),
+            "values": values,
             "classes": words(self.classes),
         }
 
@@ -461,7 +445,9 @@ def try_detections(
             stoppingDistance=275,375 --classes car,van,truck --size 1242x375 --out tested
         roadworthy bbsl test stop.bbsl --truth world:town --model detector --set near=130,160
     """
-    thresholds = _thresholds(iou)
+    thresholds = numbers("--iou", iou)
+    if any(not 0 < threshold <= 1 for threshold in thresholds):
+        raise InputError(f"--iou must list thresholds above 0 and up to 1, such as 0.6,0.8, got {iou!r}")
     if (detections is None) == (not model):
         raise InputError("give either --detections PATH or --model MODEL")
     document = {
@@ -484,16 +470,6 @@ def try_detections(
         return report.tables(), {**report.document(), "pictures": pictures}
 
     return answered(document, how, Path("bbsl-out"), made_of, lines=lines)
-
-
-def _thresholds(text: str) -> list[float]:
-    try:
-        found = [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        found = [-1.0]
-    if any(not 0 < one <= 1 for one in found):
-        raise InputError(f"--iou must list thresholds above 0 and up to 1, such as 0.6,0.8, got {text!r}")
-    return found
 
 
 @command(app)
@@ -572,16 +548,11 @@ def _named(
     option: str, given: Sequence[str] | None, tests: Sequence[SuiteSpecification], kind: str
 ) -> dict[str, str]:
     """Return what every name that the tests use stands for."""
-    known: dict[str, str] = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise InputError(f"{option} is written NAME=VALUE, got {text!r}")
-        known[name.strip()] = value.strip()
+    known = parse_options(given or (), f"{option} NAME=VALUE")
     used = dict.fromkeys(getattr(test, kind) for test in tests)
     missing = [name for name in used if name not in known]
     if missing:
         raise InputError(
             f"the suite uses {', '.join(missing)}: say what it is with {option} {missing[0]}=..."
         )
-    return {name: known[name] for name in used}
+    return {name: str(known[name]) for name in used}

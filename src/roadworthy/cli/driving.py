@@ -22,6 +22,7 @@ from roadworthy.cli._answer import FAILED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli._road import RunOptions, answer_of, planned, run_plan, suite_document
+from roadworthy.cli.options import numbers
 from roadworthy.cli.studies import clips
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
@@ -385,7 +386,7 @@ def mutate(
     if again is not None:
         wanted = [mutation]
     else:
-        shares = _shares(ratios)
+        shares = numbers("--ratios", ratios)
         wanted = mutants.plan(
             module, example, operators=names, ratios=shares, layers=layers, seed=seed, sigma=sigma
         )
@@ -397,13 +398,6 @@ def mutate(
     notes = [] if drive else ["Only a drive shows which of them crash: give --drive meadow."]
     conclusion = f"{len(rows)} mutants of {model}: {summary}. Written to {folder}"
     return Answer(document, [_fates(rows, driven=drive is not None)], notes, conclusion=conclusion)
-
-
-def _shares(text: str) -> list[float]:
-    try:
-        return [float(one) for one in text.split(",") if one.strip()]
-    except ValueError:
-        raise InputError(f"--ratios are numbers joined by commas, such as 0.01,0.05, got {text!r}") from None
 
 
 def _fates(rows: Rows, *, driven: bool) -> ResultTable:

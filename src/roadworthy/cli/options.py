@@ -69,6 +69,19 @@ def words(text: str | None) -> list[str] | None:
     return None if text is None else [word for one in text.split(",") if (word := one.strip())]
 
 
+def numbers(name: str, text: str) -> list[float]:
+    """Return numbers that are joined by commas.
+
+    Example:
+        >>> numbers("--ratios", "0.01,0.05")
+        [0.01, 0.05]
+    """
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InputError(f"{name} are numbers joined by commas, such as 0.01,0.05, got {text!r}") from None
+
+
 def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset:
     """Open a data set with the options of the command line.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +12,14 @@ from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import RULES, Threshold, estimate_threshold, rule_named
+from roadworthy.reliability.human import RULES, Bins, Threshold, estimate_threshold, rule_named
+from roadworthy.reliability.human.thresholds import SYMBOLS, find_each
 from roadworthy.report.html.charts import Chart
 from roadworthy.studies import read_human_answers
 from roadworthy.studies.study import AnswerFiles
 from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.services import Here, RunFolder
 from roadworthy.web.working import Progress, stamp_of
-
-_SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,16 @@ def find_thresholds(
     if own and by_hand.is_file() and len(by_hand.read_text("utf-8").splitlines()) > 1:
         own = [by_hand, *own]
     data = read_human_answers(folder, answers=tuple(own), width=width)
-    thresholds: list[Threshold] = []
-    troubles = list(data.without)
-    for number, bins in enumerate(data.bins):
-        told(f"Threshold {number + 1} of {len(data.bins)}.", number / len(data.bins))
-        try:
-            thresholds.append(estimate_threshold(bins, rule=chosen, samples=samples))
-        except InputError as error:
-            troubles.append(f"{bins.transformation}, {_SYMBOLS[bins.requirement]}: {error}")
+
+    def watched() -> Iterator[Bins]:
+        for number, bins in enumerate(data.bins):
+            told(f"Threshold {number + 1} of {len(data.bins)}.", number / len(data.bins))
+            yield bins
+
+    thresholds, unknown = find_each(
+        watched(), lambda bins: estimate_threshold(bins, rule=chosen, samples=samples)
+    )
+    troubles = [*data.without, *unknown]
     people = ""
     if data.collected is not None:
         one = data.collected
@@ -158,7 +160,7 @@ def thresholds(
         width=width,
         widths=_WIDTHS,
         is_experiment=single,
-        symbols=_SYMBOLS,
+        symbols=SYMBOLS,
         chart=threshold_chart,
         **awaited,
     )

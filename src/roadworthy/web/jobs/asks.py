@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from roadworthy._files import naming
 from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError
 from roadworthy.models.load import model_name
@@ -137,7 +137,10 @@ class Binding(_Form):
         """Return what gives a function of this name its values, as a file of bindings writes it."""
         text = self.value.strip()
         if self.source == "value":
-            return _value(name, text)
+            from roadworthy.bbsl.bindings import read_value
+
+            with naming(name):
+                return read_value(text)
         if not text:
             what = "a signal, such as speed" if self.source == "signal" else "classes, such as vehicle"
             raise InputError(f"{name}: name {what}")
@@ -189,28 +192,6 @@ class BbslAsk(_RunAsk):
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _value(name: str, text: str) -> bool | float | list[float]:
-    """Return a value that is the same in every frame.
-
-    Example:
-        >>> _value("near", "275, 375"), _value("seen", "true")
-        ([275.0, 375.0], True)
-    """
-    written = text.strip("[]()")
-    if written.lower() in ("true", "false"):
-        return written.lower() == "true"
-    try:
-        numbers = [float(one) for one in written.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or not all(map(math.isfinite, numbers)):
-        raise InputError(
-            f"{name}: a value is true, false, a number, two numbers (an interval) or four (a box), "
-            f"got {text!r}"
-        )
-    return numbers[0] if len(numbers) == 1 else numbers
 
 
 _CLOSED = re.compile(
