@@ -178,29 +178,22 @@ def coverage_chart(growth: CoverageGrowth) -> Markup:
     """Return how coverage grew with the tries of a search."""
     low, high = min(growth.coverage), max(growth.coverage)
     room = (high - low) * 0.08 or 0.01
-    chart = Chart(
-        (0, max(len(growth.coverage) - 1, 1)),
-        (max(0.0, low - room), min(1.0, high + room)),
-        title="Coverage after each try, from that of the originals",
-        x_label="tries",
-        y_label="coverage",
-        y_percent=True,
-    )
-    chart.line(_thinned(growth.coverage), "line-1")
-    return chart.svg()
+    title = "Coverage after each try, from that of the originals"
+    span = (max(0.0, low - room), min(1.0, high + room))
+    return _by_tries(growth.coverage, span, "line-1", title=title, y_label="coverage", y_percent=True)
 
 
 def failures_chart(growth: CoverageGrowth) -> Markup:
     """Return how failures grew with the tries of a search."""
-    chart = Chart(
-        (0, max(len(growth.failures) - 1, 1)),
-        (0, max(growth.failures[-1], 1)),
-        title="Failures after each try",
-        x_label="tries",
-        y_label="failures",
-        counted=True,
-    )
-    chart.line(_thinned(growth.failures), "line-2")
+    span, title = (0, max(growth.failures[-1], 1)), "Failures after each try"
+    return _by_tries(growth.failures, span, "line-2", title=title, y_label="failures", counted=True)
+
+
+def _by_tries(values: Sequence[float], span: tuple[float, float], line: str, **labels: Any) -> Markup:
+    chart = Chart((0, max(len(values) - 1, 1)), span, x_label="tries", **labels)
+    step = max(1, len(values) // _POINTS)
+    places = dict.fromkeys([*range(0, len(values), step), len(values) - 1])
+    chart.line([(float(place), float(values[place])) for place in places], line)
     return chart.svg()
 
 
@@ -217,12 +210,6 @@ def measured_chart(measured: MeasuredCoverage) -> Markup:
     for place, name in enumerate(measured.lines, 1):
         chart.line([(one["images"], one[name]) for one in grown if name in one], f"line-{place}")
     return chart.svg()
-
-
-def _thinned(values: Sequence[float]) -> list[tuple[float, float]]:
-    step = max(1, len(values) // _POINTS)
-    places = [*range(0, len(values), step), len(values) - 1]
-    return [(float(place), float(values[place])) for place in dict.fromkeys(places)]
 
 
 router = APIRouter(prefix="/coverage")

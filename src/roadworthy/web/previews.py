@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.cases import (
-    Acceptance,
-    Answers,
-    Case,
-    Dataset,
-    Method,
-    Predict,
-    Predicted,
-    Requirement,
-    Verdict,
-)
+from roadworthy.cases import Acceptance, Answers, Case, Method, Predict, Predicted, Requirement, Verdict
+from roadworthy.datasets import ChosenFrames, spread
 from roadworthy.errors import InputError, NotApplicable, RuleError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.models import SystemUnderTest, history_of, load_model
@@ -51,7 +42,7 @@ class PreviewTrial:
     method: Method
     inside: Any
     requirement: Requirement
-    data: Dataset
+    data: ChosenFrames
     system: SystemUnderTest
 
 
@@ -102,7 +93,7 @@ def preview(
         [2]
     """
     trial = trial_of(ask, ask.models[0], opened)
-    chosen = _spread(len(trial.data), count)
+    chosen = list(spread(len(trial.data), count))
     if isinstance(ask, BbslAsk):
         if not isinstance(trial.inside, BbslMethod):
             raise InputError(
@@ -114,17 +105,6 @@ def preview(
         cases = _cases_of(trial, set(chosen), ask.seed)
         shown = [_changed(trial, case, expectations, pictures) for case in cases]
     return {"model": trial.system.name, "data": trial.data.name, "of": len(trial.data), "frames": shown}
-
-
-def _spread(total: int, count: int) -> list[int]:
-    """Return so many numbers, or as many as there are, spread evenly.
-
-    Example:
-        >>> _spread(100, 4)
-        [0, 25, 50, 75]
-    """
-    shown = min(count, total)
-    return [index * total // shown for index in range(shown)]
 
 
 def _cases_of(trial: PreviewTrial, chosen: set[int], seed: int) -> Iterator[Case]:
@@ -185,9 +165,9 @@ def _labelled(trial: PreviewTrial, index: int, pictures: PictureCache) -> dict[s
     (found,) = trial.system.predict([frame])
     if not isinstance(found, Boxes):
         raise InputError(f"{trial.system.name} does not answer with boxes: choose a detector")
-    one = _One(frame, trial.data.name)
+    alone = replace(trial.data, indices=[trial.data.indices[index]])
     rows = []
-    for case in islice(trial.method.cases(trial.requirement, one, rng_for(0, "cases")), _OBJECTS):
+    for case in islice(trial.method.cases(trial.requirement, alone, rng_for(0, "cases")), _OBJECTS):
         if isinstance(case, Case):
             try:
                 verdict = trial.method.judge(case, Answers((Predicted((frame,), (found,)),)))
@@ -201,23 +181,6 @@ def _labelled(trial: PreviewTrial, index: int, pictures: PictureCache) -> dict[s
         "boxes": [*_boxes("truth", frame.boxes), *_boxes("detection", found)],
         "rows": rows,
     }
-
-
-class _One:
-    """A data set of one frame."""
-
-    def __init__(self, frame: Frame, name: str) -> None:
-        self.frame = frame
-        self.name = name
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getitem__(self, index: int, /) -> Frame:
-        return (self.frame,)[index]
-
-    def __iter__(self) -> Iterator[Frame]:
-        yield self.frame
 
 
 def _boxes(kind: str, boxes: Boxes) -> list[dict[str, Any]]:
