@@ -160,15 +160,8 @@ def export(
     with bars() as shown:
         watch = shown.showing("Writing frames")
         summary = exported(dataset, folder, chosen, classes=words(classes), indices=some, progress=watch)
-    document: dict[str, Any] = {
-        "folder": str(summary.folder),
-        "format": summary.format,
-        "reference": summary.reference,
-        "frames": summary.frames,
-        "boxes": dict(summary.boxes),
-        "left_out": dict(summary.left_out),
-        "lost": dict(summary.lost),
-        "skipped": dict(summary.skipped),
+    document = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(summary).items()
     }
     skipped = document["skipped"]
     rows = {

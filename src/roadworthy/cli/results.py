@@ -11,12 +11,12 @@ from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.errors import InputError, suggest
-from roadworthy.report.comparison import as_document, counted, sentence, write_comparison
+from roadworthy.report.comparison import as_document, cells_of, counted, models_of, sentence, write_comparison
 from roadworthy.report.html import write_report
 from roadworthy.report.result_files import write_junit, write_results, write_summary
-from roadworthy.report.results import Standing, percent, results_of, signed, whole_of
+from roadworthy.report.results import Standing, results_of, signed, whole_of
 from roadworthy.result_tables import ResultTable
-from roadworthy.runs.comparison import Comparison, Difference, compare
+from roadworthy.runs.comparison import Comparison, compare
 from roadworthy.runs.store import StoredRun
 
 app = typer.Typer(cls=Group)
@@ -114,14 +114,12 @@ def compare_runs(
             "nothing could be compared, so the run cannot be let through: test the same requirements with "
             "the same data and seed, or leave --fail-on-regression out"
         )
+    rows = tuple(
+        (one.requirement.id, models_of(one), one.verdict, *cells_of(one)) for one in found.differences[:_MOST]
+    )
     return Answer(
         as_document(found),
-        [
-            ResultTable("", _COLUMNS, tuple(map(_cells, found.differences[:_MOST]))),
-            *_lines(found),
-            *written,
-            sentence(found),
-        ],
+        [ResultTable("", _COLUMNS, rows), *_lines(found), *written, sentence(found)],
         found.warnings,
         errors=errors,
         exit_code=FAILED if errors else VIOLATED if fail and found.regressions else PASSED,
@@ -151,18 +149,3 @@ def _lines(found: Comparison) -> Iterator[str]:
                 "none" if value is None else signed(value) for value in (case.before, case.after)
             )
             yield f"  broken: {case.case}, margin {margins}"
-
-
-def _cells(one: Difference) -> tuple[str, ...]:
-    system = one.after or one.before or ""
-    return (
-        one.requirement.id,
-        system if one.before in (None, system) else f"{one.before} → {system}",
-        one.verdict,
-        percent(one.rate_before),
-        percent(one.rate_after),
-        str(one.broken),
-        str(one.fixed),
-        "–" if one.p_adjusted is None else f"{one.p_adjusted:.2g}",
-        "–" if one.shift is None else signed(one.shift),
-    )

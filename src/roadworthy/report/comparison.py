@@ -72,6 +72,18 @@ def models_of(one: Difference) -> str:
     return system if one.before in (None, system) else f"{one.before} → {system}"
 
 
+def cells_of(one: Difference) -> tuple[str, ...]:
+    """Return failure rates before and after, cases broken and fixed, p, and how far margins moved."""
+    return (
+        percent(one.rate_before),
+        percent(one.rate_after),
+        count(one.broken),
+        count(one.fixed),
+        "–" if one.p_adjusted is None else f"{one.p_adjusted:.2g}",
+        "–" if one.shift is None else signed(one.shift),
+    )
+
+
 def explained(one: Difference) -> str:
     """Return why a comparison comes to its verdict, how many cases that rests on, and what was not paired."""
     parts = [one.why] if one.why else []
@@ -201,12 +213,8 @@ def _line(one: Difference) -> str:
         _SIGNS[one.verdict],
         f"**{escaped(one.requirement.id, 60)}** {escaped(clipped(one.why), 90)}",
         escaped(models_of(one), 60),
-        percent(one.rate_before),
-        percent(one.rate_after),
+        *cells_of(one)[:2],
         around,
-        count(one.broken),
-        count(one.fixed),
-        "–" if one.p_adjusted is None else f"{one.p_adjusted:.2g}",
-        "–" if one.shift is None else signed(one.shift),
+        *cells_of(one)[2:],
     )
     return f"| {' | '.join(cells)} |"

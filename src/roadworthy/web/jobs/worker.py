@@ -118,13 +118,14 @@ def work_on(folder: Path) -> Stage:
 def _outcomes(result: SuiteResult) -> tuple[dict[str, Any], ...]:
     return tuple(
         {
+            "requirement": id,
             "system": system,
             "status": str(outcome.status),
             "summary": outcome.summary,
             "notes": list(outcome.notes),
             "counts": {str(status): number for status, number in outcome.counts.items()},
         }
-        for (_, system), outcome in result.outcomes.items()
+        for (id, system), outcome in result.outcomes.items()
     )
 
 
