@@ -93,7 +93,7 @@ def test_rates_with_their_bounds() -> None:
         ("all", "all"),
     ]
     simple, rain, epoch, fog, _, total = found.rows
-    assert (simple.faults, simple.false_alarms, simple.unsure, simple.unchecked) == (5, 3, 2, 1)
+    assert (simple.true_faults, simple.false_alarms, simple.unsure, simple.not_checked) == (5, 3, 2, 1)
     assert simple.rate == pytest.approx(3 / 8)
     # Clopper and Pearson by quantiles of the beta distribution.
     assert simple.interval == pytest.approx((beta.ppf(0.025, 3, 6), beta.ppf(0.975, 4, 5)))

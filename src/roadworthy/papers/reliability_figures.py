@@ -148,27 +148,22 @@ def range_figure(studies: Sequence[LevelStudy]) -> Figure:
     """
     figure, axes = new_figure(size=(7.2, 0.55 * len(studies) + 1.2))
     axis = axes[0, 0]
+    drawn: dict[str, Any] = {}
     for row, study in enumerate(reversed(studies)):
         bars = [("tolerated, prediction", study.prediction, -0.26, PALETTE[2])]
         bars.append(("tolerated, correctness", study.correctness, 0.0, PALETTE[4]))
         for label, limit, offset, colour in bars:
             if limit is not None:
-                name = label if row == 0 else None
-                axis.barh(row + offset, limit, 0.22, color=colour, label=name)
+                drawn[label] = axis.barh(row + offset, limit, 0.22, color=colour)
         if study.range is not None:
             low, high = study.range
-            name = "ImageNet-C, five levels" if row == 0 or not _named(axis, "ImageNet-C") else None
-            axis.barh(row + 0.26, high - low, 0.22, left=low, color=PALETTE[0], label=name)
+            bar = axis.barh(row + 0.26, high - low, 0.22, left=low, color=PALETTE[0])
+            drawn["ImageNet-C, five levels"] = bar
     axis.set(xlim=(0, 1), xlabel="visual change Δv")
     axis.set_yticks(range(len(studies)), [one.transformation for one in reversed(studies)])
     axis.grid(visible=False, axis="y")
-    axis.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+    axis.legend(drawn.values(), drawn.keys(), fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
-
-
-def _named(axis: object, word: str) -> bool:
-    _, labels = axis.get_legend_handles_labels()  # type: ignore[attr-defined]
-    return any(word in label for label in labels)
 
 
 def distribution_figure(studies: Sequence[LevelStudy]) -> Figure:

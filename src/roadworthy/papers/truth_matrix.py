@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import Signals
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.counterfactual import Counterfactuals
 from roadworthy.rules.language.parser import parse
@@ -269,7 +269,7 @@ def truth_matrix(
     )  # fmt: skip
     for index in progress(range(frames)):
         made = Counterfactuals(data.scene(index), seed=int(rng_for(seed, "truth", index).integers(2**63)))
-        asked = {name: _Remembering(driver) for name, driver in drivers.items()}
+        asked = {name: cache(driver) for name, driver in drivers.items()}
         for row, rule in zip(rows, readings, strict=True):
             try:
                 scenes = (made.scene, *made.of(rule))
@@ -279,19 +279,6 @@ def truth_matrix(
             row.qualify += 1
             row.violations.update(name for name, driver in asked.items() if not _obeys(driver, rule, scenes))
     return TruthMatrix(frames, rows, tuple(drivers))
-
-
-class _Remembering:
-    """A driver who is asked once about every scene: several rules lead to the same ones."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        self._answers: dict[Scene, Signals] = {}
-
-    def __call__(self, scene: Scene) -> Signals:
-        if scene not in self._answers:
-            self._answers[scene] = self._driver(scene)
-        return self._answers[scene]
 
 
 def _obeys(driver: Driver, rule: Rule, scenes: Sequence[Scene]) -> bool:

@@ -139,6 +139,12 @@ def _margins(size: float, bench: FaultBench) -> Sighting:
     return Sighting(margin != 0 if size == SOUND else margin == size, said)
 
 
+def none(boxes: Boxes) -> Boxes:
+    """Return what a detector answers that finds nothing."""
+    del boxes
+    return Boxes.empty()
+
+
 def _wrong(changed: Callable[[Boxes], Boxes]) -> Probe:
     """Seed wrong answers to some of the frames."""
     return lambda size, bench: counted(
@@ -217,6 +223,9 @@ def _impossible(size: float) -> str:
     return f"{head}{scope}case {cases}"
 
 
+SOME = (1.0, 4.0, 40.0)
+FRAMES, VEHICLES = f"{{}} of {OBJECTS} frames", f"{{}} of {OBJECTS} vehicles"
+"""Sizes of faults in some of the frames, and their units."""
 _PIXELS = (0.001, 1.0, 20.0)
 _SOUND_SPEC = "a specification whose cases meet and share nothing"
 _GOOD = "a detector that finds every vehicle where it is"
@@ -243,26 +252,20 @@ FAULTS: tuple[SeededFault, ...] = (
         (0.5, 3.0, 10.0),
         "px",
     ),
-    _detector(
-        "missing boxes",
-        "a detector that misses some of the vehicles",
-        _wrong(lambda _: Boxes.empty()),
-        (1.0, 4.0, 40.0),
-        f"{{}} of {OBJECTS} vehicles",
-    ),
+    _detector("missing boxes", "a detector that misses some of the vehicles", _wrong(none), SOME, VEHICLES),
     _detector(
         "wrong class",
         "a detector that takes some of the vehicles for pedestrians",
         _mislabelled("pedestrian"),
-        (1.0, 4.0, 40.0),
-        f"{{}} of {OBJECTS} vehicles",
+        SOME,
+        VEHICLES,
     ),
     _detector(
         "wrong kind of vehicle",
         "a detector that takes some of the cars for trucks",
         _mislabelled("truck"),
         (4.0, 40.0),
-        f"{{}} of {OBJECTS} vehicles",
+        VEHICLES,
         limitation="The specification speaks of vehicles, and a truck is one. Where the kind matters, let it "
         "say so.",
     ),
@@ -281,15 +284,15 @@ FAULTS: tuple[SeededFault, ...] = (
         "ghost on an empty road",
         "a detector that sees a vehicle on an empty road, tested by a specification of whole frames",
         _ghost_in_empty_road,
-        (1.0, 4.0, 40.0),
-        f"{{}} of {OBJECTS} frames",
+        SOME,
+        FRAMES,
     ),
     _detector(
         "ghost beside a vehicle",
         "a detector that sees one vehicle more than there is, tested object by object",
         _with_more(lambda boxes: boxes.replace(xyxy=np.array([_GHOST], np.float32))),
         (40.0,),
-        f"{{}} of {OBJECTS} frames",
+        FRAMES,
         limitation=(
             "A test of single objects asks about those of the ground truth. What else is detected is seen "
             "only by a specification of whole frames, or by the precision that `models evaluate` gives."
@@ -300,7 +303,7 @@ FAULTS: tuple[SeededFault, ...] = (
         "a detector that finds every vehicle twice",
         _with_more(lambda boxes: boxes),
         (40.0,),
-        f"{{}} of {OBJECTS} frames",
+        FRAMES,
         limitation="One of the two is matched, and the other is asked about by nobody: as for ghosts.",
     ),
     _specification(

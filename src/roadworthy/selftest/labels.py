@@ -18,9 +18,11 @@ from roadworthy.images import write_image
 from roadworthy.runs import RunResult
 from roadworthy.selftest.bbsl import (
     ANYBODY,
-    OBJECTS,
+    FRAMES,
     PRESENT,
+    SOME,
     SPECIFICATION,
+    VEHICLES,
     counted,
     number_of,
     rows_of_vehicles,
@@ -248,7 +250,7 @@ FAULTS: tuple[SeededFault, ...] = (
         "vehicles that are recorded as pedestrians, tested object by object with a detector that is right",
         _as_pedestrians,
         (4.0, 39.0),
-        f"{{}} of {OBJECTS} vehicles",
+        VEHICLES,
         limitation=(
             "The test asks about vehicles of the ground truth, so what is labelled as something else is not "
             "asked about. Only the number of cases tells; the confusions of `models evaluate` name the "
@@ -259,8 +261,8 @@ FAULTS: tuple[SeededFault, ...] = (
         "missing box",
         "vehicles that nobody labelled, tested with a detector that is right, frame by frame",
         _missing,
-        (1.0, 4.0, 40.0),
-        f"{{}} of {OBJECTS} frames",
+        SOME,
+        FRAMES,
     ),
 )
 """All of them."""

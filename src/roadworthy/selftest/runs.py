@@ -23,7 +23,7 @@ from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.suites import plan_suite, read_suite
-from roadworthy.selftest.bbsl import OBJECTS, in_first, number_of, run_detector, true_boxes
+from roadworthy.selftest.bbsl import FRAMES, OBJECTS, in_first, none, number_of, run_detector, true_boxes
 from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
 
 _SUITE = """\
@@ -76,11 +76,6 @@ def _hang(boxes: Boxes) -> Boxes:
     return boxes
 
 
-def _empty(boxes: Boxes) -> Boxes:
-    del boxes
-    return Boxes.empty()
-
-
 def _ends_its_process(frames: list[Frame]) -> list[Boxes]:
     """Answer, unless the first frame is there: then end the process, as a crash in a driver does."""
     # Named and at the top, because it goes to other processes by its name.
@@ -130,18 +125,15 @@ def _interrupted(size: float, bench: FaultBench) -> Sighting:
 
 def _upper_bound(size: float, bench: FaultBench) -> Sighting:
     """Compare the bound of a failure rate with the rate at which so few failures have a chance of 5%."""
+    from scipy.optimize import brentq
+    from scipy.stats import binom
+
     del bench
     failures, cases = int(size), 100
     found = clopper_pearson_upper(failures, cases, 0.95)
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        rate = (low + high) / 2
-        chance = sum(
-            math.comb(cases, one) * rate**one * (1 - rate) ** (cases - one) for one in range(failures + 1)
-        )
-        low, high = (rate, high) if chance > 0.05 else (low, rate)
-    right = math.isclose(found, low, abs_tol=1e-9)
-    said = f"at most {found:.6f}, known {low:.6f}"
+    known = brentq(lambda rate: binom.cdf(failures, cases, rate) - 0.05, 0.0, 1.0)
+    right = math.isclose(found, known, abs_tol=1e-9)
+    said = f"at most {found:.6f}, known {known:.6f}"
     return Sighting(not right if size == SOUND else right, said)
 
 
@@ -149,7 +141,7 @@ def _got_worse(size: float, bench: FaultBench) -> Sighting:
     """Compare a run with one of a model that has got worse on some frames; both are accepted."""
     before, after = bench.folder / "before", bench.folder / "after"
     stored(before, answering(true_boxes), accept=0.9)
-    stored(after, in_first(size, _empty), accept=0.9)
+    stored(after, in_first(size, none), accept=0.9)
     found = compare(StoredRun.open(before), StoredRun.open(after))
     (one,) = found.differences
     said = f"{one.verdict.value}: {one.broken} broken, {one.fixed} fixed, p = {one.p_adjusted or 1.0:.3g}"
@@ -183,14 +175,14 @@ FAULTS: tuple[SeededFault, ...] = (
         "a model that raises on some frames; these and no others must be errors",
         _failing(_crash),
         (1.0, 3.0, 40.0),
-        f"{{}} of {OBJECTS} frames",
+        FRAMES,
     ),
     _model(
         "model answers nonsense",
         "a model that answers some frames with numbers that are none (NaN)",
         _failing(lambda boxes: boxes.replace(xyxy=boxes.xyxy * math.nan)),
         (1.0, 3.0, 40.0),
-        f"{{}} of {OBJECTS} frames",
+        FRAMES,
     ),
     seeded(
         "runs/lost",
@@ -198,14 +190,14 @@ FAULTS: tuple[SeededFault, ...] = (
         "model hangs",
         "a model that takes longer for a frame than it may",
         _failing(_hang, timeout=0.3),
-        unit=f"{{}} of {OBJECTS} frames",
+        unit=FRAMES,
         quick=False,
     ),
     _model(
         "model ends its process",
         "a model that ends the process it runs in, on one frame",
         _kills_worker,
-        unit=f"{{}} of {OBJECTS} frames",
+        unit=FRAMES,
         quick=False,
     ),
     seeded(
@@ -233,7 +225,7 @@ FAULTS: tuple[SeededFault, ...] = (
         "an update of a model that fails on frames where the one before did not, within what is accepted",
         _got_worse,
         (1.0, 3.0, 5.0, 6.0, 20.0),
-        f"{{}} of {OBJECTS} frames",
+        FRAMES,
         expected=6.0,
         limitation=(
             "Five frames that got worse and none that got better are chance with p = 0.0625 (McNemar's exact "
@@ -267,7 +259,7 @@ def _tampered(tamper: Callable[[Path], None], *, kept_digest: bool = False) -> P
 
     def probe(size: float, bench: FaultBench) -> Sighting:
         folder = bench.folder / "run"
-        stored(folder, in_first(_FAILING, _empty))
+        stored(folder, in_first(_FAILING, none))
         bundle = write_bundle(StoredRun.open(folder))
         if size != SOUND:
             tamper(folder)

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,40 +176,31 @@ def attention_clip(
 
 
 def clips_of(
-    drives: Mapping[Kind, Sequence[tuple[Path, Drive]]],
-    *,
-    by: str | None = None,
-    lengths: Lengths | None = None,
-    settings: MetricSettings | None = None,
+    drives: Mapping[Kind, Sequence[tuple[Path, Drive]]], *, by: str | None = None, **how: Any
 ) -> list[Clip]:
     """Return the clips of all drives of a study.
 
     Args:
         drives: The drives to rate, good and poor, and those to look for crashes in; each with where it lies.
         by: The metric that tells good clips from poor ones; who drove does where it is left out.
-        lengths: How long clips are.
-        settings: Of the metrics.
+        how: How long clips are, and settings of the metrics; see `rated_clips`.
     """
     rated = [
         clip
         for kind in ("good", "poor")
         for place, drive in drives[kind]
-        for clip in rated_clips(drive, kind, source=str(place), lengths=lengths, settings=settings)
+        for clip in rated_clips(drive, kind, source=str(place), **how)
     ]
-    crashes = (
-        attention_clip(drive, source=str(place), lengths=lengths, settings=settings)
-        for place, drive in drives["attention"]
-    )
+    crashes = (attention_clip(drive, source=str(place), **how) for place, drive in drives["attention"])
     return [*(by_metric(rated, by) if by else rated), *(one for one in crashes if one is not None)]
 
 
-def by_metric(clips: Sequence[Clip], metric: str, *, share: float = 1 / 3) -> list[Clip]:
-    """Call the best clips by a metric good and the worst poor, whoever drove; those in between are left out.
+def by_metric(clips: Sequence[Clip], metric: str) -> list[Clip]:
+    """Call the best third of clips by a metric good and the worst poor, whoever drove; drop the others.
 
     Args:
         clips: The clips.
         metric: What they are ranked by.
-        share: Which share of them is good, and which is poor.
 
     Raises:
         InputError: A clip does not have the metric.
@@ -223,11 +214,9 @@ def by_metric(clips: Sequence[Clip], metric: str, *, share: float = 1 / 3) -> li
     lacking = next((clip for clip in clips if name not in clip.metrics), None)
     if lacking is not None:
         raise InputError(f"{name} is not known of {lacking.driver} in {', '.join(lacking.sectors)}")
-    if not 0 < share <= 0.5:
-        raise InputError(f"a share of good and of poor clips is above 0 and at most 0.5, got {share}")
     sign = 1 if usual_direction(name) == "up" else -1
     ranked = sorted(clips, key=lambda clip: (sign * clip.metrics[name], clip.id))
-    count = int(share * len(ranked) + 1e-9)
+    count = len(ranked) // 3
     best, worst = ranked[:count], ranked[len(ranked) - count :]
     return [*(replace(one, kind="good") for one in best), *(replace(one, kind="poor") for one in worst)]
 

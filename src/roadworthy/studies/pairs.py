@@ -47,7 +47,6 @@ STUDIES = "studies"
 
 _BY_HAND = "raters/ratings.csv"
 _SMALLEST_GROUP = 2
-_Z = {0.9: 1.645, 0.95: 1.96, 0.99: 2.576}
 _UNITS = {"speed": (3.6, "km/h"), "steering": (1.0, "degrees, positive to the right")}
 _NUMBERING = Lock()
 
@@ -107,29 +106,17 @@ class PairRating:
     scores: Mapping[Question, int | None]
 
 
-def sample_size(population: int, *, confidence: float = 0.95, interval: float = 0.05) -> int:
-    """Return how many of a population show a share within an interval, at a confidence level.
+def sample_size(population: int) -> int:
+    """Return how many of a population show a share within 5 percentage points, at 95% confidence.
 
     Cochran's formula for the worst case, a share of one half, with the correction for small populations. The
     RMT paper draws 345 pairs for the same confidence and interval.
-
-    Args:
-        population: How many there are.
-        confidence: 0.9, 0.95 or 0.99.
-        interval: Half the width of the interval.
 
     Example:
         >>> sample_size(3300), sample_size(100), sample_size(10**9)
         (345, 80, 385)
     """
-    if confidence not in _Z:
-        raise InputError(f"confidence must be one of {', '.join(map(str, _Z))}, got {confidence}")
-    if not 0 < interval < 1 or population < 0:
-        raise InputError(
-            "expected an interval between 0 and 1 and a population of 0 or more, "
-            f"got {interval} and {population}"
-        )
-    needed = _Z[confidence] ** 2 / 4 / interval**2
+    needed = 1.96**2 / 4 / 0.05**2
     return min(population, math.ceil(needed / (1 + (needed - 1) / population))) if population else 0
 
 

@@ -273,37 +273,30 @@ class _Gathered:
         self._watched = watched
         self._names = tuple(one.name for one in sets)
         self._sizes = tuple(map(len, sets))
-        self._seeds: list[NDArray[np.uint8]] = []
-        self._singles: list[NDArray[np.int64]] = []
-        self._unions: list[NDArray[np.int64]] = []
-        self._cumulative: list[NDArray[np.int64]] = []
-        self._distances: list[NDArray[np.float32]] = []
+        self._rows: list[tuple[NDArray[Any], ...]] = []
 
     def add(self, activated: NDArray[np.bool_]) -> None:
         """Take the rows of one seed image: itself, then its changed images in order."""
         images = activated[1:]
-        starts = np.cumsum([0, *self._sizes])[:-1]
-        unions = np.logical_or.reduceat(images, starts, axis=0)
-        self._seeds.append(np.packbits(activated[0]))
-        self._singles.append(images.sum(axis=1, dtype=np.int64))
-        self._unions.append(unions.sum(axis=1, dtype=np.int64))
-        self._cumulative.append(np.logical_or.accumulate(unions, axis=0).sum(axis=1, dtype=np.int64))
-        self._distances.append(_jaccard(images))
+        unions = np.logical_or.reduceat(images, np.cumsum([0, *self._sizes])[:-1], axis=0)
+        together = np.logical_or.accumulate(unions, axis=0)
+        counts = (rows.sum(axis=1, dtype=np.int64) for rows in (images, unions, together))
+        self._rows.append((np.packbits(activated[0]), *counts, _jaccard(images)))
 
     def activity(self, how: HowCounted) -> Activity:
         ends = np.cumsum([0, *self._sizes])
         where = {name: slice(ends[n], ends[n + 1]) for n, name in enumerate(self._names)}
-        singles, distances = np.stack(self._singles), np.stack(self._distances)
+        seeds, singles, unions, cumulative, distances = map(np.stack, zip(*self._rows, strict=True))
         return Activity(
             self._watched.name,
             sum(layer.neurons for layer in self._watched.layers),
             how,
             self._names,
             self._sizes,
-            np.stack(self._seeds),
+            seeds,
             {name: singles[:, part] for name, part in where.items()},
-            np.stack(self._unions),
-            np.stack(self._cumulative),
+            unions,
+            cumulative,
             {(one, two): distances[:, where[one], where[two]] for one, two in combinations(self._names, 2)},
         )
 

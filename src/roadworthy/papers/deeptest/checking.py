@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -41,6 +41,7 @@ _COLUMNS = (
     "remark",
 )
 _CONFIDENCE = 0.95
+_COUNTED = ("true_faults", "false_alarms", "unsure", "not_checked")
 
 
 def choose_findings(
@@ -143,23 +144,23 @@ class FalseAlarmRate:
     Attributes:
         model: Whose findings; "all" for all models.
         changes: Which of them: simple, fog, rain, guided, or all.
-        faults: How many are true faults.
+        true_faults: How many are true faults.
         false_alarms: How many are false alarms.
         unsure: About how many nobody is sure.
-        unchecked: How many were not judged yet.
+        not_checked: How many were not judged yet.
     """
 
     model: str
     changes: str
-    faults: int
+    true_faults: int
     false_alarms: int
     unsure: int
-    unchecked: int
+    not_checked: int
 
     @property
     def decided(self) -> int:
         """How many were judged for sure."""
-        return self.faults + self.false_alarms
+        return self.true_faults + self.false_alarms
 
     @property
     def rate(self) -> float | None:
@@ -181,17 +182,7 @@ class FalseAlarmRate:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return {
-            "model": self.model,
-            "changes": self.changes,
-            "true_faults": self.faults,
-            "false_alarms": self.false_alarms,
-            "unsure": self.unsure,
-            "not_checked": self.unchecked,
-            "rate": self.rate,
-            "interval": self.interval,
-            "at_most": self.worst,
-        }
+        return {**asdict(self), "rate": self.rate, "interval": self.interval, "at_most": self.worst}
 
 
 @dataclass(frozen=True)
@@ -223,10 +214,7 @@ def _cells(row: FalseAlarmRate) -> dict[str, str]:
     return {
         "model": row.model,
         "changes": row.changes,
-        "true faults": str(row.faults),
-        "false alarms": str(row.false_alarms),
-        "unsure": str(row.unsure),
-        "not checked": str(row.unchecked),
+        **{name.replace("_", " "): str(getattr(row, name)) for name in _COUNTED},
         "false-alarm rate": percent(row.rate),
         "95% interval": "-" if row.interval is None else " to ".join(map(percent, row.interval)),
         "at most": percent(row.worst),

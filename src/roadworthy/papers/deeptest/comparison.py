@@ -221,17 +221,8 @@ def _searched(
 ) -> tuple[Reached, CoverageGrowth]:
     method = CoverageMethod()
     requirement = Requirement(settings.search, "RQ3", method.name, settings.parameters())
-    run(
-        method,
-        requirement,
-        seeds,
-        watched,
-        out=folder,
-        seed=seed,
-        images="none",
-        progress=lambda counts: told(sum(counts.values())),
-        resume=folder.exists(),
-    )
+    how: dict[str, Any] = {"out": folder, "seed": seed, "images": "none", "resume": folder.exists()}
+    run(method, requirement, seeds, watched, **how, progress=lambda counts: told(sum(counts.values())))
     criterion = method.originals.criterion
     growth = growth_of(read_rows(folder), criterion.value)
     kept = sum(after > before for before, after in pairwise(growth.coverage))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -365,7 +365,7 @@ def _deviation(
         sum(answers.changed[pair].size for pair in pairs),
         wrong.size,
         int(np.sum(_inherited(original, wrong, verdicts.bound))),
-        len(_alike(verdicts, pairs, radius)),
+        len(_findings(verdicts, pairs, radius)),
         float(np.mean(wrong**2)) if wrong.size else None,
         float(np.mean(original**2)) if wrong.size else None,
         signed_rank(both[1], both[0]),
@@ -378,50 +378,26 @@ def _inherited(original: Any, changed: Any, bound: float) -> Any:
     return (original**2 > bound) & (original * changed > 0)
 
 
-class _Alike(NamedTuple):
-    """Violations that count as one finding."""
-
-    worst: BrokenRelation
-    violations: int
-    inherited: bool
-
-
-def _alike(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[_Alike]:
+def _findings(verdicts: Verdicts, pairs: Sequence[Pair], radius: float) -> list[DeviationFinding]:
     """Return the distinct findings, the worst first."""
     answers = verdicts.answers
-    errors = dict(zip(answers.frames, (answers.originals - answers.labels).tolist(), strict=True))
+    places = {name: place for place, name in enumerate(answers.frames)}
+    errors = (answers.originals - answers.labels).tolist()
     own: list[BrokenRelation] = []
     bequeathed: dict[str, list[BrokenRelation]] = {}
     for failure in verdicts.failures(pairs):
-        if _inherited(errors[failure.frame], failure.error, verdicts.bound):
+        if _inherited(errors[places[failure.frame]], failure.error, verdicts.bound):
             bequeathed.setdefault(failure.frame, []).append(failure)
         else:
             own.append(failure)
-    found = [_Alike(one.representative, one.size, False) for one in cluster(own, radius=radius)]
-    found += [
-        _Alike(min(failures, key=lambda one: one.margin), len(failures), True)
-        for failures in bequeathed.values()
+    alike = [(one.representative, one.size, False) for one in cluster(own, radius=radius)]
+    alike += [
+        (min(failures, key=lambda one: one.margin), len(failures), True) for failures in bequeathed.values()
     ]
-    return sorted(found, key=lambda one: one.worst.margin)
-
-
-def _findings(verdicts: Verdicts, kept: Sequence[Pair], radius: float) -> list[DeviationFinding]:
-    answers = verdicts.answers
-    places = {name: place for place, name in enumerate(answers.frames)}
     found = []
-    for number, (worst, violations, inherited) in enumerate(_alike(verdicts, kept, radius), 1):
-        place = places[worst.frame]
-        label = float(answers.labels[place])
-        found.append(
-            DeviationFinding(
-                f"{answers.model}-{number:03d}",
-                answers.model,
-                worst,
-                violations,
-                label,
-                float(answers.originals[place]),
-                label + worst.error,
-                inherited,
-            )
-        )
+    for number, (worst, count, inherited) in enumerate(sorted(alike, key=lambda one: one[0].margin), 1):
+        place, id = places[worst.frame], f"{answers.model}-{number:03d}"
+        label, original = float(answers.labels[place]), float(answers.originals[place])
+        angles = label, original, label + worst.error
+        found.append(DeviationFinding(id, answers.model, worst, count, *angles, inherited))
     return found

@@ -70,8 +70,10 @@ def draw_transformations(study: TransformationStudy) -> Figure:
         growth = [one for one in study.growth if one.model == model]
         steps = range(len(growth))
         right.plot(steps, [one.share * 100 for one in growth], "o-", color=color, label=model)
-        right.set_xticks(steps, [_step(place, one.added) for place, one in enumerate(growth)], rotation=40)
-    left.set_yticks([-place for place in range(len(pairs))], [_words(*pair) for pair in pairs])
+        names = [f"{'+ ' * (place > 1)}{one.added}" for place, one in enumerate(growth)]
+        right.set_xticks(steps, names, rotation=40)
+    words = [", ".join(filter(None, pair)) for pair in pairs]
+    left.set_yticks([-place for place in range(len(pairs))], words)
     left.set_xlim(0, 1)
     left.set_title("Jaccard distance: median, quartiles, 5 and 95%")
     right.set_ylim(0, None)
@@ -166,9 +168,11 @@ def check_sheet(pairs: Sequence[CheckPair], *, title: str = "", note: str = "") 
             for frame, answer in zip((pair.before, pair.after), pair.answers, strict=True)
         )
         inherited = "wrong on the original too" if pair.finding.inherited else ""
+        count = pair.finding.violations
+        copies = "1 violation" if count == 1 else f"{count} violations"
         tiles += [
             Tile(before, pair.finding.id, inherited),
-            Tile(after, f"{worst.transformation} {_parameter(worst.parameter)}", _copies(pair.finding)),
+            Tile(after, f"{worst.transformation} {_parameter(worst.parameter)}", copies),
         ]
     return contact_sheet(tiles, 4, title=title, note=note)
 
@@ -182,10 +186,6 @@ def _answered(frame: Frame, answer: Signals, truth: Signals) -> NDArray[np.uint8
 def _parameter(parameter: object) -> str:
     values = parameter if isinstance(parameter, tuple) else (parameter,)
     return ", ".join(f"{one:g}" if isinstance(one, int | float) else str(one) for one in values)
-
-
-def _copies(finding: DeviationFinding) -> str:
-    return "1 violation" if finding.violations == 1 else f"{finding.violations} violations"
 
 
 def _boxes(plot: Any, values: Sequence[NDArray[Any]], colors: Sequence[str]) -> None:
@@ -204,14 +204,6 @@ def _lying_box(plot: Any, one: PairDistance, place: float, half: float, color: s
     plot.plot([one.lowest, one.highest], [place, place], color=color, linewidth=1)
     plot.barh(place, third - first, 2 * half, left=first, color=color, alpha=0.5)
     plot.plot([middle, middle], [place - half, place + half], color="black")
-
-
-def _words(first: str, second: str) -> str:
-    return ", ".join(filter(None, (first, second)))
-
-
-def _step(place: int, added: str) -> str:
-    return added if place < 2 else f"+ {added}"
 
 
 def check_pairs(
