@@ -366,7 +366,7 @@ def _training_checkpoint() -> Seeds:
 
 
 def _samples() -> Any:
-    from roadworthy.training import Samples
+    from roadworthy.training.samples import Samples
 
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (2, 3, 4, 5), np.uint8)

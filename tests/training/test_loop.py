@@ -14,8 +14,11 @@ from roadworthy.errors import InputError
 from roadworthy.models import ImageInput
 from roadworthy.models.zoo import architecture
 from roadworthy.models.zoo.driving_networks import Head
-from roadworthy.training import DrivingTask, EpochResult, Fitted, Samples, Settings, Watcher, fit
-from roadworthy.training.samples import SampleFeed
+from roadworthy.training import EpochResult, Settings, Watcher
+from roadworthy.training.samples import SampleFeed, Samples
+from roadworthy.training.settings import Fitted
+from roadworthy.training.tasks import DrivingTask
+from roadworthy.training.train import fit
 
 TASK = DrivingTask(("steering", "speed"))
 VARIANT = architecture("epoch").variant(
@@ -231,7 +234,7 @@ def test_the_watcher_is_told_of_every_step() -> None:
 )
 def test_batches_are_what_the_adapters_give(taken: ImageInput) -> None:
     from roadworthy.datasets import load
-    from roadworthy.training import read_samples
+    from roadworthy.training.samples import read_samples
 
     data = load("world:town", count=2, size="32x16", history=taken.history)
     found, _ = SampleFeed(read_samples(data, TASK, taken), taken, TASK, QUICK, torch.device("cpu")).plain(

@@ -17,7 +17,7 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, architecture
-from roadworthy.training import Samples, Settings, train
+from roadworthy.training import Settings, train
 from roadworthy.training.retraining.comparing import ErrorComparison, compared, judged
 from roadworthy.training.retraining.material import ErrorUnit, GuidedImage, Material, read_material
 from roadworthy.training.retraining.retrain import (
@@ -27,6 +27,7 @@ from roadworthy.training.retraining.retrain import (
     tuning_settings,
     usual_settings,
 )
+from roadworthy.training.samples import Samples
 from roadworthy.transforms import make_transform
 
 QUICK = Settings(epochs=2, batch=16, learning_rate=1e-3, mirror=0.0, device="cpu")

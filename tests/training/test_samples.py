@@ -11,7 +11,9 @@ from roadworthy.datasets import BaseDataset, OnError, load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ImageInput
-from roadworthy.training import DrivingTask, Samples, read_samples, with_history
+from roadworthy.training import with_history
+from roadworthy.training.samples import Samples, read_samples
+from roadworthy.training.tasks import DrivingTask
 
 TASK = DrivingTask(("steering", "speed"))
 TAKEN = ImageInput(width=8, height=4, color="yuv", crop=(0.25, 0))

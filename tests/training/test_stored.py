@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roadworthy.training import Samples
+from roadworthy.training.samples import Samples
 from roadworthy.training.stored import restored, stored
 
 

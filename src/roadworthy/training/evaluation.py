@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from roadworthy.frames.frame import with_history
 from roadworthy.models.network import history_of
 from roadworthy.models.protocols import Driver, SystemUnderTest, Task, task_of
 from roadworthy.models.scorers import BoxScorer, ClassScorer, Measure, answered_classes, with_all_boxes
-from roadworthy.world import Conditions, Observation, Simulation
+from roadworthy.world import Observation, Simulation
 from roadworthy.world.track import LANE_WIDTH
 
 _UNITS = {"steering": "°", "speed": "m/s"}
@@ -73,18 +73,6 @@ def value_text(measure: Measure) -> str:
     return f"{measure.value:.4g} {measure.unit}".strip().replace(" °", "°")
 
 
-class Scorer(Protocol):
-    """Collects answers of one kind, batch by batch, and says how good they are."""
-
-    def add(self, frames: Sequence[Frame], answers: Sequence[Prediction]) -> None:
-        """Take the answers for some frames."""
-        ...
-
-    def measures(self) -> list[Measure]:
-        """Return how good the answers are, as far as the truth is known."""
-        ...
-
-
 class SignalScorer:
     """Collects speed and steering.
 
@@ -121,6 +109,8 @@ class SignalScorer:
                     measures += signal_errors(name, encode(truth), encode(given), label, " as recorded")
         return measures
 
+
+Scorer: TypeAlias = SignalScorer | BoxScorer | ClassScorer
 
 _SCORERS: dict[Task, Callable[[SystemUnderTest, SignalUnits | None], Scorer]] = {
     "regression": lambda _, native: SignalScorer(native),
@@ -240,14 +230,7 @@ class Lap:
 
 
 def drive_lap(
-    system: SystemUnderTest,
-    track: str = "meadow",
-    *,
-    seed: int = 0,
-    traffic: float = 0.0,
-    conditions: Conditions | None = None,
-    scenery: int = 0,
-    minutes: float = 10.0,
+    system: SystemUnderTest, track: str = "meadow", *, traffic: float = 0.0, minutes: float = 10.0
 ) -> Lap:
     """Let a model drive a lap of a built-in track.
 
@@ -257,10 +240,7 @@ def drive_lap(
     Args:
         system: The model.
         track: The track; "meadow" is the easiest.
-        seed: Chooses the traffic and the camera noise.
         traffic: How much traffic, from 0 to 5.
-        conditions: Weather, time of day and season; a clear summer day when left out.
-        scenery: Which of the track's furnishings.
         minutes: In the world, after which the drive ends.
 
     Raises:
@@ -272,7 +252,7 @@ def drive_lap(
         >>> lap.ended, lap.largest_offset < 0.2
         ('time over', True)
     """
-    simulation = Simulation(track, seed=seed, traffic=traffic, conditions=conditions, scenery=scenery)
+    simulation = Simulation(track, traffic=traffic)
     driver = Driver(system)
     seen = simulation.reset()
     offsets = [abs(seen.lane_offset)]

@@ -29,8 +29,9 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.models.network import Network
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.zoo import Variant, architecture
-from roadworthy.training import DataNote, Lap, Settings, drive_lap, evaluate, export, train, with_history
-from roadworthy.training.card import json_text
+from roadworthy.training import Settings, drive_lap, evaluate, export, train, with_history
+from roadworthy.training.card import DataNote, json_text
+from roadworthy.training.evaluation import Lap
 from roadworthy.training.samples import in_processes
 from roadworthy.training.settings import TrainingLog, exit_code
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.models.average_precision import average_precision
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput, View
-from roadworthy.models.protocols import Task
 from roadworthy.models.scorers import Measure, true_class
 from roadworthy.models.zoo import Variant
 from roadworthy.ontology import ontology
@@ -26,8 +26,35 @@ if TYPE_CHECKING:
     import torch
 
 
+class TrainingTask(ABC):
+    """What a network learns. It is data that travels to the processes which read frames."""
+
+    @abstractmethod
+    def target(self, view: View) -> NDArray[np.float32]:
+        """Return what the network should answer for what it sees, in one shape for all frames.
+
+        Raises:
+            InputError: It is not known; names the frame.
+        """
+
+    def prepare(self, module: torch.nn.Module, targets: NDArray[np.float32]) -> None:  # noqa: B027
+        """Make a fresh network ready for the targets of the training data; most are."""
+
+    def mirrored(self, targets: torch.Tensor) -> torch.Tensor:
+        """Return the targets for mirrored images; the same where a thing in a mirror is the same thing."""
+        return targets
+
+    @abstractmethod
+    def loss(self, module: torch.nn.Module, answers: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Return how wrong the module's answers are, the mean over the batch."""
+
+    @abstractmethod
+    def measures(self, answers: NDArray[np.float32], targets: NDArray[np.float32]) -> list[Measure]:
+        """Return how near answers are to their targets, in units that people understand."""
+
+
 @dataclass(frozen=True)
-class ClassificationTask:
+class ClassificationTask(TrainingTask):
     """Learns the class of an image, which is ``frame.metadata["class"]``. The loss is the cross-entropy.
 
     Attributes:
@@ -62,13 +89,6 @@ class ClassificationTask:
             )
         return np.array([self.classes.index(word)], np.float32)
 
-    def prepare(self, module: torch.nn.Module, targets: NDArray[np.float32]) -> None:
-        """Leave the network as it is: its fresh answers do not depend on the data."""
-
-    def mirrored(self, targets: torch.Tensor) -> torch.Tensor:
-        """Return the targets as they are: a thing seen in a mirror is the same thing."""
-        return targets
-
     def loss(self, module: torch.nn.Module, answers: Any, targets: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
         """Return the cross-entropy of logits."""
         from torch.nn import functional
@@ -91,7 +111,7 @@ _NOTHING = (0, 0, 0, 0, -1, 0)
 
 
 @dataclass(frozen=True)
-class DetectionTask:
+class DetectionTask(TrainingTask):
     """Learns boxes.
 
     Things that are lower than 6 pixels or hidden to more than 80 % are ignored: the detector is neither asked
@@ -158,9 +178,6 @@ class DetectionTask:
                 return number, True
         return (same[0] if same else None), False
 
-    def prepare(self, module: torch.nn.Module, targets: NDArray[np.float32]) -> None:
-        """Leave the network as it is: its fresh answers do not depend on the data."""
-
     def mirrored(self, targets: torch.Tensor) -> torch.Tensor:
         """Return the targets for mirrored images."""
         mirrored = targets.clone()
@@ -208,36 +225,8 @@ _LEAST_SPREAD = 1e-3  # degrees or m/s; targets that are all the same have none
 _MOST_SPREAD = 1e4  # degrees or m/s; no vehicle does this
 
 
-class TrainingTask(Protocol):
-    """What a network learns. It is data that travels to the processes which read frames."""
-
-    def target(self, view: View) -> NDArray[np.float32]:
-        """Return what the network should answer for what it sees, in one shape for all frames.
-
-        Raises:
-            InputError: It is not known; names the frame.
-        """
-        ...
-
-    def prepare(self, module: torch.nn.Module, targets: NDArray[np.float32]) -> None:
-        """Make a fresh network ready for the targets of the training data."""
-        ...
-
-    def mirrored(self, targets: torch.Tensor) -> torch.Tensor:
-        """Return the targets for mirrored images."""
-        ...
-
-    def loss(self, module: torch.nn.Module, answers: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return how wrong the module's answers are, the mean over the batch."""
-        ...
-
-    def measures(self, answers: NDArray[np.float32], targets: NDArray[np.float32]) -> list[Measure]:
-        """Return how near answers are to their targets, in units that people understand."""
-        ...
-
-
 @dataclass(frozen=True)
-class DrivingTask:
+class DrivingTask(TrainingTask):
     """Learns signals. The loss is the squared error, in units of the spread of each signal.
 
     Attributes:
@@ -306,21 +295,6 @@ def _head(module: torch.nn.Module) -> Any:
     return module.head
 
 
-def _detection_task(variant: Variant) -> DetectionTask:
-    output, seen = variant.spec.output, variant.spec.input
-    assert isinstance(output, DetectionOutput)
-    assert seen.width is not None
-    assert seen.height is not None
-    return DetectionTask(output, seen.width, seen.height)
-
-
-_TASKS: dict[Task, Callable[[Variant], TrainingTask]] = {
-    "regression": lambda variant: DrivingTask(variant.outputs),
-    "detection": lambda variant: _detection_task(variant),
-    "classification": lambda variant: ClassificationTask(variant.outputs),
-}
-
-
 def task_for(variant: Variant) -> TrainingTask:
     """Return what a network of the zoo learns.
 
@@ -329,4 +303,9 @@ def task_for(variant: Variant) -> TrainingTask:
         >>> task_for(architecture("dave2").variant())
         DrivingTask(signals=('steering', 'speed'))
     """
-    return _TASKS[variant.spec.output.task](variant)
+    output, taken = variant.spec.output, variant.spec.input
+    if isinstance(output, DetectionOutput):
+        assert taken.width is not None
+        assert taken.height is not None
+        return DetectionTask(output, taken.width, taken.height)
+    return (DrivingTask if output.task == "regression" else ClassificationTask)(variant.outputs)

@@ -28,18 +28,9 @@ from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.models.zoo.catalogue import size_text
 from roadworthy.models.zoo.saved import export
 from roadworthy.seeding import rng_for
+from roadworthy.training import loop
 from roadworthy.training.card import Card, DataNote, versions_in_use, write_description
-from roadworthy.training.loop import (
-    CHECKPOINT,
-    Learner,
-    TrainingCheckpoint,
-    check_losses,
-    chosen_device,
-    device_name,
-    existing_checkpoint,
-    half_precision,
-    run,
-)
+from roadworthy.training.loop import CHECKPOINT, Learner, TrainingCheckpoint
 from roadworthy.training.samples import SampleFeed, Samples, read_samples
 from roadworthy.training.settings import EpochResult, Fitted, Settings, Watcher
 from roadworthy.training.tasks import TrainingTask, task_for
@@ -223,10 +214,10 @@ def _check(settings: Settings, folder: Path | None, *, resume: bool) -> None:
     """Refuse a device that is not there, and a folder that cannot be written or gone on with."""
     if resume and folder is None:
         raise InputError("resume needs the folder of the training to go on with")
-    chosen_device(settings.device)
+    loop.chosen_device(settings.device)
     if folder is not None:
         if resume:
-            existing_checkpoint(folder / CHECKPOINT)
+            loop.existing_checkpoint(folder / CHECKPOINT)
         make_writable(folder)
 
 
@@ -284,20 +275,20 @@ def fit(
             device has too little memory, or the loss is no number.
     """
     watcher = watcher or Watcher()
-    device = chosen_device(settings.device)
+    device = loop.chosen_device(settings.device)
     start = time.perf_counter()
     with _deterministic(device):
         feeds = [SampleFeed(samples, taken, task, settings, device) for samples in (training, validation)]
         learner = _NetworkLearner(module, task, feeds, settings, device, optimizer or _adam, watcher)
         learner.spent = time.perf_counter() - start
         budget = settings.minutes
-        stopped = run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
+        stopped = loop.run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
     if not learner.curve:
         raise InputError(f"{settings.minutes:g} minutes are too few for one epoch: allow more")
     module.load_state_dict(learner.best)
     module.to("cpu").eval()
     seconds = sum(result.seconds for result in learner.curve)
-    return Fitted(tuple(learner.curve), learner.best_epoch, stopped, device_name(device), seconds)
+    return Fitted(tuple(learner.curve), learner.best_epoch, stopped, loop.device_name(device), seconds)
 
 
 class _NetworkLearner(Learner):
@@ -321,7 +312,7 @@ class _NetworkLearner(Learner):
         self.module, self.task, self.settings, self.watcher = module.to(device), task, settings, watcher
         self.training, self.validation = feeds
         self.optimizer = optimizer(module.parameters(), settings)
-        self.half = half_precision(settings.precision, device)
+        self.half = loop.half_precision(settings.precision, device)
         self.scaler = self.torch.amp.GradScaler(device.type, enabled=self.half == self.torch.float16)
         self.curve: list[EpochResult] = []
         self.best: dict[str, Any] = {}
@@ -382,7 +373,7 @@ class _NetworkLearner(Learner):
         validation_loss, measures = self._validate()
         losses = {"loss": loss, "validation loss": validation_loss}
         advice = "and check the truth of the data"
-        check_losses(losses, f"in epoch {epoch}", self.settings.learning_rate, advice)
+        loop.check_losses(losses, f"in epoch {epoch}", self.settings.learning_rate, advice)
         best = not self.curve or validation_loss < min(result.validation_loss for result in self.curve)
         if best:
             self.best_epoch = epoch

@@ -13,7 +13,7 @@ import torch
 
 from roadworthy.frames import Frame
 from roadworthy.models.zoo import Variant
-from roadworthy.training import task_for
+from roadworthy.training.tasks import task_for
 
 torch.set_num_threads(1)
 

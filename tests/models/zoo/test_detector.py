@@ -18,8 +18,8 @@ from roadworthy.models import DetectionOutput, ImageInput, onnx_model, torch_mod
 from roadworthy.models.scorers import BoxScorer, answered_classes, with_all_boxes
 from roadworthy.models.zoo.catalogue import DETECTOR, Variant
 from roadworthy.models.zoo.perception_networks import STRIDE, detector_loss, generalized_iou
-from roadworthy.training import export, task_for
-from roadworthy.training.tasks import DetectionTask
+from roadworthy.training import export
+from roadworthy.training.tasks import DetectionTask, task_for
 
 WIDTH, HEIGHT = 64, 32
 OUTPUT = DETECTOR.answers(("car", "truck", "pedestrian"))

@@ -75,7 +75,7 @@ def test_mutants_are_trained_driven_and_searched_on(
 def test_one_that_cannot_be_trained_does_not_end_the_others(
     prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roadworthy.training.mutants import batches as module
+    from roadworthy.training.mutants import training as module
 
     right = train_mutant
 

@@ -6,6 +6,7 @@ The parameters have the names of the public code, so that its state dicts can be
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
+from typing import cast
 
 import torch
 from torch import nn
@@ -42,8 +43,7 @@ class GlobalGenerator(nn.Module):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return images from -1 to 1."""
-        image: torch.Tensor = self.model(inputs)
-        return image
+        return cast(torch.Tensor, self.model(inputs))
 
 
 class LocalEnhancer(nn.Module):
@@ -142,8 +142,7 @@ class ResnetBlock(nn.Module):
         self.conv_block = nn.Sequential(*layers)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = inputs + self.conv_block(inputs)
-        return found
+        return cast(torch.Tensor, inputs + self.conv_block(inputs))
 
 
 def _block(channels: int, norm: str) -> ResnetBlock:

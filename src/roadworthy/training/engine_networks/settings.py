@@ -86,13 +86,25 @@ class NetworkInputs:
         return sum(self.counts.values())
 
 
+_CLASSES: dict[str, type[NetworkSettings]] = {}
+
+
 @dataclass(frozen=True)
 class NetworkSettings:
     """The sizes of a generator; one class per layout."""
 
-    architecture: ClassVar[str]
+    architecture: ClassVar[str] = ""
     kind: ClassVar[Kind]
-    halving: ClassVar[tuple[str, ...]] = ()
+    network: ClassVar[str]
+    halving: ClassVar[tuple[str | int, ...]] = ()
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        """Take what is true of all networks of a layout: name, kind, class, and what halves sizes."""
+        super().__init_subclass__()
+        for name, value in facts.items():
+            setattr(cls, name, value)
+        if "architecture" in facts:
+            _CLASSES[cls.architecture] = cls
 
     def __post_init__(self) -> None:
         check_settings(self, repr(self.architecture))
@@ -100,13 +112,13 @@ class NetworkSettings:
     @property
     def channels(self) -> int:
         """Channels of the network's input."""
-        found: int = getattr(self, "input_nc", 3)
-        return found
+        return int(getattr(self, "input_nc", 3))
 
     @property
     def multiple(self) -> int:
         """What height and width must be multiples of. Networks do not pad; who uses them does."""
-        return int(2 ** sum(getattr(self, name) for name in self.halving))
+        times = (part if isinstance(part, int) else getattr(self, part) for part in self.halving)
+        return int(2 ** sum(times))
 
     @property
     def least(self) -> tuple[int, int]:
@@ -124,7 +136,13 @@ class NetworkSettings:
 
 
 @dataclass(frozen=True)
-class GlobalSettings(NetworkSettings):
+class GlobalSettings(
+    NetworkSettings,
+    architecture="pix2pixhd-global",
+    kind="synthesis",
+    network="pix2pixhd.GlobalGenerator",
+    halving=("n_downsampling",),
+):
     """Pix2pixHD's global generator (Wang et al., 2018).
 
     Attributes:
@@ -140,10 +158,6 @@ class GlobalSettings(NetworkSettings):
         16
     """
 
-    architecture: ClassVar[str] = "pix2pixhd-global"
-    kind: ClassVar[Kind] = "synthesis"
-    halving: ClassVar[tuple[str, ...]] = ("n_downsampling",)
-
     input_nc: Channels
     output_nc: Colors = 3
     ngf: Channels = 64
@@ -153,26 +167,13 @@ class GlobalSettings(NetworkSettings):
 
 
 @dataclass(frozen=True)
-class CycleganSettings(GlobalSettings):
-    """CycleGAN's residual generator (Zhu et al., 2017), which has the layout of Pix2pixHD's global one.
-
-    Pix2pixHD's own, trained from images rather than from labels, is one of these as well. The attributes are
-    those of `GlobalSettings`.
-
-    Example:
-        >>> CycleganSettings().multiple, CycleganSettings().kind
-        (4, 'translation')
-    """
-
-    architecture: ClassVar[str] = "cyclegan"
-    kind: ClassVar[Kind] = "translation"
-
-    input_nc: Colors = 3
-    n_downsampling: Halvings = 2
-
-
-@dataclass(frozen=True)
-class LocalSettings(NetworkSettings):
+class LocalSettings(
+    NetworkSettings,
+    architecture="pix2pixhd-local",
+    kind="synthesis",
+    network="pix2pixhd.LocalEnhancer",
+    halving=("n_downsample_global", "n_local_enhancers"),
+):
     """Pix2pixHD's local enhancers around a global generator that sees a smaller image (Wang et al., 2018).
 
     Attributes:
@@ -190,10 +191,6 @@ class LocalSettings(NetworkSettings):
         32
     """
 
-    architecture: ClassVar[str] = "pix2pixhd-local"
-    kind: ClassVar[Kind] = "synthesis"
-    halving: ClassVar[tuple[str, ...]] = ("n_downsample_global", "n_local_enhancers")
-
     input_nc: Channels
     output_nc: Colors = 3
     ngf: Channels = 32
@@ -205,7 +202,27 @@ class LocalSettings(NetworkSettings):
 
 
 @dataclass(frozen=True)
-class UnitSettings(NetworkSettings):
+class CycleganSettings(
+    GlobalSettings, architecture="cyclegan", kind="translation", network="pix2pixhd.GlobalGenerator"
+):
+    """CycleGAN's residual generator (Zhu et al., 2017), which has the layout of Pix2pixHD's global one.
+
+    Pix2pixHD's own, trained from images rather than from labels, is one of these as well. The attributes are
+    those of `GlobalSettings`.
+
+    Example:
+        >>> CycleganSettings().multiple, CycleganSettings().kind
+        (4, 'translation')
+    """
+
+    input_nc: Colors = 3
+    n_downsampling: Halvings = 2
+
+
+@dataclass(frozen=True)
+class UnitSettings(
+    NetworkSettings, architecture="unit", kind="translation", network="unit.VAEGen", halving=("n_downsample",)
+):
     """UNIT (Liu et al., 2017), as its second public version and MUNIT's code have it.
 
     Attributes:
@@ -221,10 +238,6 @@ class UnitSettings(NetworkSettings):
         4
     """
 
-    architecture: ClassVar[str] = "unit"
-    kind: ClassVar[Kind] = "translation"
-    halving: ClassVar[tuple[str, ...]] = ("n_downsample",)
-
     input_dim: Colors = 3
     dim: Channels = 64
     n_downsample: Halvings = 2
@@ -234,7 +247,9 @@ class UnitSettings(NetworkSettings):
 
 
 @dataclass(frozen=True)
-class UgatitSettings(NetworkSettings):
+class UgatitSettings(
+    NetworkSettings, architecture="ugatit", kind="translation", network="ugatit.ResnetGenerator", halving=(2,)
+):
     """U-GAT-IT (Kim et al., 2020).
 
     Attributes:
@@ -252,9 +267,6 @@ class UgatitSettings(NetworkSettings):
         >>> UgatitSettings(light=True).size is None
         True
     """
-
-    architecture: ClassVar[str] = "ugatit"
-    kind: ClassVar[Kind] = "translation"
 
     input_nc: Colors = 3
     output_nc: Colors = 3
@@ -278,11 +290,6 @@ class UgatitSettings(NetworkSettings):
         object.__setattr__(self, "img_size", sides)
 
     @property
-    def multiple(self) -> int:
-        """What height and width must be multiples of."""
-        return 4
-
-    @property
     def size(self) -> tuple[int, int] | None:
         """The only height and width that the full network takes; None for the light one."""
         assert isinstance(self.img_size, tuple)
@@ -290,7 +297,7 @@ class UgatitSettings(NetworkSettings):
 
 
 @dataclass(frozen=True)
-class _SmallSettings(NetworkSettings):
+class _SmallSettings(NetworkSettings, halving=(4,)):
     """What the small networks have in common: a U of four levels, from 1/2 to 1/16 of the image's size."""
 
     noise: Noise = 0
@@ -298,14 +305,11 @@ class _SmallSettings(NetworkSettings):
     blocks: Annotated[int, whole(1, 16)] = 2
     position: bool = True
 
-    @property
-    def multiple(self) -> int:
-        """What height and width must be multiples of."""
-        return 16
-
 
 @dataclass(frozen=True)
-class SmallSynthesisSettings(_SmallSettings):
+class SmallSynthesisSettings(
+    _SmallSettings, architecture="small-synthesis", kind="synthesis", network="small.SmallSynthesis"
+):
     """A synthesis network that is small enough to ship, and fast without an accelerator.
 
     Attributes:
@@ -321,9 +325,6 @@ class SmallSynthesisSettings(_SmallSettings):
         {'noise': 0, 'width': 32, 'blocks': 2, 'position': True, 'input_nc': 13, 'context': True}
     """
 
-    architecture: ClassVar[str] = "small-synthesis"
-    kind: ClassVar[Kind] = "synthesis"
-
     input_nc: Channels = dataclasses.field(kw_only=True)
     context: bool = dataclasses.field(default=False, kw_only=True)
 
@@ -338,7 +339,9 @@ class SmallSynthesisSettings(_SmallSettings):
 
 
 @dataclass(frozen=True)
-class SmallTranslationSettings(_SmallSettings):
+class SmallTranslationSettings(
+    _SmallSettings, architecture="small-translation", kind="translation", network="small.SmallTranslation"
+):
     """A translation network that is small enough to ship, and fast without an accelerator.
 
     Attributes:
@@ -352,27 +355,11 @@ class SmallTranslationSettings(_SmallSettings):
         4
     """
 
-    architecture: ClassVar[str] = "small-translation"
-    kind: ClassVar[Kind] = "translation"
-
     @property
     def channels(self) -> int:
         """Channels of the network's input."""
         return 3 + self.noise
 
-
-_CLASSES: dict[str, type[NetworkSettings]] = {
-    one.architecture: one
-    for one in (
-        GlobalSettings,
-        LocalSettings,
-        CycleganSettings,
-        UnitSettings,
-        UgatitSettings,
-        SmallSynthesisSettings,
-        SmallTranslationSettings,
-    )
-}
 
 ARCHITECTURES: tuple[str, ...] = tuple(_CLASSES)
 """The names of the layouts that can be built."""
@@ -416,15 +403,6 @@ MOST_PARAMETERS = 2_000_000_000
 """Eight gigabytes of weights: more than any public network of these layouts has."""
 
 _HERE = "roadworthy.training.engine_networks"
-_MODULES = {
-    "pix2pixhd-global": ("pix2pixhd", "GlobalGenerator"),
-    "pix2pixhd-local": ("pix2pixhd", "LocalEnhancer"),
-    "cyclegan": ("pix2pixhd", "GlobalGenerator"),
-    "unit": ("unit", "VAEGen"),
-    "ugatit": ("ugatit", "ResnetGenerator"),
-    "small-synthesis": ("small", "SmallSynthesis"),
-    "small-translation": ("small", "SmallTranslation"),
-}
 
 
 def network_for(
@@ -514,7 +492,7 @@ def shapes_of(settings: NetworkSettings) -> dict[str, tuple[int, ...]]:
 
 
 def _built(settings: NetworkSettings) -> torch.nn.Module:
-    module, name = _MODULES[settings.architecture]
+    module, _, name = settings.network.partition(".")
     build: Any = getattr(import_module(f"{_HERE}.{module}"), name)
     found: torch.nn.Module = build(settings)
     return found

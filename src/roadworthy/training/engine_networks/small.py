@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
 
 import torch
 from torch import nn
@@ -132,8 +133,7 @@ class _Block(nn.Module):
         )
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = inputs + self.layers(inputs)
-        return found
+        return cast(torch.Tensor, inputs + self.layers(inputs))
 
 
 class _Overall(nn.Module):
@@ -146,8 +146,7 @@ class _Overall(nn.Module):
         )
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = inputs + self.layers(functional.adaptive_avg_pool2d(inputs, 1))
-        return found
+        return cast(torch.Tensor, inputs + self.layers(functional.adaptive_avg_pool2d(inputs, 1)))
 
 
 def _places(images: torch.Tensor) -> list[torch.Tensor]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from itertools import chain, pairwise
+from typing import cast
 
 import torch
 from torch import nn
@@ -42,13 +43,11 @@ class VAEGen(nn.Module):
 
     def encode(self, images: torch.Tensor) -> torch.Tensor:
         """Return the mean of what the images may have in common with those of another kind."""
-        latent: torch.Tensor = self.enc(images)
-        return latent
+        return cast(torch.Tensor, self.enc(images))
 
     def decode(self, latent: torch.Tensor) -> torch.Tensor:
         """Return images from -1 to 1."""
-        images: torch.Tensor = self.dec(latent)
-        return images
+        return cast(torch.Tensor, self.dec(latent))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return what is decoded from the mean, without noise."""
@@ -116,8 +115,7 @@ class _Stage(nn.Module):
         self.model = nn.Sequential(*layers)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.model(inputs)
-        return found
+        return cast(torch.Tensor, self.model(inputs))
 
 
 def _encoder(settings: UnitSettings) -> _Stage:
@@ -164,8 +162,7 @@ class _Layer(nn.Module):
         self.activation = _ACTIVATIONS[activ]()
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.activation(self.norm(self.conv(self.pad(inputs))))
-        return found
+        return cast(torch.Tensor, self.activation(self.norm(self.conv(self.pad(inputs)))))
 
 
 class _LayerNorm(nn.Module):

@@ -68,44 +68,27 @@ class EngineComparison:
 
     def metrics(self) -> list[EngineMetric]:
         """Return what a card says about it."""
-        apart = self.distances["learned"] - self.distances["classical"]
-        low, high = interval(apart)
+        unchanged = self.distances["unchanged"].mean()
+        gone = {key: 1 - values / unchanged for key, values in self.distances.items()}
         return [
-            self._metric("look distance to the world's truth", self.distances),
-            EngineMetric(
-                name=APART,
-                value=_rounded(float(apart.mean())),
-                low=_rounded(low),
-                high=_rounded(high),
-                frames=len(self),
-            ),
-            self._nearer(),
-            self._metric("SSIM with the world's truth", self.likeness, better="higher"),
+            _metric("look distance to the world's truth", self.distances),
+            _metric(APART, {"learned": self.distances["learned"] - self.distances["classical"]}),
+            _metric("share of the distance that is gone", gone, better="higher"),
+            _metric("SSIM with the world's truth", self.likeness, better="higher"),
         ]
 
-    def _metric(self, name: str, values: dict[str, Floats], **more: Any) -> EngineMetric:
-        bounds = {key: tuple(map(_rounded, interval(values[key]))) for key in ("learned", "classical")}
-        return EngineMetric(
-            name=name,
-            value=_rounded(float(values["learned"].mean())),
-            low=bounds["learned"][0],
-            high=bounds["learned"][1],
-            frames=len(self),
-            classical=_rounded(float(values["classical"].mean())),
-            classical_low=bounds["classical"][0],
-            classical_high=bounds["classical"][1],
-            **more,
-        )
 
-    def _nearer(self) -> EngineMetric:
-        """Return the share of the unchanged frame's distance that is gone."""
-        unchanged = self.distances["unchanged"].mean()
-        gone = {key: 1 - self.distances[key] / unchanged for key in ("learned", "classical")}
-        return self._metric("share of the distance that is gone", gone, better="higher")
+_NAMES = {"learned": ("value", "low", "high"), "classical": ("classical", "classical_low", "classical_high")}
 
 
-def _rounded(value: float) -> float:
-    return round(value, 5)
+def _metric(name: str, values: dict[str, Floats], **more: Any) -> EngineMetric:
+    """Return means with their intervals, of what was learned and, where it is known, of what is classical."""
+    facts: dict[str, Any] = {}
+    for maker, names in _NAMES.items():
+        if maker in values:
+            numbers = (float(values[maker].mean()), *interval(values[maker]))
+            facts |= {key: round(number, 5) for key, number in zip(names, numbers, strict=True)}
+    return EngineMetric(name=name, frames=len(values["learned"]), **facts, **more)
 
 
 def changes_of(engine: LearnedEngine) -> list[WorldChange]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,10 +69,6 @@ class PictureFeed:
         numbers = np.arange(start, min(start + count, self._counts[group]))
         return self._batch(group, numbers, None)
 
-    def counts(self) -> tuple[int, ...]:
-        """Return how many pictures each group has."""
-        return tuple(self._counts)
-
     def _batch(self, group: int, numbers: np.ndarray[Any, Any], rng: np.random.Generator | None) -> Batch:
         chosen = self._sent(numbers)
         flipped = np.zeros(len(numbers), np.bool_) if rng is None else rng.random(len(numbers)) < self.mirror
@@ -129,11 +125,8 @@ class DomainFeed:
 
     def part(self, start: int, count: int, group: int = 0) -> Batch:
         """Return pictures of both that follow each other, as they are; fewer at the end."""
-        found: Mapping[str, torch.Tensor] = {
-            "a": self.a.part(start, count, group)["image"],
-            "b": self.b.part(start, count, group)["image"],
-        }
-        return dict(found)
+        parts = {"a": self.a, "b": self.b}
+        return {domain: feed.part(start, count, group)["image"] for domain, feed in parts.items()}
 
 
 def one_hot(labels: torch.Tensor, channels: int) -> torch.Tensor:

@@ -45,8 +45,8 @@ def _in_process(*given: object) -> None:
 
 
 def _effort(given: argparse.Namespace, began: float) -> Effort:
-    from roadworthy.training import chosen_device
     from roadworthy.training.engines.making import fastest
+    from roadworthy.training.loop import chosen_device
 
     effort = QUICK if given.quick else Effort(given.minutes, given.pairs, batch=given.batch)
     if given.written_by is not None:

@@ -17,7 +17,6 @@ import torch
 from torch import nn
 
 from roadworthy.errors import InputError, suggest
-from roadworthy.training import chosen_device
 from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
 from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.feed import PictureFeed
@@ -34,6 +33,7 @@ from roadworthy.training.engines.settings import (
     EngineVariant,
 )
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
+from roadworthy.training.loop import chosen_device
 from roadworthy.training.settings import Precision, TrainingLog
 from roadworthy.transforms.learned.card import EngineCard, EngineData, EngineMetric
 from roadworthy.world import HELD_OUT_TRACK_NAMES
@@ -125,19 +125,18 @@ class _Maker:
         )
 
     def made(self) -> Path:
-        device = chosen_device(self.device)
-        training = [self._pairs("training", size, number) for number, size in enumerate(self.effort.sizes)]
-        checked = [self._pairs("validation", self.effort.sizes[0], 0)]
-        last = self.effort.channels_last
+        device, last = chosen_device(self.device), self.effort.channels_last
+        self.training = [self._pairs("training", size, place) for place, size in enumerate(self.effort.sizes)]
+        self.checked = [self._pairs("validation", self.effort.sizes[0], 0)]
         feeds = (
-            PictureFeed(training, device, seed=1, channels_last=last),
-            PictureFeed(checked, device, channels_last=last),
+            PictureFeed(self.training, device, seed=1, channels_last=last),
+            PictureFeed(self.checked, device, channels_last=last),
         )
-        folder = self._best(feeds, training, checked)
+        folder = self._best(feeds)
         self._compare(folder)
         return folder
 
-    def _best(self, feeds: Feeds, training: Sequence[Pictures], checked: Sequence[Pictures]) -> Path:
+    def _best(self, feeds: Feeds) -> Path:
         """Let the variants learn, and write the best so far after each: what is written is not lost.
 
         Raises:
@@ -151,7 +150,7 @@ class _Maker:
             try:
                 one = self._learned(variant, feeds, max(_LEAST, share * (ends - time.time())))
                 best = min([*found, one], key=lambda each: each.distance)
-                folder = self._written(best, [*found, one], training, checked)
+                folder = self._written(best, [*found, one])
             except InputError as error:
                 self.watcher.line(f"variant {variant.name!r} comes to nothing: {error}")
                 continue
@@ -249,13 +248,7 @@ class _Maker:
                 teacher=teacher,
             )
 
-    def _written(
-        self,
-        best: _Learned,
-        found: Sequence[_Learned],
-        training: Sequence[Pictures],
-        checked: Sequence[Pictures],
-    ) -> Path:
+    def _written(self, best: _Learned, found: Sequence[_Learned]) -> Path:
         purpose = Purpose(
             self.change.name,
             (self.change.supports,),
@@ -274,16 +267,12 @@ class _Maker:
             classes=self.classes,
             size=self.effort.sizes[0],
             prefilled=best.variant.prefilled,
-            data=data_notes(
-                purpose, [*(("training", one) for one in training), *(("validation", one) for one in checked)]
-            ),
+            data=data_notes(purpose, self.training, self.checked),
             training=training_note(
                 "paired",
                 best.settings,
                 best.fitted,
-                teacher="a network three times as wide, and the truth"
-                if best.variant.taught
-                else "the truth",
+                teacher=f"{'a network three times as wide, and ' * best.variant.taught}the truth",
                 variant=best.variant.name,
                 weights=vars(best.variant.weights),
                 validation_distances=variants,

@@ -17,18 +17,10 @@ from roadworthy._files import make_writable, write_text
 from roadworthy._tables import csv_text
 from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
+from roadworthy.training import loop
 from roadworthy.training.engines.feed import Batch, DomainFeed, PictureFeed
 from roadworthy.training.engines.settings import EngineSettings, write_sheet
-from roadworthy.training.loop import (
-    CHECKPOINT,
-    Learner,
-    TrainingCheckpoint,
-    check_losses,
-    chosen_device,
-    device_name,
-    half_precision,
-    run,
-)
+from roadworthy.training.loop import CHECKPOINT, Learner, TrainingCheckpoint
 from roadworthy.training.settings import StepResult, Watcher
 
 HISTORY = "history.csv"
@@ -67,8 +59,8 @@ class EngineMethod(ABC):
         betas: tuple[float, float] = (0.5, 0.999),
     ) -> None:
         self.settings = settings
-        self.device = chosen_device(settings.device)
-        self.half: torch.dtype | None = half_precision(settings.precision, self.device)
+        self.device = loop.chosen_device(settings.device)
+        self.half: torch.dtype | None = loop.half_precision(settings.precision, self.device)
         if self.half == torch.float16:
             raise InputError(f"{self.device} has no bfloat16: use precision float32")
         self.layout = torch.channels_last if settings.channels_last else torch.contiguous_format
@@ -195,11 +187,11 @@ def fit_engine(
         make_writable(folder)
     with fast_convolutions():
         budget = method.settings.minutes
-        stopped = run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
+        stopped = loop.run(learner, watcher, budget, checkpoint=checkpoint, resume=resume, identity=identity)
     for name in method.generators:
         method.networks[name] = learner.averages.get(name, method.networks[name]).eval()
     history = tuple(learner.history)
-    return FittedEngine(learner.learned, stopped, device_name(method.device), learner.seconds, history)
+    return FittedEngine(learner.learned, stopped, loop.device_name(method.device), learner.seconds, history)
 
 
 @contextlib.contextmanager
@@ -264,7 +256,7 @@ class _EngineLearner(Learner):
         if fresh:
             losses = {name: float(total) / self.since for name, total in self.sums.items()}
             named = {f"loss {name!r}": value for name, value in losses.items()}
-            check_losses(named, f"by step {step}", settings.learning_rate, "or clip the gradients")
+            loop.check_losses(named, f"by step {step}", settings.learning_rate, "or clip the gradients")
             self.sums, self.since = {}, 0
             self.history.append(StepResult(step, seconds, losses, {}))
         row = self.history[-1]

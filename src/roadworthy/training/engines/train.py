@@ -152,7 +152,7 @@ def train_synthesis(
         inputs=inputs,
         classes=known,
         size=size,
-        data=data_notes(purpose, [("training", training), ("validation", checked)]),
+        data=data_notes(purpose, [training], [checked]),
         training=training_note(
             "pix2pixhd", settings, fitted, weights=vars(method.weights), perceptual=features.name
         ),
@@ -228,14 +228,13 @@ def train_translation(
     fitted = fit_engine(
         learner, *both, folder=folder.path, resume=folder.resume, identity=identity, watcher=watcher
     )
-    roles = ("training", "validation", "training", "validation")
     return write_engine(
         folder.path,
         learner.engine(),
         purpose,
         inputs=NetworkInputs(),
         size=size,
-        data=data_notes(purpose, list(zip(roles, flat, strict=True))),
+        data=[note for one, other in parts for note in data_notes(purpose, [one], [other])],
         training=training_note(method, settings, fitted, weights=vars(learner.weights)),
         metrics=_metrics(fitted, min(len(parts[0][1]), len(parts[1][1]))),
         half=half,

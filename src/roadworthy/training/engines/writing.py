@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from roadworthy.training.engines.pictures import Pictures
 
 
+Role = Literal["training", "validation"]
 _NOT_OF_THE_RESULT = frozenset({"device", "minutes", "save_every", "sheet_every", "channels_last"})
 _LARGEST = 1.5  # times the size that it was trained at: as large an engine is run
 
@@ -81,44 +82,24 @@ def _card(
     most: Size | None,
     **more: Any,
 ) -> EngineCard:
-    return EngineCard.of_dict(
-        {
-            "name": purpose.name,
-            "kind": network.kind,
-            "architecture": network.architecture,
-            "settings": network.as_dict(),
-            "supports": [dict(operation) for operation in purpose.supports],
-            "classes": list(classes),
-            "context": inputs.context,
-            "edges": inputs.edges,
-            "noise": inputs.noise,
-            "multiple": network.multiple,
-            "trained_at": trained_at,
-            "least": network.least,
-            "most": network.size or most,
-            "domain": purpose.domain,
-            "license": purpose.license,
-            "source": purpose.source,
-            "notes": list(purpose.notes),
-            **more,
-        }
-    )
+    said = {field.name: getattr(purpose, field.name) for field in dataclasses.fields(Purpose)}
+    seen = {name: getattr(inputs, name) for name in ("context", "edges", "noise")}
+    built = {name: getattr(network, name) for name in ("kind", "architecture", "multiple", "least")}
+    sizes = {"trained_at": trained_at, "most": network.size or most}
+    known = {"settings": network.as_dict(), "classes": list(classes)}
+    return EngineCard.of_dict({**said, **seen, **built, **sizes, **known, **more})
 
 
-def data_notes(purpose: Purpose, pictures: Sequence[tuple[str, Pictures]]) -> list[EngineData]:
-    """Return what a card says about data, given with the role of each."""
+def data_notes(
+    purpose: Purpose, training: Sequence[Pictures], validation: Sequence[Pictures]
+) -> list[EngineData]:
+    """Return what a card says about data."""
+    roles: tuple[tuple[Role, Sequence[Pictures]], ...] = (("training", training), ("validation", validation))
+    terms = {"license": purpose.license, "source": purpose.source}
     return [
-        EngineData.model_validate(
-            {
-                "role": role,
-                "name": data.name,
-                "frames": len(data),
-                "license": purpose.license,
-                "source": purpose.source,
-                "sha256": data.sha256,
-            }
-        )
-        for role, data in pictures
+        EngineData(role=role, name=data.name, frames=len(data), sha256=data.sha256, **terms)
+        for role, pictures in roles
+        for data in pictures
     ]
 
 

@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import get_args
 
 from roadworthy._files import make_writable
-from roadworthy.training.mutants.batches import drive_batch, train_batch, unchanged
 from roadworthy.training.mutants.operators import PAPER, TrainingMutation
-from roadworthy.training.mutants.saving import read_mutants, write_fate, write_table
+from roadworthy.training.mutants.saving import drive_mutants, read_mutants, unchanged, write_fate, write_table
 from roadworthy.training.mutants.training import (
     ORIGINAL,
+    MutantTrainer,
     TrainingMaterial,
     chosen_mutants,
     next_mutations,
@@ -78,8 +78,8 @@ def _train(given: argparse.Namespace, log: TrainingLog) -> None:
     )
     for name, why in refused.items():
         log.line(f"{name} does not apply: {why}")
-    lines = train_batch(given.material, settings, [*wanted, *fresh], given.out, workers=given.workers)
-    for line in lines:
+    trainer = MutantTrainer(given.material, settings, given.out)
+    for line in trainer.train([*wanted, *fresh], given.workers):
         log.line(line)
     log.line(f"{len(wanted) + len(fresh)} trained, in {given.out}" if fresh else "nothing is left to try")
 
@@ -93,13 +93,8 @@ def _drive(given: argparse.Namespace, log: TrainingLog) -> None:
     original = given.folder / ORIGINAL
     others = [folder for folder in waiting if folder != original]
     alike = dict(unchanged(original, others)) if original.is_dir() else {}
-    judged = drive_batch(
-        [folder for folder in waiting if folder not in alike],
-        given.track,
-        traffic=given.traffic,
-        minutes=given.longest,
-        workers=given.workers,
-    )
+    driven = [folder for folder in waiting if folder not in alike]
+    judged = drive_mutants(driven, given.track, given.traffic, given.longest, given.workers)
     for folder, verdict in chain(alike.items(), judged):
         write_fate(folder, verdict)
         log.line(f"{folder.name}: {verdict.fate}, {verdict.reason}")

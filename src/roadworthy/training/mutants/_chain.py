@@ -23,8 +23,8 @@ _ACTIVATIONS = (
     nn.Softshrink, nn.Hardshrink, nn.LogSigmoid, nn.Threshold,
 )  # fmt: skip
 DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
-_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-_ELEMENTWISE = (*_ACTIVATIONS, *DROPOUTS, *_NORMS, nn.Identity)
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+_ELEMENTWISE = (*_ACTIVATIONS, *DROPOUTS, *NORMS, nn.Identity)
 _POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
 _SPATIAL = (
     *_POOLS,
@@ -211,14 +211,12 @@ class Chain:
             return cast(torch.Tensor, target(labels, *cast(Any, rest), **cast(Any, keys)))
         raise RefusedError(f"it is not known what {node.name}, which comes after it, does to its neurons")
 
-    def normalised(self, layer: TracedLayer) -> bool:
-        """Return whether batch normalisation comes right after a layer, before its activation."""
-        users = list(layer.node.users)
-        return (
-            len(users) == 1
-            and users[0].op == "call_module"
-            and isinstance(self.layer(str(users[0].target)).module, _NORMS)
-        )
+    def leads_to(self, layer: TracedLayer, kinds: tuple[type[nn.Module], ...]) -> bool:
+        """Return whether what a layer gives goes to one place, which is a layer of these kinds."""
+        (user, *others) = layer.node.users or [None]
+        if user is None or others or user.op != "call_module":
+            return False
+        return isinstance(self.layer(str(user.target)).module, kinds)
 
     def _shape(self, node: Any) -> tuple[int, ...]:
         value = self._values.get(node) if isinstance(node, fx.Node) else None

@@ -15,6 +15,7 @@ from torch import nn
 from roadworthy.training.mutants._chain import (
     CONVOLUTIONS,
     DROPOUTS,
+    NORMS,
     RECURRENT,
     WEIGHTED,
     Chain,
@@ -176,7 +177,7 @@ def check_weights(operator: str, layer: TracedLayer, chain: Chain) -> None:
         raise RefusedError("its weights are all equal and have no spread")
     if operator == "NEB":
         chain.follower(layer)
-    if operator == "NAI" and chain.normalised(layer):
+    if operator == "NAI" and chain.leads_to(layer, NORMS):
         raise RefusedError("its batch normalisation, and not it, gives what goes into the activation")
     if operator == "NS" and _neurons(layer) < 2:
         raise RefusedError("it has a single neuron")

@@ -17,9 +17,11 @@ from roadworthy.errors import InputError
 from roadworthy.models.images import View
 from roadworthy.models.scorers import Measure
 from roadworthy.seeding import rng_for
-from roadworthy.training import Samples, Settings, TrainingTask
+from roadworthy.training import Settings
 from roadworthy.training.mutants._chain import WEIGHTED, Chain, TracedLayer
 from roadworthy.training.mutants.operators import TrainingMutation
+from roadworthy.training.samples import Samples
+from roadworthy.training.tasks import TrainingTask
 
 
 def kinds_of(targets: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -156,21 +158,12 @@ def _refusal(operator: str, layer: TracedLayer, chain: Chain) -> str:
     if not isinstance(module, _BIASED):
         return f"{layer.kind} is neither dense nor a convolution"
     if operator == "AAL":
-        return f"{layer.name} has an activation already" if _activated(layer, chain) else ""
+        return f"{layer.name} has an activation already" if chain.leads_to(layer, _ACTIVATION) else ""
     if operator == "WAB" and module.bias is not None:
         return f"{layer.name} has a bias already"
     if operator == "WRB" and module.bias is None:
         return f"{layer.name} has no bias"
     return ""
-
-
-def _activated(layer: TracedLayer, chain: Chain) -> bool:
-    users = list(layer.node.users)
-    return (
-        len(users) == 1
-        and users[0].op == "call_module"
-        and isinstance(chain.layer(str(users[0].target)).module, _ACTIVATION)
-    )
 
 
 def change_network(module: nn.Module, example: torch.Tensor, mutation: TrainingMutation) -> bool:
@@ -261,7 +254,7 @@ _OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
 
 
 @dataclass(frozen=True)
-class FaultyTask:
+class FaultyTask(TrainingTask):
     """A task with another loss, or with a penalty on weights.
 
     Losses are those of Keras with their usual constants. They compare numbers in the units in which the

@@ -5,10 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy._files import make_writable, naming, read_json, sha256_of, write_json, write_text
 from roadworthy._tables import csv_text
@@ -19,11 +23,13 @@ from roadworthy.driving.simulators import DriveLimits, WorldSimulator
 from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.models import load_model
+from roadworthy.models.network import Network
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
 from roadworthy.models.zoo.saved import metadata_of
 from roadworthy.training import export, with_history, write_description
 from roadworthy.training.mutants.mutating import Mutant, Mutation, example_of, mutate
+from roadworthy.training.samples import in_processes
 
 if TYPE_CHECKING:
     import torch
@@ -149,6 +155,45 @@ def judge_drive(
     share = 1.0 if drive.ended == "lap complete" else drive.signals["distance"][-1] / place.track.length
     fate: Fate = "crashing" if drive.ended in FATAL_EVENTS else "alive"
     return JudgedMutant(fate, drive.ended, difference, drive, float(min(1.0, share)))
+
+
+def drive_mutants(
+    folders: Sequence[Path], track: str, traffic: float, minutes: float, workers: int
+) -> Iterator[tuple[Path, JudgedMutant]]:
+    """Let mutants drive a lap each, so many at a time, and tell of each as it arrives; see `judge_drive`."""
+    drive = partial(_driven, track=track, traffic=traffic, minutes=minutes)
+    return in_processes(drive, folders, workers, ordered=False)
+
+
+def _driven(folder: Path, track: str, traffic: float, minutes: float) -> tuple[Path, JudgedMutant]:
+    return folder, judge_drive(load_model(folder, threads=1), track, traffic=traffic, minutes=minutes)
+
+
+def unchanged(original: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, JudgedMutant]]:
+    """Tell which trained mutants answer as the trained original does: their fault changed nothing.
+
+    Args:
+        original: The folder of the original.
+        folders: Those of the mutants.
+
+    Raises:
+        InputError: One of them is no network.
+    """
+    images = probe_images(read_variant(located_weights(original))).numpy()
+    right = _answers(original, images)
+    for folder in folders:
+        answers = _answers(folder, images)
+        difference = float(np.abs(answers - right).max())
+        if difference <= TOLERANCE * max(1.0, float(np.abs(right).max())):
+            yield folder, JudgedMutant("equivalent", f"answers alike on {len(images)} images", difference)
+
+
+def _answers(folder: Path, images: NDArray[np.float32]) -> NDArray[np.float64]:
+    network = load_model(folder, threads=1)
+    if not isinstance(network, Network):
+        raise InputError(f"{folder} must hold a network, got {network.name}")
+    (answers,) = network.runtime.run(images, ()).values()
+    return np.asarray(answers, np.float64)
 
 
 DESCRIPTION = "mutant.json"

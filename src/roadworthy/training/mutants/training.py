@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.models.zoo import Variant
 from roadworthy.seeding import rng_for
-from roadworthy.training import Fitted, Samples, Settings, TrainingTask, Watcher, fit, read_samples, task_for
+from roadworthy.training import Settings
 from roadworthy.training.mutants.mutating import example_of
 from roadworthy.training.mutants.operators import (
     CRIMES,
@@ -24,7 +25,12 @@ from roadworthy.training.mutants.operators import (
     TrainingMutation,
     search_range,
 )
+from roadworthy.training.mutants.saving import save_failure, save_module
+from roadworthy.training.samples import Samples, in_processes, read_samples
+from roadworthy.training.settings import Fitted
 from roadworthy.training.stored import Encoding, reading_material, write_material
+from roadworthy.training.tasks import TrainingTask, task_for
+from roadworthy.training.train import fit
 
 if TYPE_CHECKING:
     import torch
@@ -89,8 +95,6 @@ def read_training_material(
     training: Dataset | Sequence[Dataset],
     validation: Dataset | Sequence[Dataset],
     settings: Settings,
-    *,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> TrainingMaterial:
     """Read or render all that a network is trained with.
 
@@ -99,7 +103,7 @@ def read_training_material(
     """
     task, taken = task_for(variant), variant.spec.input
     parts = [
-        read_samples(data, task, taken, workers=settings.workers, memory=settings.memory, progress=progress)
+        read_samples(data, task, taken, workers=settings.workers, memory=settings.memory)
         for data in (training, validation)
     ]
     return TrainingMaterial(variant, settings, *parts)
@@ -180,13 +184,7 @@ def applicable(material: TrainingMaterial, operator: str) -> str:
     return ""
 
 
-def train_mutant(
-    material: TrainingMaterial,
-    mutation: TrainingMutation | None,
-    *,
-    settings: Settings | None = None,
-    watcher: Watcher | None = None,
-) -> TrainedMutant:
+def train_mutant(material: TrainingMaterial, mutation: TrainingMutation | None) -> TrainedMutant:
     """Train a network with a fault in its training; without one, it is the original.
 
     It starts from the same first weights and sees the images in the same order as the original, but for what
@@ -195,15 +193,13 @@ def train_mutant(
     Args:
         material: What the network is trained with.
         mutation: The fault.
-        settings: How the original is trained; as the material says when left out.
-        watcher: Is told how it goes on.
 
     Raises:
         InputError: The fault does not apply, or the training diverged.
         MissingExtraError: torch is not installed.
     """
     imported_torch("train mutants")
-    settings = settings or material.settings
+    settings = material.settings
     variant, training, validation = material.variant, material.training, material.validation
     module = variant.build(settings.seed)
     task = task_for(variant)
@@ -220,9 +216,7 @@ def train_mutant(
             from roadworthy.training.mutants.faults import change_network
 
             rebuildable = change_network(module, example_of(variant), mutation)
-    fitted = fit(
-        module, task, training, validation, variant.spec.input, settings, watcher=watcher, optimizer=optimizer
-    )
+    fitted = fit(module, task, training, validation, variant.spec.input, settings, optimizer=optimizer)
     return TrainedMutant(mutation, module, fitted, rebuildable)
 
 
@@ -278,6 +272,48 @@ def _own_weights(module: torch.nn.Module) -> Iterable[str]:
     return (name for name, _ in module.named_parameters(recurse=False) if "weight" in name)
 
 
+@dataclass(frozen=True)
+class MutantTrainer:
+    """Trains mutants, in any process, and tells how each went; each process reads the material once.
+
+    Each is written into a folder of its name. One that cannot be trained does not end the others: its
+    ``mutant.json`` says why, and its fate is "crashing" if its numbers ran away.
+
+    Attributes:
+        path: The file of the material.
+        settings: How the original is trained.
+        out: The folder to write into.
+    """
+
+    path: Path
+    settings: Settings
+    out: Path
+
+    @cached_property
+    def _material(self) -> TrainingMaterial:
+        return dataclasses.replace(TrainingMaterial.load(self.path), settings=self.settings)
+
+    def train(self, mutations: Sequence[TrainingMutation | None], workers: int) -> Iterator[str]:
+        """Train some, so many at a time; a GPU has room for several networks as small as DAVE-2."""
+        return in_processes(self, mutations, workers, ordered=False)
+
+    def __call__(self, mutation: TrainingMutation | None) -> str:
+        """Train one; None is the original."""
+        material = self._material
+        name = ORIGINAL if mutation is None else mutation.name
+        folder = self.out / name
+        try:
+            made = train_mutant(material, mutation)
+            described = made.described(material)
+            save_module(made.module, material.variant, folder, described, rebuildable=made.rebuildable)
+        except InputError as error:
+            save_failure(folder, known_of(mutation, material), str(error))
+            return f"{name}: failed: {error}"
+        measures, wanted = described["measures"], [f"{signal} RMSE" for signal in material.variant.outputs]
+        errors = ", ".join(f"{key} {measures[key]:.3g}" for key in wanted if key in measures)
+        return f"{name}: {described['epochs']} epochs in {described['seconds']:.0f} s, {errors}"
+
+
 _ROUNDING = 1e-9
 
 
@@ -325,16 +361,6 @@ class ParameterSearch:
     def crashing(self) -> float | None:
         """The least aggressive value that crashes; None where none does."""
         return next((one for one in self._ordered() if self.known[one]), None)
-
-    @property
-    def exceptions(self) -> tuple[float, ...]:
-        """Values that do not crash although a less aggressive one does."""
-        return tuple(one for one in self._ordered() if not self.known[one] and self._beyond(one))
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing is left to be told apart."""
-        return not self.proposals(1)
 
     def proposals(self, count: int = 3) -> list[float]:
         """Return the next values to try: the interval in which the border lies, divided evenly.
@@ -392,34 +418,10 @@ class ParameterSearch:
             return False
         return abs(value - self.values.harmless) > abs(first - self.values.harmless)
 
-    @classmethod
-    def from_fates(cls, values: SearchRange, fates: Mapping[float, str]) -> ParameterSearch:
-        """Return a search that knows what became of some mutants; those without a fate are left out."""
-        found = cls(values)
-        for value, fate in fates.items():
-            if fate:
-                found.tell(value, crashes=fate == "crashing")
-        return found
-
 
 # How many words of each fault are tried: 12, which make the paper's 26 with two numbers of each searched one.
 _WORDS = {"HBS": 1, "ACH": 2, "AAL": 1, "RAW": 2, "RCD": 1, "WCI": 1, "LCH": 2, "OCH": 2}
 _KEPT = 2  # numbers of each searched fault
-
-
-def searches_of(
-    material: TrainingMaterial, mutants: Sequence[Mapping[str, Any]]
-) -> dict[str, ParameterSearch]:
-    """Return the searches of all searched faults, which know what became of the mutants that were driven."""
-    found = {}
-    for operator in SEARCHED:
-        fates = {
-            float(one["mutation"]["value"]): str(one.get("fate") or "")
-            for one in mutants
-            if one["mutation"]["operator"] == operator
-        }
-        found[operator] = ParameterSearch.from_fates(search_range(operator, material.settings), fates)
-    return found
 
 
 def next_mutations(
@@ -448,13 +450,15 @@ def next_mutations(
     refused = {name: why for name in operators if (why := applicable(material, name))}
     trained = {str(one["name"]) for one in mutants}
     found: list[TrainingMutation] = []
-    searches = searches_of(material, mutants)
     for name in operators:
         crime = CRIMES[name]
         if name in refused:
             continue
         if crime.searched:
-            search = searches.get(name) or ParameterSearch(search_range(name, material.settings))
+            search = ParameterSearch(search_range(name, material.settings))
+            for one in mutants if name in SEARCHED else ():
+                if one["mutation"]["operator"] == name and one.get("fate"):
+                    search.tell(float(one["mutation"]["value"]), crashes=one["fate"] == "crashing")
             found += [TrainingMutation(name, value=one, seed=seed) for one in search.proposals(values)]
             continue
         rng = rng_for(seed, "training mutants", name)

@@ -5,8 +5,8 @@ All is made once and can be stored, so that the training itself may run on anoth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -22,8 +22,10 @@ from roadworthy.reliability.sampling import SampledFrame, shares
 from roadworthy.reliability.transformations import PAPER_TRANSFORMATIONS, Transformation, transformation_named
 from roadworthy.runs.changed_images import check_searched, stored_images
 from roadworthy.seeding import rng_for
-from roadworthy.training import Samples, TrainingTask, read_samples, task_for, with_history
+from roadworthy.training import with_history
+from roadworthy.training.samples import Samples, read_samples
 from roadworthy.training.stored import Encoding, reading_material, write_material
+from roadworthy.training.tasks import TrainingTask, task_for
 from roadworthy.transforms import Transform, parse_transform
 from roadworthy.visual_change.tolerance import tolerance_of
 
@@ -351,30 +353,25 @@ class _Versions:
         return self._known.setdefault((frame.metadata.get("sequence"), key), len(self._known))
 
 
-class _Listed:
-    """Frames in memory as a data set."""
+class _Listed(BaseDataset):
+    """Frames that are there already."""
 
     def __init__(self, name: str, frames: Sequence[Frame]) -> None:
-        self.name, self._frames = name, frames
+        super().__init__(name, list(map(str, range(len(frames)))))
+        self._frames = frames
 
-    def __len__(self) -> int:
-        return len(self._frames)
-
-    def __getitem__(self, index: int, /) -> Frame:
-        return self._frames[index]
-
-    def __iter__(self) -> Iterator[Frame]:
-        return iter(self._frames)
+    def read(self, number: int) -> Frame:
+        """Return a frame."""
+        return self._frames[number]
 
 
-@dataclass(eq=False)
-class WithChanges:
+class WithChanges(BaseDataset):
     """The frames of a data set, each followed by changed versions of it; what is true of it stays true.
 
     With changes inside the tolerated range a model learns what a human still sees. The paper leaves open
     whether training with such data meets its requirements (section 7).
 
-    Attributes:
+    Args:
         data: The frames.
         transformations: What changes them; versions take turns.
         limits: The largest Δv under each.
@@ -394,58 +391,41 @@ class WithChanges:
         True
     """
 
-    data: Dataset
-    transformations: Sequence[Transformation]
-    limits: Sequence[float]
-    versions: int | None = None
-    seed: int = 0
-    _places: list[list[float]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.transformations or len(self.transformations) != len(self.limits):
+    def __init__(
+        self,
+        data: Dataset,
+        transformations: Sequence[Transformation],
+        limits: Sequence[float],
+        versions: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not transformations or len(transformations) != len(limits):
             raise InputError(
                 "expected at least one transformation and a limit for each, got "
-                f"{len(self.transformations)} and {len(self.limits)} limits"
+                f"{len(transformations)} and {len(limits)} limits"
             )
-        if self.versions is None:
-            self.versions = len(self.transformations)
-        if self.versions < 1:
-            raise InputError(f"versions must be 1 or more, got {self.versions}")
-        self._places = shares(len(self.data), self.versions, rng_for(self.seed, "places"))
+        count = len(transformations) if versions is None else versions
+        if count < 1:
+            raise InputError(f"versions must be 1 or more, got {count}")
+        self._data, self._seed, self._versions = data, seed, count
+        self._changes = list(zip(transformations, limits, strict=True))
+        self._places = shares(len(data), count, rng_for(seed, "places"))
+        changes = ", ".join(f"{kind.name} up to {limit:g}" for kind, limit in self._changes)
+        super().__init__(f"{data.name} with {changes}", list(map(str, range(len(data) * (1 + count)))))
 
-    @property
-    def name(self) -> str:
-        """What it is called in cards."""
-        changes = ", ".join(
-            f"{one.name} up to {limit:g}"
-            for one, limit in zip(self.transformations, self.limits, strict=True)
-        )
-        return f"{self.data.name} with {changes}"
-
-    def __len__(self) -> int:
-        assert self.versions is not None
-        return len(self.data) * (1 + self.versions)
-
-    def __getitem__(self, index: int, /) -> Frame:
+    def read(self, number: int) -> Frame:
         """Return a frame, or a changed version; the frame itself where it cannot be changed so."""
-        assert self.versions is not None
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"{self.name} has {len(self)} frames, got index {index}")
-        number, version = divmod(index % len(self), 1 + self.versions)
-        original = Original(self.data, number)
+        place, version = divmod(number, 1 + self._versions)
+        original = Original(self._data, place)
         if not version:
             return original()
-        turn = (number + version) % len(self.transformations)
-        seed = int(rng_for(self.seed, "change", number, version).integers(2**63))
-        # Places are even over all frames, whichever transformation has its turn.
-        place = self._places[number][version - 1]
+        kind, limit = self._changes[(place + version) % len(self._changes)]
+        seed = int(rng_for(self._seed, "change", place, version).integers(2**63))
         try:
-            return SampledFrame(original, self.transformations[turn], self.limits[turn], place, seed)()
+            # Shares of the range are even over all frames, whichever transformation has its turn.
+            return SampledFrame(original, kind, limit, self._places[place][version - 1], seed)()
         except NotApplicable:
             return original()
-
-    def __iter__(self) -> Iterator[Frame]:
-        return map(self.__getitem__, range(len(self)))
 
 
 def tolerated_changes(

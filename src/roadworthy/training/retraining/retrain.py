@@ -16,10 +16,13 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.models.zoo import Variant, load_module, located_weights
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
-from roadworthy.training import Samples, Settings, Trained, Watcher, chosen_device, task_for, train_on
+from roadworthy.training import Settings, Trained, Watcher
+from roadworthy.training.loop import chosen_device
 from roadworthy.training.retraining.comparing import TOLERANCE, ErrorComparison, Judgement, compared, judged
 from roadworthy.training.retraining.material import CLEAN, GUIDED, STEERING, Material
-from roadworthy.training.samples import SampleFeed
+from roadworthy.training.samples import SampleFeed, Samples
+from roadworthy.training.tasks import task_for
+from roadworthy.training.train import train_on
 
 if TYPE_CHECKING:
     import torch
@@ -352,18 +355,9 @@ def _compared(
             steers = signal == STEERING
             factor = material.unit.per_degree if steers else 1.0
             scaled = {name: one[:, column].astype(np.float64) * factor for name, one in errors.items()}
-            found.append(
-                compared(
-                    kind,
-                    signal,
-                    material.unit.name if steers else _SPEED_UNIT,
-                    scaled["before"],
-                    scaled["after"],
-                    material.moments[originals],
-                    control=scaled.get("control"),
-                    seed=seed,
-                )
-            )
+            unit, both = material.unit.name if steers else _SPEED_UNIT, (scaled["before"], scaled["after"])
+            moments, control = material.moments[originals], scaled.get("control")
+            found.append(compared(kind, signal, unit, *both, moments, control=control, seed=seed))
     return tuple(found)
 
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from roadworthy.models.zoo import architecture
-from roadworthy.training import Samples, Settings
+from roadworthy.training import Settings
 from roadworthy.training.mutants.training import TrainingMaterial
+from roadworthy.training.samples import Samples
 
 torch.set_num_threads(1)
 

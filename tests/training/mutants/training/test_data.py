@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.training import Samples
 from roadworthy.training.mutants.faults import changed_samples, kinds_of
 from roadworthy.training.mutants.operators import TrainingMutation
+from roadworthy.training.samples import Samples
 
 
 def samples(count: int = 400, seed: int = 0) -> Samples:

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from roadworthy.models.zoo.driving_networks import Head
-from roadworthy.training import DrivingTask, Settings
+from roadworthy.training import Settings
 from roadworthy.training.mutants.faults import FaultyTask, clipped, optimizer_named
+from roadworthy.training.tasks import DrivingTask
 
 
 class Small(nn.Module):

@@ -29,8 +29,7 @@ def test_the_border_is_found_within_a_step(values: SearchRange, border: float, c
         return abs(value - values.harmless) / width
 
     rounds = 0
-    while not search.done:
-        proposed = search.proposals(count)
+    while proposed := search.proposals(count):
         assert 1 <= len(proposed) <= count
         assert not set(proposed) & set(search.known)
         rounds += 1
@@ -44,19 +43,17 @@ def test_the_border_is_found_within_a_step(values: SearchRange, border: float, c
         assert (strength(search.crashing) - best) * width <= values.step * (1 + 1e-6)
     else:
         assert search.best == values.aggressive
-    assert not search.exceptions
     # Each round leaves one of so many parts of the interval, and the first may spend a value on its end.
     assert rounds <= 2 + math.log(width / values.step) / math.log(count + 1) + 1
 
 
-def test_what_lives_beyond_a_crash_is_told_and_not_taken() -> None:
-    search = ParameterSearch.from_fates(
-        SearchRange(0, 100, 50), {25.0: "alive", 50.0: "crashing", 75.0: "alive", 80.0: ""}
-    )
+def test_what_lives_beyond_a_crash_is_not_taken() -> None:
+    search = ParameterSearch(SearchRange(0, 100, 50))
+    for value in (25.0, 50.0, 75.0):
+        search.tell(value, crashes=value == 50.0)
     assert search.best == 25.0
     assert search.crashing == 50.0
-    assert search.exceptions == (75.0,)
-    assert search.done
+    assert not search.proposals(1)
 
 
 def test_a_range_of_which_nothing_lives_has_no_best() -> None:

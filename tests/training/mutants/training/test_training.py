@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from roadworthy.errors import InputError
-from roadworthy.training import train_on
 from roadworthy.training.mutants.operators import CRIMES, PAPER, SEARCHED, TrainingMutation
 from roadworthy.training.mutants.training import (
     TrainingMaterial,
@@ -17,6 +16,7 @@ from roadworthy.training.mutants.training import (
     next_mutations,
     train_mutant,
 )
+from roadworthy.training.train import train_on
 
 
 def weights(module: torch.nn.Module) -> torch.Tensor:
