@@ -106,14 +106,14 @@ def _untried(measured: CoverageMeasurement) -> list[int]:
 def _dead_neurons(size: float, bench: FaultBench) -> Sighting:
     untried = _untried(_watching(int(size), bench.folder / "net.onnx", _columns()))
     said = f"{len(untried)} of {_NEURONS} neurons untried: {', '.join(map(str, untried)) or 'none'}"
-    return Sighting(bool(untried) if size == SOUND else untried == list(range(int(size))), said)
+    return Sighting.of_number(size, untried == list(range(int(size))), said)
 
 
 def _left_out_images(size: float, bench: FaultBench) -> Sighting:
     left_out = int(size)
     untried = _untried(_watching(0, bench.folder / "net.onnx", _columns()[left_out:]))
     said = f"{len(untried)} of {_NEURONS} neurons untried"
-    return Sighting(bool(untried) if size == SOUND else untried == list(range(left_out)), said)
+    return Sighting.of_number(size, untried == list(range(left_out)), said)
 
 
 def _beyond_training(size: float, bench: FaultBench) -> Sighting:

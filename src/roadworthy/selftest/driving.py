@@ -61,12 +61,9 @@ def _sine(size: float, bench: FaultBench) -> Sighting:
     found = compute(Drive("swing", time, {"lane_offset": swing}), ["Max(LP)", "SD(LP)"])
     largest, deviation = (float(found[name][0]) for name in ("Max(LP)", "SD(LP)"))
     said = f"Max(LP) {largest:.4g}, SD(LP) {deviation:.4g}, known {size:g} and {size / math.sqrt(2):.4g}"
-    if size == SOUND:
-        return Sighting(largest != 0 or deviation != 0, said)
-    right = math.isclose(largest, size, rel_tol=1e-3) and math.isclose(
-        deviation, size / math.sqrt(2), rel_tol=1e-3
+    return Sighting.of_number(
+        size, np.allclose([largest, deviation], [size, size / math.sqrt(2)], 1e-3, 0), said
     )
-    return Sighting(right, said)
 
 
 def _oracle(size: float, bench: FaultBench) -> Sighting:
@@ -104,16 +101,14 @@ def _mutated_weights(size: float, bench: FaultBench) -> Sighting:
     torch.manual_seed(bench.seed)
     network = torch.nn.Sequential(torch.nn.Linear(20, 20), torch.nn.ReLU(), torch.nn.Linear(20, 1))
     weights = 20 * 20 + 20
-    mutant = (
-        network
-        if size == SOUND
-        else mutate(network, torch.zeros(1, 20), Mutation("GF", ratio=size / 100, seed=bench.seed)).module
-    )
+    mutant: torch.nn.Module = network
+    if size != SOUND:
+        mutant = mutate(network, torch.zeros(1, 20), Mutation("GF", size / 100, seed=bench.seed)).module
     pairs = zip(network.state_dict().items(), mutant.state_dict().values(), strict=True)
     changed = sum(int((one != two).sum()) for (name, one), two in pairs if name.endswith("weight"))
     known = round(size / 100 * weights)
     said = f"{changed} of {weights} weights changed, known {known}"
-    return Sighting(changed > 0 if size == SOUND else changed == known, said)
+    return Sighting.of_number(size, changed == known, said)
 
 
 _CAREFUL = "the careful driver, who keeps to the middle of the lane"

@@ -70,6 +70,11 @@ class Sighting:
     found: bool
     said: str
 
+    @classmethod
+    def of_number(cls, size: float, right: bool, said: str) -> Sighting:
+        """Return one of a known number: right where a fault is found, wrong where there is none."""
+        return cls(right != (size == SOUND), said)
+
 
 Probe: TypeAlias = Callable[[float, FaultBench], Sighting]
 """Seeds a fault of a size and asks the tool; of size `SOUND` it seeds nothing."""

@@ -78,9 +78,7 @@ def _in_some_frames(size: float, bench: FaultBench) -> Sighting:
     counts = result.counts
     said = f"{counts[Status.VIOLATED]} violated, {counts[Status.PASSED]} passed of {len(frames)}"
     whole = sum(counts.values()) == len(frames)
-    if size == SOUND:
-        return Sighting(counts[Status.VIOLATED] > 0 or not whole, said)
-    return Sighting(counts[Status.VIOLATED] == size and whole, said)
+    return Sighting.of_number(size, counts[Status.VIOLATED] == size and whole, said)
 
 
 def _unreadable(good: str, bad: str) -> Probe:

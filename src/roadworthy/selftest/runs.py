@@ -51,9 +51,8 @@ def _errors(result: RunResult, folder: Path, size: float) -> Sighting:
     why = f": {errors[0].reason}" if errors else ""
     said = f"{len(errors)} errors in {len(rows)} rows, known {known} in {OBJECTS}{why}"
     whole = len({row.case_id for row in rows}) == OBJECTS == sum(result.counts.values())
-    if size == SOUND:
-        return Sighting(bool(errors) or not whole, said)
-    return Sighting(len(errors) == known and whole and result.counts[Status.PASSED] == OBJECTS - known, said)
+    right = len(errors) == known and whole and result.counts[Status.PASSED] == OBJECTS - known
+    return Sighting.of_number(size, right, said)
 
 
 def _failing(changed: Callable[[Boxes], Boxes], timeout: float | None = None) -> Probe:
@@ -120,7 +119,7 @@ def _interrupted(size: float, bench: FaultBench) -> Sighting:
     rows = list(read_verdicts(part))
     same = rows == list(read_verdicts(whole))
     said = f"{len(rows)} rows, {before} of them from before; {'the same' if same else 'not the same'}"
-    return Sighting(not same if size == SOUND else same, said)
+    return Sighting.of_number(size, same, said)
 
 
 def _upper_bound(size: float, bench: FaultBench) -> Sighting:
@@ -134,7 +133,7 @@ def _upper_bound(size: float, bench: FaultBench) -> Sighting:
     known = brentq(lambda rate: binom.cdf(failures, cases, rate) - 0.05, 0.0, 1.0)
     right = math.isclose(found, known, abs_tol=1e-9)
     said = f"at most {found:.6f}, known {known:.6f}"
-    return Sighting(not right if size == SOUND else right, said)
+    return Sighting.of_number(size, right, said)
 
 
 def _got_worse(size: float, bench: FaultBench) -> Sighting:
