@@ -202,7 +202,7 @@ def test_exporting_says_nothing_else_than_the_file_does(roadworthy: Run) -> None
         (("train", "dave2", "--output", "brake"), "answers with steering, speed or both, got 'brake'"),
         (("train", "dave2", "-m", "hiden=3"), "'dave2' has no option 'hiden'"),
         (("train", "dave2", "--lr", "-1"), "learning_rate must be above 0 and finite, got -1"),
-        (("train", "dave2", "--resume"), "there is no training to go on with"),
+        (("train", "dave2", "--resume"), "there is no training to resume"),
         (("train", "dave2", "--workers", "0"), "workers must be 1 or more, got 0"),
         (("train", "dave2", "--precision", "int8"), "precision must be one of auto, float32, bfloat16"),
         (("train", "dave2", "--brightness", "2"), "brightness must be from 0 to 1, got 2"),

@@ -120,13 +120,13 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     trained(
         fresh(), dataclasses.replace(QUICK, epochs=1), checkpoint=file, identity={"seed": 1, "network": "a"}
     )
-    complaint = r"is of another training: seed was 1 and is 2\. Start anew in another folder"
+    complaint = r"is to another training: seed was 1 and is 2\. Start anew in another folder"
     with pytest.raises(InputError, match=complaint):
         trained(fresh(), checkpoint=file, resume=True, identity={"seed": 2, "network": "a"})
 
 
 def test_a_checkpoint_that_is_missing_broken_or_evil(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no training to go on with"):
+    with pytest.raises(InputError, match="there is no training to resume"):
         trained(fresh(), checkpoint=tmp_path / "none.pt", resume=True)
     with pytest.raises(InputError, match="resume needs the folder"):
         trained(fresh(), resume=True)
@@ -137,7 +137,7 @@ def test_a_checkpoint_that_is_missing_broken_or_evil(tmp_path: Path) -> None:
     torch.save({"module": Path}, tmp_path / "evil.pt")
     torch.save({"module": {}}, tmp_path / "empty.pt")
     for name in ("cut", "nothing", "evil", "empty"):
-        with pytest.raises(InputError, match=rf"{name}\.pt is no whole checkpoint of a training"):
+        with pytest.raises(InputError, match=rf"{name}\.pt is not a complete training checkpoint"):
             trained(fresh(), checkpoint=tmp_path / f"{name}.pt", resume=True)
 
 

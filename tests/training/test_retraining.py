@@ -17,9 +17,10 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, architecture
+from roadworthy.runs.changed_images import StoredImage
 from roadworthy.training import Settings, train
 from roadworthy.training.retraining.comparing import ErrorComparison, compared, judged
-from roadworthy.training.retraining.material import ErrorUnit, GuidedImage, Material, read_material
+from roadworthy.training.retraining.material import ErrorUnit, Material, read_material
 from roadworthy.training.retraining.retrain import (
     RetrainingPlan,
     divide,
@@ -208,7 +209,7 @@ def test_images_of_a_search_have_the_labels_of_their_frames(variant: Variant, tm
     guided = []
     for number, frame in enumerate(data[1:4]):
         write_image(tmp_path / f"{number}.png", 255 - frame.image)
-        guided.append(GuidedImage(f"try {number}", frame.id, tmp_path / f"{number}.png"))
+        guided.append(StoredImage(f"try {number}", frame.id, True, tmp_path / f"{number}.png"))
     found = read_material(variant, world(16, 1), data, {}, guided=guided).changed["guided"]
     assert found.originals.tolist() == [1, 2, 3]
     assert found.samples.targets[:, 0].tolist() == pytest.approx(

@@ -103,13 +103,13 @@ def test_data_without_validation_data_is_divided_in_time(variant: Variant) -> No
 
 def test_resuming_needs_the_same_data(trained: Trained, folder: Path, variant: Variant) -> None:
     assert trained
-    complaint = r"is of another training: training data was [0-9a-f]{12}… and is [0-9a-f]{12}…; validation"
+    complaint = r"is to another training: training data was [0-9a-f]{12}… and is [0-9a-f]{12}…; validation"
     with pytest.raises(InputError, match=complaint):
         train(variant, load("world", count=16, size="64x32"), settings=QUICK, folder=folder, resume=True)
     other = architecture("epoch").variant(options={**SMALL, "hidden": 9})
     with pytest.raises(InputError, match=r"option hidden was '8' and is '9'; training data"):
         train(other, load("world", count=16, size="64x32"), settings=QUICK, folder=folder, resume=True)
-    with pytest.raises(InputError, match="resume needs the folder of the training to go on with"):
+    with pytest.raises(InputError, match="resume needs the folder of the training"):
         train(variant, load("world", count=16, size="64x32"), settings=QUICK, resume=True)
 
 
@@ -126,7 +126,7 @@ def test_a_falling_rate_is_resumed_with_the_same_number_of_epochs_only(
             again = train(variant, data, settings=longer, folder=tmp_path / decay, resume=True)
             assert len(again.card.curve) == 2
         else:
-            with pytest.raises(InputError, match="is of another training: epochs was 1 and is 2"):
+            with pytest.raises(InputError, match="is to another training: epochs was 1 and is 2"):
                 train(variant, data, settings=longer, folder=tmp_path / decay, resume=True)
 
 
@@ -145,7 +145,7 @@ class Untouchable(BaseDataset):
     [
         ({"settings": dataclasses.replace(QUICK, device="gpu")}, "device 'gpu' cannot be used"),
         ({"folder": Path("file")}, "cannot write file: File exists; choose another place"),
-        ({"folder": Path("new"), "resume": True}, "there is no training to go on with"),
+        ({"folder": Path("new"), "resume": True}, "there is no training to resume"),
         ({"start": "none.onnx"}, r"none\.onnx: there is no such file"),
     ],
 )

@@ -289,7 +289,6 @@ def summarise(
     *,
     groups: Sequence[str] | None = None,
     ranked: Sequence[str] = (),
-    explained: float = 0.9,
 ) -> MetricSummary:
     """Correlate metrics with human scores, for each group of drives and for all, and rank them.
 
@@ -299,7 +298,6 @@ def summarise(
         groups: Which track each drive is on. Where there are several, each with three drives or more has a
             column of its own.
         ranked: The metrics that are ranked; all when left out.
-        explained: The share of the variance that the principal components must explain.
 
     Raises:
         InputError: Scores or groups do not fit the rows, or there are fewer than three drives.
@@ -322,5 +320,5 @@ def summarise(
         )
         for name, rows in chosen.items()
     }
-    independence = variance_scores(table.select(list(ranked)) if ranked else table, explained=explained)
+    independence = variance_scores(table.select(list(ranked)) if ranked else table)
     return MetricSummary(FrozenDict(correlations), independence)

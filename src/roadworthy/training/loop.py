@@ -78,7 +78,7 @@ def existing_checkpoint(path: Path) -> None:
         InputError: There is none.
     """
     if not path.is_file():
-        raise InputError(f"there is no training to go on with: {path} does not exist; leave out resume")
+        raise InputError(f"there is no training to resume: {path} does not exist; leave out resume")
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> TrainingCheckpoint:
@@ -91,7 +91,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> TrainingCheckpoi
     Raises:
         InputError: It is missing, broken, or of another training; says what differs.
     """
-    torch = imported_torch("go on with a training")
+    torch = imported_torch("resume a training")
     existing_checkpoint(path)
     try:
         document = torch.load(path, map_location="cpu", weights_only=True)
@@ -99,7 +99,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> TrainingCheckpoi
     except Exception as error:
         # torch raises a different class for each way in which a file can be broken.
         why = reason(error).partition(". ")[0]
-        raise InputError(f"{path} is no whole checkpoint of a training: {why}; start anew") from error
+        raise InputError(f"{path} is not a complete training checkpoint: {why}; start again") from error
     differing = [
         f"{name} was {_shown(checkpoint.identity.get(name))} and is {_shown(value)}"
         for name, value in identity.items()
@@ -107,8 +107,8 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> TrainingCheckpoi
     ]
     if differing:
         raise InputError(
-            f"{path} is of another training: {'; '.join(differing)}. Start anew in another folder, or give "
-            "what was given before"
+            f"{path} belongs to another training: {'; '.join(differing)}. Start again in another folder, or "
+            "give the same options as before"
         )
     return checkpoint
 
@@ -190,7 +190,7 @@ def run(
     known, step, limit = dict(identity or {}), 0, math.inf if minutes is None else 60 * minutes
     if resume:
         if checkpoint is None:
-            raise InputError("resume needs the folder of the training to go on with")
+            raise InputError("resume needs the folder of the training")
         step = learner.restore(read_checkpoint(checkpoint, known))
     seconds, began = learner.spent, time.perf_counter()
 

@@ -203,7 +203,7 @@ def make(
         workers: Processes that render or read frames.
         minutes: The longest that the training itself may take; when left out, all epochs are trained, and the
             same machine makes the same weights again.
-        quick: Whether to train on next to nothing, to see that all works.
+        quick: Whether to train on a tiny amount, as a smoke test.
         step: Whether to train only, as on a lent GPU, or only to evaluate what was trained before.
 
     Returns:
@@ -278,7 +278,7 @@ def training_data(
         name: Which.
         frames: Frames to train on, where they are rendered; as many as its recipe has when left out.
         udacity: The folder of Udacity's challenge 2, for networks trained on it.
-        quick: Whether to give next to nothing, to see that all works.
+        quick: Whether to give a tiny amount, as a smoke test.
 
     Raises:
         InputError: There is no such recipe, or the data cannot be read.
@@ -343,9 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--step", choices=get_args(Step), default="both", help="only train, or only evaluate what is in --out"
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="train on next to nothing, to see that all works"
-    )
+    parser.add_argument("--quick", action="store_true", help="train on a tiny amount, as a smoke test")
     given = parser.parse_args(arguments)
     names = [one for one in given.only.split(",") if one] or [
         name for name, recipe in RECIPES.items() if recipe.data != "udacity" or given.udacity is not None

@@ -74,7 +74,7 @@ def restored(arrays: Mapping[str, NDArray[Any]]) -> Samples:
     windows, targets, drives = (arrays[name] for name in ("windows", "targets", "drives"))
     whole = all(table.dtype.kind in "iu" for table in (windows, drives)) and targets.dtype.kind == "f"
     if not whole or (windows.ndim, drives.ndim) != (2, 1) or not targets.ndim:
-        raise ValueError(f"the samples of {arrays['name']} are no tables of numbers")
+        raise ValueError(f"the samples of {arrays['name']} are not tables of numbers")
     if not len(windows) == len(targets) == len(drives) or not np.isin(windows, range(len(images))).all():
         raise ValueError(f"the samples of {arrays['name']} are not those of its {len(images)} images")
     return Samples(str(arrays["name"]), np.stack(images), windows, targets, drives)

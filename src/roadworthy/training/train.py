@@ -213,7 +213,7 @@ def train_on(
 def _check(settings: Settings, folder: Path | None, *, resume: bool) -> None:
     """Refuse a device that is not there, and a folder that cannot be written or gone on with."""
     if resume and folder is None:
-        raise InputError("resume needs the folder of the training to go on with")
+        raise InputError("resume needs the folder of the training")
     loop.chosen_device(settings.device)
     if folder is not None:
         if resume:

@@ -129,10 +129,10 @@ def test_the_end_is_measured_also_if_time_runs_out_while_a_checkpoint_is_written
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     trained(tmp_path, steps=2)
-    with pytest.raises(InputError, match=r"of another training: rate was 0\.003 and is 0\.1"):
+    with pytest.raises(InputError, match=r"to another training: rate was 0\.003 and is 0\.1"):
         trained(tmp_path, resume=True, learning_rate=0.1)
     (tmp_path / CHECKPOINT).write_bytes(b"broken")
-    with pytest.raises(InputError, match="no whole checkpoint"):
+    with pytest.raises(InputError, match="not a complete training checkpoint"):
         trained(tmp_path, resume=True)
     with pytest.raises(InputError, match="needs the folder"):
         trained(resume=True)

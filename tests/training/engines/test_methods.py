@@ -118,7 +118,7 @@ def test_pix2pixhd(features: FeatureNetwork, context: bool, edges: bool) -> None
     pictures = Pictures("s", {**pictures.arrays, "edges": pictures.arrays["differs"].astype(np.uint8)})
     with seeded(1):
         generator = network_for("pix2pixhd-global", sizes, seed=1)
-        method = Synthesis(SETTINGS, generator, inputs=inputs, features=features, ndf=8, scales=2)
+        method = Synthesis(SETTINGS, generator, inputs=inputs, features=features, ndf=8)
     feed = PictureFeed([pictures], CPU)
     first, last = learn(method, feed, 12)
     names = {"adversarial", "matching", "perceptual", "discriminator"} | ({"plain"} if context else set())

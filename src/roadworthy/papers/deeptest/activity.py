@@ -62,7 +62,7 @@ class Watched:
     def __init__(self, network: SystemUnderTest, how: HowCounted) -> None:
         if not isinstance(network, Network):
             raise InputError(
-                f"{network.name} is no network whose layers can be watched: coverage needs a torch module or "
+                f"the layers of {network.name} cannot be watched: coverage needs a torch module or "
                 "an ONNX file"
             )
         self.name = network.name

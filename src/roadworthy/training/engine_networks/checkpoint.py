@@ -263,7 +263,7 @@ def read_onnx(path: Path) -> dict[str, Any]:
         arrays = weights_in(model, HALF)
     except Exception as error:
         # protobuf and ONNX raise classes of their own.
-        raise InputError(f"cannot read {path}: it is no whole ONNX file") from error
+        raise InputError(f"cannot read {path}: it is not a complete ONNX file") from error
     if NOTE not in notes:
         raise InputError(f"cannot use {path}: it does not say which network it holds; give its checkpoint")
     try:
@@ -431,7 +431,7 @@ def _weights(found: object) -> dict[str, torch.Tensor]:
             )
         plain = one.layout is torch.strided and not one.is_meta
         if not plain or not (one.is_floating_point() or name.endswith(".num_batches_tracked")):
-            raise InputError(f"{name} is no plain tensor; save the weights as 16- or 32-bit numbers")
+            raise InputError(f"{name} is not a plain tensor; save the weights as 16- or 32-bit numbers")
         # A file may claim a huge tensor whose numbers are all the same one.
         if one.numel() * one.element_size() > one.untyped_storage().nbytes():
             raise InputError(f"{name} claims more numbers than the file holds; the file is not whole")
@@ -446,7 +446,7 @@ def _weights(found: object) -> dict[str, torch.Tensor]:
     if bad:
         raise InputError(
             f"{len(bad)} of its {len(state)} weights are not finite numbers, among them "
-            f"{', '.join(bad[:_MOST_NAMED])}: that training went astray; give an earlier checkpoint"
+            f"{', '.join(bad[:_MOST_NAMED])}: that training diverged; give an earlier checkpoint"
         )
     return state
 

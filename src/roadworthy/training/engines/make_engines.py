@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, default=Effort.pairs, help="rendered for each engine")
     parser.add_argument("--batch", type=int, default=Effort.batch, help="images at a time")
     parser.add_argument("--device", default="auto", help="cpu, cuda:0, …")
-    parser.add_argument("--quick", action="store_true", help="next to nothing, to see that all works")
+    parser.add_argument("--quick", action="store_true", help="a tiny amount, as a smoke test")
     given = parser.parse_args(arguments)
     names = [one for one in given.only.split(",") if one] or shipped
     unknown = [one for one in names if one not in RECIPES]

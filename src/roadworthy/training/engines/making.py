@@ -152,7 +152,7 @@ class _Maker:
                 best = min([*found, one], key=lambda each: each.distance)
                 folder = self._written(best, [*found, one])
             except InputError as error:
-                self.watcher.line(f"variant {variant.name!r} comes to nothing: {error}")
+                self.watcher.line(f"variant {variant.name!r} failed: {error}")
                 continue
             found.append(one)
             self.watcher.line(f"variant {best.variant.name!r} is the nearest on validation frames so far")

@@ -77,9 +77,7 @@ class Synthesis(EngineMethod):
         generator: The network.
         inputs: What it sees.
         features: The network of the perceptual loss and of the Fréchet distance.
-        weights: How much the losses count.
         ndf: Channels of the first layer of the discriminators.
-        scales: How many of them.
     """
 
     name = "pix2pixhd"
@@ -91,13 +89,11 @@ class Synthesis(EngineMethod):
         *,
         inputs: NetworkInputs,
         features: FeatureNetwork,
-        weights: SynthesisWeights | None = None,
         ndf: int = 64,
-        scales: int = 2,
     ) -> None:
-        self.inputs, self.weights = inputs, weights or SynthesisWeights()
+        self.inputs, self.weights = inputs, SynthesisWeights()
         seen = inputs.labels + inputs.edges + 3
-        discriminator = MultiscaleDiscriminator(seen, ndf=ndf, num_D=scales)
+        discriminator = MultiscaleDiscriminator(seen, ndf=ndf, num_D=2)
         super().__init__(settings, {"generator": generator, "discriminator": discriminator}, ["generator"])
         self.features = features.to(self.device)
 

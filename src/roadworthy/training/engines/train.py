@@ -110,7 +110,9 @@ def train_synthesis(
     """
     settings, watcher = settings or EngineSettings(), watcher or Watcher()
     if architecture not in _PAINTERS:
-        raise InputError(f"{architecture!r} is no network for synthesis: {suggest(architecture, _PAINTERS)}")
+        raise InputError(
+            f"{architecture!r} is not a network for synthesis: {suggest(architecture, _PAINTERS)}"
+        )
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
     names = [one for one in ontology().label_classes if one != VOID]
     known = classes_in(_some(sets), names)

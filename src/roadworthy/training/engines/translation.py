@@ -23,7 +23,6 @@ from roadworthy.training.engines.losses import (
     discriminator_loss,
     generator_loss,
     kl_loss,
-    perceptual_loss,
     pooled,
 )
 from roadworthy.training.engines.method import Column, EngineMethod, weighted
@@ -41,7 +40,6 @@ class UnitWeights:
         kl: Latent codes are near a standard normal one.
         cycle: An image that was translated there and back.
         cycle_kl: Latent codes of translated images.
-        perceptual: A translated image, seen by a trained network with its contrast taken out; 0 as usual.
     """
 
     adversarial: float = 1.0
@@ -49,7 +47,6 @@ class UnitWeights:
     kl: float = 0.01
     cycle: float = 10.0
     cycle_kl: float = 0.01
-    perceptual: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -112,8 +109,7 @@ class Unit(_Translation):
     Args:
         settings: How it is trained.
         network: The autoencoders' sizes.
-        features: For the Fréchet distance and the perceptual loss.
-        weights: How much the losses count.
+        features: For the Fréchet distance.
         dim: Channels of the first layer of the discriminators.
         scales: How many of them there are for each domain.
     """
@@ -126,11 +122,10 @@ class Unit(_Translation):
         network: UnitSettings,
         *,
         features: FeatureNetwork,
-        weights: UnitWeights | None = None,
         dim: int = 64,
         scales: int = 3,
     ) -> None:
-        self.weights = weights or UnitWeights()
+        self.weights = UnitWeights()
         networks = {domain: VAEGen(network) for domain in ("a", "b")}
         judges = {f"judge {domain}": MsImageDis(dim=dim, num_scales=scales) for domain in ("a", "b")}
         super().__init__(settings, {**networks, **judges}, ["a", "b"])
@@ -184,17 +179,10 @@ class Unit(_Translation):
             "cycle": sum_of(_apart(back[domain], images[domain]) for domain in images),
             "cycle kl": sum_of(kl_loss(recoded[domain]) for domain in images),
         }
-        total = weighted(losses, self.weights, "adversarial", "reconstruction", "kl", "cycle", "cycle kl")
-        if self.weights.perceptual:
-            with self.autocast():
-                losses["perceptual"] = sum_of(
-                    perceptual_loss(
-                        self.features, _flattened(made[domain]), _flattened(images[other[domain]])
-                    )
-                    for domain in images
-                )
-            total = total + self.weights.perceptual * losses["perceptual"]
-        self.learn("generator", total)
+        self.learn(
+            "generator",
+            weighted(losses, self.weights, "adversarial", "reconstruction", "kl", "cycle", "cycle kl"),
+        )
         self.freeze("judge a", "judge b", frozen=False)
         return {name: loss.detach() for name, loss in losses.items()}
 
@@ -206,7 +194,6 @@ class Ugatit(_Translation):
         settings: How it is trained.
         network: The generators' sizes.
         features: For the Fréchet distance.
-        weights: How much the losses count.
         ndf: Channels of the first layer of the discriminators.
         layers: Of the local and of the global discriminators.
     """
@@ -219,11 +206,10 @@ class Ugatit(_Translation):
         network: UgatitSettings,
         *,
         features: FeatureNetwork,
-        weights: UgatitWeights | None = None,
         ndf: int = 64,
         layers: tuple[int, int] = (5, 7),
     ) -> None:
-        self.weights = weights or UgatitWeights()
+        self.weights = UgatitWeights()
         # Named by what they make, and what they judge.
         networks: dict[str, nn.Module] = {domain: ResnetGenerator(network) for domain in ("a", "b")}
         for domain in ("a", "b"):
@@ -287,8 +273,9 @@ class Ugatit(_Translation):
                 _answered(attention[domain], 1.0) + _answered(own[domain], 0.0) for domain in domains
             ),
         }
-        total = weighted(losses, self.weights, "adversarial", "cycle", "identity", "attention")
-        self.learn("generator", total)
+        self.learn(
+            "generator", weighted(losses, self.weights, "adversarial", "cycle", "identity", "attention")
+        )
         self.freeze(*self.judges, frozen=False)
         for domain in domains:
             self.networks[domain].apply(clip_rho)
@@ -306,8 +293,3 @@ def _apart(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 def _answered(attention: torch.Tensor, answer: float) -> torch.Tensor:
     return functional.binary_cross_entropy_with_logits(attention, torch.full_like(attention, answer))
-
-
-def _flattened(images: torch.Tensor) -> torch.Tensor:
-    """Return images with mean 0 and deviation 1, so that a night may be as it is but for its darkness."""
-    return functional.instance_norm(images)

@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     prepare.add_argument("--udacity", type=Path, help="the folder of Udacity's challenge 2")
     prepare.add_argument("--workers", type=int, default=1, help="processes that render or read frames")
     prepare.add_argument("--encoding", choices=get_args(Encoding), default="png", help="jpg is smaller")
-    prepare.add_argument("--quick", action="store_true", help="next to nothing, to see that all works")
+    prepare.add_argument("--quick", action="store_true", help="a tiny amount, as a smoke test")
     prepare.set_defaults(run=_prepare)
     train = steps.add_parser("train", help="train the original and the mutants that should be tried next")
     train.add_argument("material", type=Path, help="the file of prepare")

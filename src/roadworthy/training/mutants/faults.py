@@ -152,9 +152,9 @@ _FEW = 2  # axes of what a dense layer gives for a batch
 def _refusal(operator: str, layer: TracedLayer, chain: Chain) -> str:
     module = layer.module
     if operator in ("ACH", "ARM"):
-        return "" if isinstance(module, _ACTIVATION) else f"{layer.kind} is no activation"
+        return "" if isinstance(module, _ACTIVATION) else f"{layer.kind} is not an activation"
     if operator == "RCD":
-        return "" if isinstance(module, _DROPOUTS) else f"{layer.kind} is no dropout"
+        return "" if isinstance(module, _DROPOUTS) else f"{layer.kind} is not a dropout"
     if not isinstance(module, _BIASED):
         return f"{layer.kind} is neither dense nor a convolution"
     if operator == "AAL":

@@ -387,9 +387,11 @@ def _description(path: Path) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(found, dict) or not isinstance(found.get(key), kind):
             got = repr(found.get(key)) if isinstance(found, dict) else f"a {type(found).__name__}"
-            raise InputError(f"{path} describes no mutant, for its {key!r} is {got:.80}: make it again")
+            raise InputError(f"{path} does not describe a mutant: its {key!r} is {got:.80}: make it again")
     if not isinstance(found["mutation"].get("operator"), str):
-        raise InputError(f"{path} describes no mutant, for its 'mutation' has no 'operator': make it again")
+        raise InputError(
+            f"{path} does not describe a mutant: its 'mutation' has no 'operator': make it again"
+        )
     described: dict[str, Any] = found
     return described
 

@@ -20,7 +20,7 @@ from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
 from roadworthy.reliability.sampling import SampledFrame, shares
 from roadworthy.reliability.transformations import PAPER_TRANSFORMATIONS, Transformation, transformation_named
-from roadworthy.runs.changed_images import check_searched, stored_images
+from roadworthy.runs.changed_images import StoredImage, check_searched, stored_images
 from roadworthy.seeding import rng_for
 from roadworthy.training import with_history
 from roadworthy.training.samples import Samples, read_samples
@@ -79,21 +79,6 @@ class RetrainingImages:
 
     samples: Samples
     originals: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class GuidedImage:
-    """An image that a search found.
-
-    Attributes:
-        name: What it is called.
-        original: The id of the frame that was changed.
-        file: The image.
-    """
-
-    name: str
-    original: str
-    file: Path
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +171,7 @@ def read_material(
     data: Dataset,
     changes: Mapping[str, Transform],
     *,
-    guided: Sequence[GuidedImage] = (),
+    guided: Sequence[StoredImage] = (),
     seed: int = 0,
     workers: int = 1,
     memory: float = 8.0,
@@ -283,7 +268,7 @@ def named_changes(texts: Sequence[str]) -> dict[str, Transform]:
     return changes
 
 
-def failing_images(run: Path, data: Dataset) -> list[GuidedImage]:
+def failing_images(run: Path, data: Dataset) -> list[StoredImage]:
     """Return the failing images of a run on the data.
 
     Raises:
@@ -293,7 +278,7 @@ def failing_images(run: Path, data: Dataset) -> list[GuidedImage]:
     if not failing:
         raise InputError(f"the run {run} has no failing images to learn from")
     check_searched(run, data)
-    return [GuidedImage(one.case, one.original, one.file) for one in failing]
+    return failing
 
 
 class _Versions:
@@ -304,7 +289,7 @@ class _Versions:
         variant: Variant,
         task: TrainingTask,
         changes: Mapping[str, Transform],
-        guided: Sequence[GuidedImage],
+        guided: Sequence[StoredImage],
         seed: int,
     ) -> None:
         self.variant, self.task, self.changes, self.seed = variant, task, changes, seed
@@ -313,7 +298,7 @@ class _Versions:
         self.left_out: dict[str, int] = dict.fromkeys(changes, 0)
         self.moments: list[int] = []
         self._known: dict[object, int] = {}
-        self._guided: dict[str, list[GuidedImage]] = {}
+        self._guided: dict[str, list[StoredImage]] = {}
         for one in guided:
             self._guided.setdefault(one.original, []).append(one)
 
@@ -332,7 +317,7 @@ class _Versions:
                     self.left_out[kind] += 1
             self._keep(kind, made)
         found = [
-            (number, Frame.from_file(one.file, id=one.name, signals=frame.signals))
+            (number, Frame.from_file(one.file, id=one.case, signals=frame.signals))
             for number, frame in enumerate(frames, first)
             for one in self._guided.get(frame.id, ())
         ]

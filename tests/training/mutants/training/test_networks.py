@@ -89,7 +89,7 @@ def test_dropout_biases_and_their_refusal() -> None:
         changed("WAB", "0")
     with pytest.raises(InputError, match="3 has no bias"):
         changed("WRB", "3")
-    with pytest.raises(InputError, match="Linear is no activation"):
+    with pytest.raises(InputError, match="Linear is not an activation"):
         changed("ACH", "0", "tanh")
     with pytest.raises(InputError, match="0 has an activation already"):
         changed("AAL", "0", "tanh")
