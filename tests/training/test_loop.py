@@ -120,7 +120,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     trained(
         fresh(), dataclasses.replace(QUICK, epochs=1), checkpoint=file, identity={"seed": 1, "network": "a"}
     )
-    complaint = r"is to another training: seed was 1 and is 2\. Start anew in another folder"
+    complaint = r"belongs to another training: seed was 1 and is 2\. Start again in another folder"
     with pytest.raises(InputError, match=complaint):
         trained(fresh(), checkpoint=file, resume=True, identity={"seed": 2, "network": "a"})
 

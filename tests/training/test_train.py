@@ -103,7 +103,7 @@ def test_data_without_validation_data_is_divided_in_time(variant: Variant) -> No
 
 def test_resuming_needs_the_same_data(trained: Trained, folder: Path, variant: Variant) -> None:
     assert trained
-    complaint = r"is to another training: training data was [0-9a-f]{12}… and is [0-9a-f]{12}…; validation"
+    complaint = r"belongs to another training: training data was [0-9a-f]{12}… and is [0-9a-f]{12}…; validation"
     with pytest.raises(InputError, match=complaint):
         train(variant, load("world", count=16, size="64x32"), settings=QUICK, folder=folder, resume=True)
     other = architecture("epoch").variant(options={**SMALL, "hidden": 9})
@@ -126,7 +126,7 @@ def test_a_falling_rate_is_resumed_with_the_same_number_of_epochs_only(
             again = train(variant, data, settings=longer, folder=tmp_path / decay, resume=True)
             assert len(again.card.curve) == 2
         else:
-            with pytest.raises(InputError, match="is to another training: epochs was 1 and is 2"):
+            with pytest.raises(InputError, match="belongs to another training: epochs was 1 and is 2"):
                 train(variant, data, settings=longer, folder=tmp_path / decay, resume=True)
 
 
