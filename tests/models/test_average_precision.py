@@ -16,7 +16,8 @@ from roadworthy.models.average_precision import (
     judged_boxes,
     matched,
 )
-from roadworthy.models.scorers import BoxScorer
+from roadworthy.models.scorers import BoxScorer, compare
+from roadworthy.reliability.scenes import BoxPrecision
 
 
 def boxes(*rows: tuple[float, ...], word: str = "car") -> Boxes:
@@ -248,3 +249,18 @@ def test_boxes_of_one_image_are_judged_as_for_average_precision() -> None:
     assert right.tolist() == [True, False]
     with pytest.raises(InputError, match="found boxes must have scores"):
         judged_boxes(ignored, ignored, ignored, iou=0.5)
+
+
+def test_a_crowd_is_neither_asked_for_nor_held_against_the_detector() -> None:
+    """One person found exactly, and two more detections inside a crowd: COCO's answer is 100%."""
+    known = [[0, 0, 10, 30], [40, 0, 140, 40]]
+    truth = Boxes(known, ["pedestrian"] * 2, attributes=[{}, {"iscrowd": "1"}], track_ids=[1, 2])
+    places = [[0, 0, 10, 30], [50, 5, 60, 35], [80, 5, 90, 35]]
+    found = Boxes(places, ["pedestrian"] * 3, scores=[0.5, 0.9, 0.8])
+    frame = Frame("a", np.zeros((50, 150, 3), np.uint8), boxes=truth)
+    region = Boxes([[100, 40, 120, 45]], ["object"])  # without track ids, beside things that have them
+    assert average_precision([truth], [found], ignored=[region]).mean == 1
+    assert [str(measure) for measure in compare([frame], [found])] == ["things found 100%", "boxes right 100%"]
+    outside = Boxes([*places, [20, 0, 30, 30]], ["pedestrian"] * 4, scores=[0.5, 0.9, 0.8, 0.7])
+    assert [str(measure) for measure in compare([frame], [outside])] == ["things found 100%", "boxes right 50%"]
+    assert BoxPrecision().record(frame, found) == '{"pedestrian":[1,[0.5,true]]}'

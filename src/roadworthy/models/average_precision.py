@@ -77,7 +77,7 @@ def average_precision(
 
     Within an image and class, boxes choose in order of their scores; each takes the free thing with the
     highest IoU at or above the threshold. A box that takes none is wrong, unless at least the threshold's
-    share of it lies in something that is ignored, or it is itself too low.
+    share of it lies in something that is ignored, or it is itself too low. Crowds (``iscrowd``) are ignored.
 
     Args:
         truth: The things in each image.
@@ -120,7 +120,7 @@ def average_precision(
     for word in words:
         wanted = [one.select(word) for one in counted]
         beside = [
-            Boxes.concatenate([one.select(word), _related(region, word)])
+            places_of(one.select(word), _related(region, word))
             for one, region in zip(spared, regions, strict=True)
         ]
         answers = [one.select(word) for one in boxes]
@@ -132,11 +132,35 @@ def average_precision(
 
 
 def parted(things: Boxes, min_height: float, max_occlusion: float) -> tuple[Boxes, Boxes]:
-    """Return the things that count, and those that are ignored."""
-    clear = things.xyxy[:, 3] - things.xyxy[:, 1] >= min_height
+    """Return the things that count, and those that are ignored: low or hidden ones, and crowds in one box."""
+    crowd = np.array([facts.get("iscrowd") == "1" for facts in things.attributes], np.bool_)
+    clear = (things.xyxy[:, 3] - things.xyxy[:, 1] >= min_height) & ~crowd
     if things.occlusion is not None:
         clear &= ~(things.occlusion > max_occlusion)
     return things[clear], things[~clear]
+
+
+def places_of(*several: Boxes) -> Boxes:
+    """Return boxes in one, without what only some of them know, such as track ids."""
+    classes = [name for boxes in several for name in boxes.classes]
+    return Boxes(np.concatenate([boxes.xyxy for boxes in several]), classes)
+
+
+def lie_in(boxes: Boxes, regions: Boxes, share: float) -> NDArray[np.bool_]:
+    """Return which boxes lie, to this share of their area, in a region of their own class.
+
+    Example:
+        >>> crowd = Boxes([[0, 0, 100, 50]], ["pedestrian"])
+        >>> lie_in(Boxes([[5, 5, 15, 45], [5, 5, 15, 45]], ["pedestrian", "car"]), crowd, 0.5).tolist()
+        [True, False]
+    """
+    mine, other = _Column.of([boxes]), _Column.of([regions])
+    box, region = mine.pairs(other)
+    _, inside = _overlap(mine, other, box, region)
+    same = np.array(boxes.classes, np.object_)[box] == np.array(regions.classes, np.object_)[region]
+    found = np.zeros(len(boxes), np.bool_)
+    found[box[same & (inside >= share)]] = True
+    return found
 
 
 def _related(regions: Boxes, word: str) -> Boxes:

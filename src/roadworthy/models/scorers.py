@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roadworthy.cases import ClassScores, Prediction
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.models.average_precision import COCO_THRESHOLDS, average_precision
+from roadworthy.models.average_precision import COCO_THRESHOLDS, average_precision, lie_in, parted
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.network import Network
 from roadworthy.models.outputs import words_for
@@ -142,14 +142,18 @@ def _errors(pairs: Sequence[tuple[Signals, Signals]]) -> Iterable[Measure]:
 
 def _found(pairs: Sequence[tuple[Boxes, Boxes]]) -> Iterable[Measure]:
     things, given, right = 0, 0, 0
-    for truth, answer in pairs:
-        things, given = things + len(truth), given + len(answer)
+    for known, answer in pairs:
+        truth, crowds = parted(known, 0.0, 1.0)
+        counted = ~lie_in(answer, crowds, _ENOUGH_OVERLAP)
+        things += len(truth)
         overlap = truth.iou(answer)
         overlap[np.array(truth.classes)[:, None] != np.array(answer.classes)[None, :]] = 0
         while overlap.size and overlap.max() >= _ENOUGH_OVERLAP:
             row, column = np.unravel_index(int(overlap.argmax()), overlap.shape)
             overlap[row], overlap[:, column] = 0, 0
+            counted[column] = True
             right += 1
+        given += int(counted.sum())
     if things:
         yield Measure("things found", right / things, "share", len(pairs))
     if given and pairs:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.models.average_precision import judged_boxes, matched, parted
+from roadworthy.models.average_precision import judged_boxes, matched, parted, places_of
 from roadworthy.ontology import VOID
 from roadworthy.reliability.measures import (
     Batches,
@@ -83,7 +83,7 @@ class BoxPrecision(TaskMeasure):
         for word in self.classes or sorted({*things.classes, *boxes.classes}):
             own, found = things.select(word), boxes.select(word)
             # Nobody knows what is in a region that does not count: it may be of this class.
-            spared = Boxes.concatenate([hidden.select(word), Boxes(regions, [word] * len(regions))])
+            spared = places_of(hidden.select(word), Boxes(regions, [word] * len(regions)))
             scores, right = judged_boxes(own, found, spared, iou=self.iou, min_height=self.min_height)
             if len(own) or len(scores):
                 kept[word] = [
