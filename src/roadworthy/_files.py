@@ -9,7 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from hashlib import file_digest
@@ -57,6 +57,25 @@ def read_text(path: Path) -> str:
     except ValueError as error:
         # Names come out of files too, and may hold a NUL.
         raise FrameError(f"cannot read {str(path)!r}: {error}") from error
+
+
+def numbered_names(lines: Sequence[str], path: Path) -> list[str]:
+    """Return the names of a file that has one on each line, where the number of a line says which it is.
+
+    Raises:
+        FrameError: There is none, or a line between them is blank: whoever left it out would shift the rest.
+
+    Example:
+        >>> numbered_names(["car", " truck", ""], Path("classes.txt"))
+        ['car', 'truck']
+    """
+    names = [line.strip() for line in lines]
+    while names and not names[-1]:
+        names.pop()
+    if not all(names) or not names:
+        blank = f"line {names.index('') + 1} is blank; write a name there" if names else "got none"
+        raise FrameError(f"{path} must have one class name per line: {blank}")
+    return names
 
 
 def is_file(path: Path) -> bool:

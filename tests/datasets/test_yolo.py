@@ -136,7 +136,10 @@ def test_a_folder_without_yaml(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"images has no split 'vall': did you mean 'val'\?"):
         opened(tmp_path, split="vall")
     text(tmp_path / "classes.txt", "\n")
-    with pytest.raises(FrameError, match="must have one class name per line, got none"):
+    with pytest.raises(FrameError, match="must have one class name per line: got none"):
+        opened(tmp_path)
+    text(tmp_path / "classes.txt", "car\n\npedestrian\n")
+    with pytest.raises(FrameError, match="must have one class name per line: line 2 is blank"):
         opened(tmp_path)
 
 

@@ -260,7 +260,13 @@ def test_a_crowd_is_neither_asked_for_nor_held_against_the_detector() -> None:
     frame = Frame("a", np.zeros((50, 150, 3), np.uint8), boxes=truth)
     region = Boxes([[100, 40, 120, 45]], ["object"])  # without track ids, beside things that have them
     assert average_precision([truth], [found], ignored=[region]).mean == 1
-    assert [str(measure) for measure in compare([frame], [found])] == ["things found 100%", "boxes right 100%"]
+    assert [str(measure) for measure in compare([frame], [found])] == [
+        "things found 100%",
+        "boxes right 100%",
+    ]
     outside = Boxes([*places, [20, 0, 30, 30]], ["pedestrian"] * 4, scores=[0.5, 0.9, 0.8, 0.7])
-    assert [str(measure) for measure in compare([frame], [outside])] == ["things found 100%", "boxes right 50%"]
+    assert [str(measure) for measure in compare([frame], [outside])] == [
+        "things found 100%",
+        "boxes right 50%",
+    ]
     assert BoxPrecision().record(frame, found) == '{"pedestrian":[1,[0.5,true]]}'

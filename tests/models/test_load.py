@@ -98,6 +98,15 @@ def test_a_detector_is_described(folder: Path) -> None:
     assert (model.name, model.batch) == ("opencv:nets/spotter-one.onnx", 1)
 
 
+def test_a_blank_line_among_class_names_is_refused(folder: Path) -> None:
+    (folder / "coco.names").write_text("person\n\ncar\n")
+    (folder / "spotter.yml").write_text(
+        "model: opencv:nets/spotter-one.onnx\noutput: {task: detection, head: yolov8, classes: coco.names}\n"
+    )
+    with pytest.raises(InputError, match=r"coco\.names must have one class name per line: line 2 is blank"):
+        load_model(folder / "spotter.yml")
+
+
 def test_class_names_are_read_from_json(folder: Path) -> None:
     def classes(content: str) -> tuple[str, ...]:
         (folder / "classes.json").write_text(content)

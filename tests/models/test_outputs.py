@@ -159,6 +159,18 @@ class TestDetection:
         np.testing.assert_allclose(boxes.scores, 0.72, atol=1e-6)
         assert (boxes.classes, boxes.attributes) == (WANTED.classes, WANTED.attributes)
 
+    @pytest.mark.parametrize("images", [1, 2])
+    def test_rows_may_be_none_and_differ_in_number(self, images: int) -> None:
+        """As lists say it, which is how answers come over HTTP."""
+        one = np.array([[10, 4, 20, 12, 0.72, 1]], np.float32)
+        none = np.array([[]] * images, np.float32)
+        both = [*[np.zeros(0, np.float32)] * (images - 1), one]
+        assert [len(boxes) for boxes in detector("rows").decode({"y": none}, views(images))] == [0] * images
+        found = detector("rows").decode({"y": both}, views(images))
+        assert [len(boxes) for boxes in found] == [*[0] * (images - 1), 1]
+        with pytest.raises(SystemUnderTestError, match="6 numbers per box"):
+            detector("rows").decode({"y": [*both[1:], one[:, :5]]}, views(images))
+
     def test_boxes_come_back_through_crop_and_letterbox(self) -> None:
         seen = ImageInput(width=20, height=20, fit="letterbox", crop=(10, 10))
         (view,) = views(width=40, height=40, seen=seen)

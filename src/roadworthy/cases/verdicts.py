@@ -228,7 +228,7 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     if trials > counts[Status.ERROR]:
         measures["worst_margin"] = worst
     summary = f"{failures} of {trials} applicable cases failed ({rate:.1%})"
-    told = f"with {confidence:.0%} confidence at most {bound:.1%}"
+    told = f"with {100 * confidence:g}% confidence at most {bound:.1%}"
     # No number of cases can show that none ever fails, so the bound is not held against a rate of 0.
     summary += f"; {told}, {max_rate:.1%} accepted" if max_rate else f", and none may; {told} would"
     return Outcome(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import is_file, is_folder, naming, read_text
+from roadworthy._files import is_file, is_folder, naming, numbered_names, read_text
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame
@@ -231,11 +231,7 @@ def _from_folder(
 def _names_file(folder: Path) -> dict[int, str]:
     for name in NAMES_FILES:
         if (folder / name).is_file():
-            lines = [line.strip() for line in read_text(folder / name).splitlines()]
-            named = dict(enumerate(filter(None, lines)))
-            if not named:
-                raise FrameError(f"{folder / name} must have one class name per line, got none")
-            return named
+            return dict(enumerate(numbered_names(read_text(folder / name).splitlines(), folder / name)))
     raise InputError(f"{folder} has no class names in data.yaml or classes.txt: pass names=car,truck,person")
 
 

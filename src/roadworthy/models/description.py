@@ -17,6 +17,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
+from roadworthy._files import numbered_names
 from roadworthy._yaml import Place, check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
@@ -229,7 +230,7 @@ def _classes(text: str, where: str, folder: Path) -> list[str]:
         found = [found[str(number)] for number in range(len(found))]
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise InputError(f"{where}: {path} must list class names, or have a name for each number from 0 on")
-    return [name.strip() for name in found if name.strip()]
+    return numbered_names(found, path)
 
 
 def _built(build: Callable[[], Any], where: str) -> Any:

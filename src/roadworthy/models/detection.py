@@ -112,8 +112,7 @@ class DetectionOutput:
         if self.head == "ssd":
             return self._ssd(arrays, views)
         if self.head == "rows":
-            rows = dense(_batched(arrays, views, 3), views, self.outputs)
-            return [(one[:, :4], one[:, 4], one[:, 5]) for one in _joined(rows, 6, arrays)]
+            return [(one[:, :4], one[:, 4], one[:, 5]) for one in self._rows(arrays, views)]
         with_objectness = self.head != "yolov8"
         length = 4 + with_objectness + len(self.classes)
         rows = dense(_batched(arrays, views, 3), views, self.outputs)
@@ -124,6 +123,26 @@ class DetectionOutput:
         best = scores.argmax(axis=2)
         top = np.take_along_axis(scores, best[..., None], axis=2)[..., 0]
         return list(zip(table[..., :4], top, best, strict=True))
+
+    def _rows(self, arrays: Arrays, views: Sequence[View]) -> list[NDArray[Any]]:
+        """Return the boxes of each image, m × 6; images may have different numbers of them, and none."""
+        names = self.outputs or tuple(arrays)
+        if not names or not set(names) <= set(arrays):
+            raise SystemUnderTestError(f"expected the output {', '.join(names)}, got {shapes(arrays)}")
+        found: list[list[NDArray[Any]]] = [[] for _ in views]
+        for name, rows in _batched({name: arrays[name] for name in names}, views, 3).items():
+            if len(rows) != len(views):
+                raise SystemUnderTestError(
+                    f"output {name!r} must have one row for each of {len(views)} images, got {len(rows)}"
+                )
+            check_finite(name, rows, views)
+            for own, row in zip(found, rows, strict=True):
+                if not row.size:
+                    continue
+                if row.ndim != 2 or 6 not in row.shape:
+                    raise _wrong_length(6, arrays)
+                own.append(row if row.shape[1] == 6 else row.T)
+        return [np.concatenate([np.zeros((0, 6)), *own]) for own in found]
 
     def _separate(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:
         names = self.outputs or tuple(arrays)
@@ -259,12 +278,16 @@ def _joined(rows: Sequence[NDArray[Any]], length: int, arrays: Arrays) -> NDArra
         if array.ndim == 3 and array.shape[2] != length and array.shape[1] == length:
             array = array.transpose(0, 2, 1)
         if array.ndim != 3 or array.shape[2] != length:
-            raise SystemUnderTestError(
-                f"expected outputs with {length} numbers per box, (n, m, {length}), got {shapes(arrays)}; "
-                "correct head, classes or outputs"
-            )
+            raise _wrong_length(length, arrays)
         found.append(array)
     return np.concatenate(found, axis=1)
+
+
+def _wrong_length(length: int, arrays: Arrays) -> SystemUnderTestError:
+    return SystemUnderTestError(
+        f"expected outputs with {length} numbers per box, (n, m, {length}), got {shapes(arrays)}; "
+        "correct head, classes or outputs"
+    )
 
 
 def _elements(words: Sequence[str | None]) -> NDArray[np.intp]:

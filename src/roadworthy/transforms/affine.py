@@ -89,7 +89,7 @@ def move_boxes(boxes: Boxes, matrix: Matrix, width: int, height: int) -> Boxes:
     sides = inside[:, 2:] - inside[:, :2]
     seen = np.flatnonzero(((sides >= np.minimum(_LEAST_SIDE, 2 * halves)) & (sides > 0)).all(axis=1))
     share = sides.prod(axis=1) / np.maximum((2 * halves).prod(axis=1), 1e-9)
-    before = 0.0 if boxes.truncation is None else np.nan_to_num(boxes.truncation)
+    before = 0.0 if boxes.truncation is None else boxes.truncation
     truncation = 1 - (1 - before) * np.minimum(share, 1)
     unknown = boxes.truncation is None and bool((share[seen] > 1 - 1e-6).all())
     return boxes[seen].replace(xyxy=inside[seen], truncation=None if unknown else truncation[seen])

@@ -133,6 +133,16 @@ MAPPING = {
 }
 
 
+def test_events_may_be_words(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("t,v,hit\n0,36,No\n100,72,yes\n200,72,\n300,72,1\n")
+    mapping = {"time": MAPPING["time"], "signals": {"speed": "v"}, "events": {"crash": "hit"}}
+    assert read_table(file, mapping=mapping).events["crash"].tolist() == [False, True, False, True]
+    file.write_text("t,v,hit\n0,36,no\n100,72,perhaps\n")
+    with pytest.raises(InputError, match=r"'hit' must say when an event happens, .*'perhaps'"):
+        read_table(file, mapping=mapping)
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_with_a_mapping_of_its_columns(tmp_path: Path, kind: str) -> None:
     file = tmp_path / f"log.{kind}"

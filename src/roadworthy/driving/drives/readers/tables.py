@@ -116,7 +116,7 @@ def read_table(
     with np.errstate(over="ignore"):
         time = numbers(mapping.time.column) * _seconds(mapping.time, table, path)
         signals = {name: _converted(name, one, numbers(one.column)) for name, one in mapping.signals.items()}
-    events = {name: np.nan_to_num(numbers(column)) != 0 for name, column in mapping.events.items()}
+    events = {name: _happening(table, column, path) for name, column in mapping.events.items()}
     drive = Drive.repaired(fspath(path), time, signals, events, gap=gap, from_zero=True, broken=broken)
     return drive.with_notes(list(dict.fromkeys(notes)))
 
@@ -183,6 +183,25 @@ def _numbers(table: pa.Table, name: str, path: str | PathLike[str]) -> tuple[NDA
         return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64), None
     except (pa.ArrowException, UnicodeDecodeError):
         raise InputError(f"{path}: column {name!r} holds {column.type}, expected numbers") from None
+
+
+_YES = ("yes", "y", "on", "t")
+_NO = ("no", "n", "off", "f", "", "nan", "none", "null")
+
+
+def _happening(table: pa.Table, name: str, path: str | PathLike[str]) -> NDArray[np.bool_]:
+    """Return where an event happens: numbers but 0, or words such as yes; blank cells are no."""
+    numbers, _ = _numbers(table, name, path)
+    cells = [cell.strip().lower() if isinstance(cell, str) else "" for cell in table[name].to_pylist()]
+    for place in np.flatnonzero(np.isnan(numbers)):
+        cell = cells[place]
+        if cell not in (*_YES, *_NO):
+            raise InputError(
+                f"{path}: column {name!r} must say when an event happens, with yes and no, true and false or "
+                f"1 and 0, got {cell!r}"
+            )
+        numbers[place] = cell in _YES
+    return numbers != 0
 
 
 def _number(cell: str | None) -> float:
