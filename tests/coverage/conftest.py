@@ -22,7 +22,15 @@ Export = Callable[..., Path]
 def exported(tmp_path: Path) -> Export:
     """Writes a torch module to an ONNX file in which the number of images is free."""
 
-    def export(module: torch.nn.Module, images: NDArray[np.float32], *, opset: int = 17, **axes: int) -> Path:
+    def export(
+        module: torch.nn.Module,
+        images: NDArray[np.float32],
+        *,
+        opset: int = 17,
+        fold: bool = False,
+        **axes: int,
+    ) -> Path:
+        mode = torch.onnx.TrainingMode
         file = tmp_path / f"{len(list(tmp_path.iterdir()))}.onnx"
         free = {axis: name for name, axis in axes.items()} or {0: "n"}
         with warnings.catch_warnings():
@@ -36,8 +44,8 @@ def exported(tmp_path: Path) -> Export:
                 output_names=["answer"],
                 dynamic_axes={"image": free},
                 opset_version=opset,
-                do_constant_folding=False,
-                training=torch.onnx.TrainingMode.PRESERVE,
+                do_constant_folding=fold,
+                training=mode.EVAL if fold else mode.PRESERVE,
             )
         return file
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,30 @@ def test_what_is_after_a_layer_is_found_in_torch_and_in_onnx_alike(exported: Exp
     np.testing.assert_allclose(found.values, torch.cat(wanted, 1), rtol=1e-5, atol=1e-5)
     _, other = recorder(exported(module, images)).run(images)
     assert_equal(found, other)
+
+
+class Residual(nn.Module):
+    """Two blocks as ResNet has them: exporters fold batch norm, and the weights lose their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+        def block(given: int, made: int) -> nn.Sequential:
+            named = {"conv1": nn.Conv2d(given, made, 3), "bn1": nn.BatchNorm2d(made), "relu": nn.ReLU()}
+            return nn.Sequential(nn.Sequential(OrderedDict(named)))
+
+        self.layer1, self.layer2 = block(3, 4), block(4, 6)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = self.layer2(self.layer1(images))
+        return made
+
+
+def test_layers_of_folded_batch_norm_keep_their_names(exported: Export) -> None:
+    module, images = Residual().eval(), images_for("nchw", n=2, c=3, h=12, w=12)
+    shown = recorder(exported(module, images, fold=True)).run(images)[1]
+    assert names_and_sizes(shown) == [("layer1.0.conv1", "conv", 4), ("layer2.0.conv1", "conv", 6)]
+    assert_equal(shown, recorder(module).run(images)[1])
 
 
 @pytest.mark.parametrize(

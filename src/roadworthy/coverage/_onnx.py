@@ -244,6 +244,7 @@ class _Tapping:
         self._axes_are_input = max(versions, default=1) >= _AXES_ARE_INPUT
         self._constants = self._find_constants()
         self._readers: dict[str, list[Any]] = {}
+        self._weights_of: dict[str, str] = {}
         self._count = 0
         for node in self.graph.node:
             for name in node.input:
@@ -319,9 +320,17 @@ class _Tapping:
             for name in reader.input:
                 if name.endswith(".bias"):
                     return str(name.removesuffix(".bias"))
-        parts = [part for part in node.name.split("/") if part]
-        # "/dense/dense.0/Gemm" is of the layer "dense.0".
-        return parts[-2] if len(parts) > 1 else node.name or str(node.output[0])
+        # "/layer1/layer1.0/conv1/Conv" is of the layer "layer1.0.conv1".
+        path: list[str] = []
+        for part in [part for part in node.name.split("/") if part][:-1]:
+            if path and part.startswith(f"{path[-1]}."):
+                path.pop()
+            path.append(part)
+        name, weights = ".".join(path) or node.name or str(node.output[0]), str(node.input[1])
+        # Stacked recurrent layers are one module; any other name stands for the nodes with its weights.
+        if node.op_type not in _RECURRENT and self._weights_of.setdefault(name, weights) != weights:
+            return f"{name} ({node.output[0]})"
+        return name
 
     def _tap_recurrent(self, node: Any) -> None:
         if not node.output[0]:
