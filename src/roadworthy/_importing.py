@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from hashlib import sha256
 from importlib import import_module
+from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from roadworthy.errors import InputError, MissingExtraError, suggest
@@ -42,12 +43,19 @@ def imported(reference: str, prefix: str, what: str) -> Any:
     return found
 
 
-def module_name(path: Path) -> str:
-    """Return the name under which the module in a user's file is known: its stem and a hash of its path.
+def is_of_file(module: str) -> bool:
+    """Return whether a module was imported from a file that a user named, which no other process knows."""
+    return isinstance(getattr(sys.modules.get(module), "__loader__", None), _FromSource)
 
-    One name per file: a file that is named twice gives the same classes, two files with one stem do not.
+
+def module_name(path: Path) -> str:
+    """Return the name of the module in a user's file: its stem, and a hash of its path and content.
+
+    A file that is named twice gives the same classes; two with one stem do not, nor one that was edited.
     """
-    return f"{path.stem}_{sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    known = sha256(str(path.resolve()).encode())
+    known.update(path.read_bytes())
+    return f"{path.stem}_{known.hexdigest()[:12]}"
 
 
 def _by_name(name: str) -> ModuleType:
@@ -65,19 +73,26 @@ def _by_name(name: str) -> ModuleType:
         raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error
 
 
+class _FromSource(SourceFileLoader):
+    """Compiles what stands in a file: Python's own bytecode goes by its time in seconds and its size."""
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - a module has one file
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {path}")
     name = module_name(path)
     if name in sys.modules:
         return sys.modules[name]
-    spec = spec_from_file_location(name, path)
-    assert spec is not None  # every path that ends in .py has one
-    assert spec.loader is not None
+    loader = _FromSource(name, str(path))
+    spec = spec_from_file_location(name, path, loader=loader)
+    assert spec is not None  # there is a loader
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
         raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error

@@ -36,6 +36,7 @@ from roadworthy.models import callable_model, load_model
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
 from roadworthy.runs.executors.pickling import Looking, Parcel, Shipment, pack, unpack
+from roadworthy.runs.store.digests import digest_of_model
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +123,46 @@ def test_functions_of_a_file_reach_workers(tmp_path: Path, two: Executor) -> Non
     )
     system = load_model(f"callable:{file}:drive")
     assert run(Bright(), REQUIREMENT, Frames(3), system, executor=two).counts[Status.PASSED] == 3
+    # Of the same length and within a second, so that neither size nor time of the file tells.
+    file.write_text(file.read_text().replace("200.0", "100.0"))
+    system = load_model(f"callable:{file}:drive")
+    assert run(Bright(), REQUIREMENT, Frames(3), system, executor=two).counts[Status.VIOLATED] == 3
+
+
+def constant_network(file: Path, speed: float, *, weights: str = "") -> None:
+    """Write a network that answers every image with one speed, its weights into a file of that name."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    bias = numpy_helper.from_array(np.full(300, speed, np.float32), "bias")
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, "h", "w"])
+    answer = helper.make_tensor_value_info("speed", TensorProto.FLOAT, ["n", 1])
+    zero = numpy_helper.from_array(np.array(0, np.float32), "zero")
+    nodes = [
+        helper.make_node("ReduceMean", ["bias"], ["mean"], axes=[0], keepdims=0),
+        helper.make_node("ReduceMean", ["image"], ["level"], axes=[2, 3], keepdims=0),
+        helper.make_node("ReduceMax", ["level"], ["most"], axes=[1], keepdims=1),
+        helper.make_node("Mul", ["most", "zero"], ["nothing"]),
+        helper.make_node("Add", ["nothing", "mean"], ["speed"]),
+    ]
+    graph = helper.make_graph(nodes, "constant", [image], [answer], [bias, zero])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    outside = {"save_as_external_data": True, "location": weights, "size_threshold": 100} if weights else {}
+    onnx.save(model, file, **outside)
+
+
+@pytest.mark.parametrize("weights", ["", "weights.bin"])
+def test_a_network_that_is_overwritten_is_another(tmp_path: Path, two: Executor, weights: str) -> None:
+    found, digests_of = [], set()
+    for speed in (200.0, 100.0):
+        for file in tmp_path.iterdir():
+            file.unlink()
+        constant_network(tmp_path / "net.onnx", speed, weights=weights)
+        system = load_model(f"onnx:{tmp_path}/net.onnx", output={"signals": "speed"})
+        digests_of.add(digest_of_model(system).sha256)
+        found.append(run(Bright(), REQUIREMENT, Frames(3), system, executor=two).counts)
+    assert [counts[Status.PASSED] for counts in found] == [3, 0]
+    assert len(digests_of) == 2
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def test_a_study_of_your_own(tmp_path: Path) -> None:
     assert tolerated(0.45, "heavy_rain", study=str(file))
     assert not tolerated(0.45, "heavy-rain", study=str(file), requirement="prediction")
     assert human_study(str(file)).originals is None
+    file.write_text("mine:\n  transformations:\n    Heavy rain: {correctness: 0.2, prediction: 0.4}\n")
+    assert not tolerated(0.45, "heavy_rain", study=str(file)), "what was read before is not what stands there"
     file = tmp_path / "two.yaml"
     file.write_text("one:\n  transformations: {}\ntwo:\n  transformations: {}\n")
     with pytest.raises(InputError, match="must hold one study, got one, two"):

@@ -87,9 +87,20 @@ class OnnxRuntime(OpensLater):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file, and the one with the weights where they lie beside it."""
-        beside = self.path.with_name(self.path.name + ".data")
-        return (self.path, beside) if beside.is_file() else (self.path,)
+        """The file, and those with weights that it names."""
+        from google.protobuf.message import DecodeError
+        from onnx import load
+        from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+
+        try:
+            graph = load(self.path, load_external_data=False).graph
+        except DecodeError:
+            # A format of ONNX Runtime's own, which keeps its weights inside.
+            return (self.path,)
+        constants = [one.t for node in graph.node for one in node.attribute if one.HasField("t")]
+        outside = [one for one in (*graph.initializer, *constants) if uses_external_data(one)]
+        names = sorted({ExternalDataInfo(one).location for one in outside})
+        return (self.path, *(self.path.parent / name for name in names))
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Return the outputs for a batch of images."""

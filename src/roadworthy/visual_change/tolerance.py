@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args
@@ -158,13 +158,18 @@ def known_tolerance(transformation: str, *, study: str = DEFAULT_STUDY) -> Toler
     )
 
 
-@cache
 def human_studies(path: str | PathLike[str] = PUBLISHED) -> dict[str, HumanStudy]:
     """Return the studies of a file, by name; the published ones when left out.
 
     Raises:
         InputError: The file is no such file; names the line.
     """
+    file = Path(path)
+    return _studies(file, file.read_bytes() if file.is_file() else b"")
+
+
+@lru_cache(maxsize=8)
+def _studies(path: Path, content: bytes) -> dict[str, HumanStudy]:  # noqa: ARG001 - what the cache goes by
     from pydantic import BaseModel, Field, RootModel
 
     from roadworthy._yaml import read_form
@@ -186,7 +191,7 @@ def human_studies(path: str | PathLike[str] = PUBLISHED) -> dict[str, HumanStudy
         transformations: dict[str, Limits]
 
     file, keys = "file of human tolerances", "studies with 'transformations:'"
-    forms, _ = read_form(Path(path), RootModel[dict[str, Study]], file, keys)
+    forms, _ = read_form(path, RootModel[dict[str, Study]], file, keys)
     studies = {}
     for name, form in forms.root.items():
         tolerances = {

@@ -11,14 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from multiprocessing.shared_memory import SharedMemory
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from roadworthy._importing import imported, module_name
+from roadworthy._importing import imported, is_of_file
 from roadworthy.errors import InputError
 from roadworthy.runs.batches import Made
 from roadworthy.runs.executors.work import BatchJob, Done, WorkUnit, carry
+from roadworthy.runs.store.digests import digest_of_model
 
 SERIAL = "use --executor serial (executor=None), which sends nothing"
 
@@ -61,7 +61,7 @@ class PackedJob:
 
     Attributes:
         parts: What the job consists of, by name; later ones may speak of earlier ones.
-        digests: The SHA-256 of each system, by the name of its part.
+        digests: Of each system, by the name of its part: the SHA-256 of what travels and of its files.
         rest: Everything else about the job.
     """
 
@@ -87,11 +87,9 @@ class _Pickler(pickle.Pickler):
         """Return how a class or function of a user's file is found again: no module of its name is known."""
         if not isinstance(thing, FunctionType | type):
             return NotImplemented
-        module = sys.modules.get(thing.__module__)
-        file = getattr(module, "__file__", None)
-        # A file that a user names is imported under a name of our own, which other processes do not know.
-        if file is None or "<locals>" in thing.__qualname__ or thing.__module__ != module_name(Path(file)):
+        if not is_of_file(thing.__module__) or "<locals>" in thing.__qualname__:
             return NotImplemented
+        file = sys.modules[thing.__module__].__file__
         return imported, (f"{file}:{thing.__qualname__}", "", "function")
 
 
@@ -159,7 +157,9 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
             parts.pop("data", None)
     for name, system in job.systems.items():
         add(f"system {name}", system, f"the system {name}")
-        digests[f"system {name}"] = parts[f"system {name}"].digest()
+        # What travels may say no more than where the files are.
+        content = digest_of_model(system).sha256
+        digests[f"system {name}"] = f"{parts[f'system {name}'].digest()} {content}"
     if job.simulator is not None:
         add("simulator", job.simulator, "the simulator")
     add("method", job.method, f"the method {job.method.name}")
