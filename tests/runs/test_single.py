@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -105,6 +106,11 @@ class Recorder:
             guilty = frame.id == self.blame
             if guilty and self.fault == "crash":
                 raise ZeroDivisionError("no horizon")
+            if guilty and self.fault in ("SystemExit", "GeneratorExit"):
+                raise {"SystemExit": SystemExit, "GeneratorExit": GeneratorExit}[self.fault](0)
+            if guilty and self.fault == "writes":
+                # As torch.from_numpy(frame.image).mul_(0) does, whatever NumPy says of the array.
+                ctypes.memset(frame.image.ctypes.data, 0, frame.image.nbytes)
             if guilty and self.fault == "missing":
                 continue
             if guilty and self.fault == "number":
@@ -282,6 +288,9 @@ def test_a_search_takes_the_same_course_whatever_the_batch_size(tmp_path: Path) 
     ("fault", "reason"),
     [
         ("crash", "recorder crashed on frame 'f2': ZeroDivisionError: no horizon"),
+        ("SystemExit", "recorder crashed on frame 'f2': SystemExit: 0"),
+        ("GeneratorExit", "recorder crashed on frame 'f2': GeneratorExit: 0"),
+        ("writes", "recorder wrote into the image of frame 'f2': let it work on a copy"),
         ("missing", "recorder gave a wrong number of predictions for frame 'f2': expected 1, got 0"),
         (
             "number",
@@ -302,6 +311,10 @@ def test_only_the_case_that_the_system_fails_on_is_an_error(
     (row,) = (row for row in read_rows(tmp_path) if row["status"] == "error")
     assert (row["case"], row["reason"], row["margin"]) == ("f2", reason, None)
     assert len(str(row["images"]).split()) == 2
+    if fault == "writes":
+        run(Mirror(), MIRROR, Frames(5), Recorder(), out=tmp_path / "alone", images="all")
+        shown = {one["case"]: one["images"] for one in read_rows(tmp_path / "alone")}
+        assert row["images"] == shown["f2"], "what is stored is what was given, not what was made of it"
 
 
 def test_a_system_that_answers_nothing_fails_every_case(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias, get_args
 
+import numpy as np
+
 from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
@@ -26,7 +28,7 @@ from roadworthy.cases import (
 )
 from roadworthy.errors import InputError, MissingExtraError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Frame
-from roadworthy.models import ObservableSystem, Simulator, SystemUnderTest
+from roadworthy.models import Network, ObservableSystem, Simulator, SystemUnderTest
 
 MAX_CASES = 1024
 """Cases of one batch that share their frames; a bound, so that memory stays flat."""
@@ -97,10 +99,18 @@ class Guarded:
         """Return one prediction per frame.
 
         Raises:
-            SystemUnderTestError: The system crashed, gave another number of answers than frames, or
-                answered with something that is not a prediction.
+            SystemUnderTestError: The system crashed, gave another number of answers than frames, answered
+                with something that is not a prediction, or wrote into an image that others will see.
         """
-        return self._answers(frames, lambda: list(self._system.predict(list(frames))))
+        # A network makes arrays of its own; what is read-only in Python is not so in torch or C.
+        lent = list(frames) if isinstance(self._system, Network) else [_lent(frame) for frame in frames]
+        answers = self._answers(frames, lambda: list(self._system.predict(lent.copy())))
+        for frame, given in zip(frames, lent, strict=True):
+            if given is not frame and not _same_images(frame, given):
+                raise SystemUnderTestError(
+                    f"{self.name} wrote into the image of frame {frame.id!r}: let it work on a copy"
+                )
+        return answers
 
     def observe(self, frames: Sequence[Frame]) -> list[Reply]:
         """Return one prediction per frame with what happened inside the system.
@@ -138,7 +148,10 @@ class Guarded:
             raise
         except SystemUnderTestError as error:
             raise SystemUnderTestError(f"{self.name} could not answer {about}: {error}") from error
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            # SystemExit and GeneratorExit too: no way out of a model is a way out of the run.
             raise SystemUnderTestError(
                 f"{self.name} crashed on {about}: {type(error).__name__}: {error}"
             ) from error
@@ -154,6 +167,16 @@ class Guarded:
                     f"{', '.join(kind.__name__ for kind in _PREDICTIONS)}, got {type(answer).__name__}"
                 )
         return answers
+
+
+def _lent(frame: Frame) -> Frame:
+    """Return a frame whose images may be written without harm to others, its earlier frames included."""
+    return replace(frame, image=frame.image.copy(), previous=tuple(map(_lent, frame.previous)))
+
+
+def _same_images(one: Frame, other: Frame) -> bool:
+    before = zip(one.previous, other.previous, strict=True)
+    return np.array_equal(one.image, other.image) and all(_same_images(*pair) for pair in before)
 
 
 def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> Iterator[list[Case]]:
