@@ -163,7 +163,7 @@ def test_notes_about_models_and_close_calls_are_told_and_kept(
     assert "4 of 4 verdicts were decided by less than 0.1 m/s." in page
     for kept in ("report.html", "summary.md", "evidence/README.md", "evidence/gsn.json", "manifest.json"):
         assert "fast: speed is the same for every frame" in Path("out", kept).read_text()
-    monkeypatch.setattr("roadworthy.runs.model_notes.notes_on_few", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr("roadworthy.runs.model_notes._notes_on_few", lambda *_: pytest.fail("asked again"))
     again = roadworthy("run", str(suite), "--executor", "serial", "--out", "out")
     assert again.stdout.splitlines()[1:] == said(result)
 

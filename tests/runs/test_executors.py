@@ -147,8 +147,7 @@ def constant_network(file: Path, speed: float, *, weights: str = "") -> None:
     ]
     graph = helper.make_graph(nodes, "constant", [image], [answer], [bias, zero])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    outside = {"save_as_external_data": True, "location": weights, "size_threshold": 100} if weights else {}
-    onnx.save(model, file, **outside)
+    onnx.save(model, file, save_as_external_data=bool(weights), location=weights or None, size_threshold=100)
 
 
 @pytest.mark.parametrize("weights", ["", "weights.bin"])

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,7 +11,9 @@ from roadworthy.cases import Prediction
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ModelSpec, RegressionOutput, SystemUnderTest, callable_model
-from roadworthy.runs.model_notes import notes
+from roadworthy.runs.executors import executor_for
+from roadworthy.runs.model_notes import note_models, notes
+from roadworthy.runs.store import begin_manifest
 
 DATA = load("world", count=1, size="64x32")
 SPEEDS = (4.0, 6.0, 9.0, 11.0, 14.0, 8.0)
@@ -109,3 +115,39 @@ def test_the_input_is_asked_about_only_where_there_is_one() -> None:
     assert notes(network, DATA, frames, answers) == [
         "speed is the same for every frame: are the input's colours and range right?"
     ]
+
+
+class Fickle:
+    """Answers otherwise each time, or ends its process on a frame, as the fault says."""
+
+    name = "fickle"
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault, self.asked = fault, 0
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
+        self.asked += 1
+        if self.fault == "exits" and len(frames) == 1:
+            os._exit(0)
+        if self.fault == "exits":
+            raise ZeroDivisionError("so that each frame is asked for alone")
+        return [Signals(speed=10.0 + (self.asked if self.fault == "changes" else 0)) for _ in frames]
+
+
+def test_a_model_that_answers_otherwise_each_time_is_noted(tmp_path: Path) -> None:
+    begin_manifest(tmp_path, models={}, data={})
+    data = load("world", count=8, size="64x32")
+    told = note_models(tmp_path, [Fickle("changes")], data)
+    assert (
+        "fickle: its answers change when it is asked again (4 of 4 frames, such as 'meadow-000003'): "
+        "rates vary from run to run, and a rerun will not repeat them"
+    ) in told
+    begin_manifest(tmp_path / "steady", models={}, data={})
+    assert not any("asked again" in note for note in note_models(tmp_path / "steady", [Fickle()], data))
+
+
+def test_a_model_that_ends_its_process_does_not_end_the_run(tmp_path: Path, several_threads: None) -> None:
+    begin_manifest(tmp_path, models={}, data={})
+    with executor_for("processes", workers=1) as executor:
+        assert note_models(tmp_path, [Fickle("exits")], load("world", count=1, size="64x32"),
+                           executor=executor) == []  # fmt: skip

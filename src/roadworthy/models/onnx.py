@@ -88,14 +88,13 @@ class OnnxRuntime(OpensLater):
     @property
     def files(self) -> tuple[Path, ...]:
         """The file, and those with weights that it names."""
-        from google.protobuf.message import DecodeError
         from onnx import load
         from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
         try:
             graph = load(self.path, load_external_data=False).graph
-        except DecodeError:
-            # A format of ONNX Runtime's own, which keeps its weights inside.
+        except Exception:
+            # protobuf's own class: it is in ONNX Runtime's format, which keeps its weights inside.
             return (self.path,)
         constants = [one.t for node in graph.node for one in node.attribute if one.HasField("t")]
         outside = [one for one in (*graph.initializer, *constants) if uses_external_data(one)]

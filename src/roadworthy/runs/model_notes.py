@@ -9,17 +9,32 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from roadworthy.cases import ClassScores, Dataset, Prediction
+from roadworthy.cases import (
+    Answers,
+    AwaitVerdicts,
+    BaseMethod,
+    Case,
+    ClassScores,
+    Dataset,
+    Feedback,
+    Original,
+    Predict,
+    Prediction,
+    Requirement,
+    Verdict,
+)
 from roadworthy.datasets import spread
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models import Network, Recorded, SystemUnderTest, task_of
 from roadworthy.models.scorers import compare
-from roadworthy.runs.batches import Guarded, ask
+from roadworthy.runs.batches import Guarded
+from roadworthy.runs.executors import Executor
+from roadworthy.runs.single import run
 from roadworthy.runs.store import add_notes, model_notes, read_manifest
 
 _ENOUGH_FRAMES = 5
@@ -28,7 +43,10 @@ _ENOUGH_REACTION = 0.01  # the spread of the answers, as a share of that of the 
 _HARDLY = 0.05  # likewise, below which a model hardly varies
 _NEARLY_ZERO = 0.1  # degrees or m/s
 _SAME_FACTOR = 0.1
-_FEW = 12  # frames that a model is asked about before a run
+_FEW = 12  # frames that a model is asked about beside a run
+_TWICE = 4  # of them, a second time
+_SAME_SIGNAL = 1e-3  # of its value, or of 1: what rounding may change
+_SAME_PIXELS = 1e-3  # the share of pixels, likewise
 _TIMED = 2.0  # seconds for measuring how long a model takes
 _UNITS = {"speed": " m/s", "steering": "°"}
 
@@ -195,6 +213,7 @@ def note_models(
     systems: Iterable[SystemUnderTest],
     data: Dataset,
     signals: Collection[str] = tuple(_FACTORS),
+    executor: Executor | None = None,
 ) -> list[str]:
     """Return what looks wrong with models on some data, a sentence each, and keep it with a run.
 
@@ -205,39 +224,101 @@ def note_models(
         systems: The models.
         data: The frames of the run.
         signals: Which of the models' signals matter.
+        executor: Where they are asked, as for any case: a model may crash, hang or end its process.
 
     Raises:
         InputError: The manifest cannot be read or written.
     """
     known = model_notes(read_manifest(folder))
     found: dict[str, dict[str, list[str]]] = {}
-    for one in systems:
-        before = known.get(one.name, {}).get(data.name)
-        found[one.name] = {data.name: notes_on_few(one, data, signals) if before is None else before}
+    for system in systems:
+        before = known.get(system.name, {}).get(data.name)
+        noted = _notes_on_few(system, data, signals, executor) if before is None else before
+        found[system.name] = {data.name: noted}
     add_notes(folder, models=found)
     return [note for every in found.values() for some in every.values() for note in some]
 
 
-def notes_on_few(
-    system: SystemUnderTest, dataset: Dataset, signals: Collection[str] = tuple(_FACTORS)
+def _notes_on_few(
+    system: SystemUnderTest, dataset: Dataset, signals: Collection[str], executor: Executor | None
 ) -> list[str]:
     """Ask a model about a few frames, and return what looks wrong with it, a sentence each with its name.
 
     Frames that cannot be read and answers that fail are left to the run, which tells of them.
     """
-    frames = []
+    frames: dict[int, Frame] = {}
     for index in spread(len(dataset), min(_FEW, len(dataset))):
         with suppress(InputError):
-            frames.append(dataset[index])
+            frames[index] = dataset[index]
     if not frames:
         return []
-    pairs = [
-        (frame, answer)
-        for frame, answer in zip(frames, ask(system, frames, batch_size=_FEW), strict=True)
-        if not isinstance(answer, SystemUnderTestError)
-    ]
-    asked, answers = [frame for frame, _ in pairs], [answer for _, answer in pairs]
-    return [f"{system.name}: {note}" for note in notes(system, dataset, asked, answers, signals)]
+    answers = _Asking(frames).answers(dataset, system, executor, batch_size=_FEW)
+    found = notes(system, dataset, [frames[one] for one in answers], list(answers.values()), signals)
+    # In another order and other batches, which a model must not mind.
+    again = _Asking([*answers][_TWICE - 1 :: -1]).answers(dataset, system, executor, batch_size=_TWICE - 1)
+    others = [frames[one].id for one, answer in again.items() if _differ(answers[one], answer)]
+    if others:
+        found.append(
+            f"its answers change when it is asked again ({len(others)} of {len(again)} frames, such as "
+            f"{others[0]!r}): rates vary from run to run, and a rerun will not repeat them"
+        )
+    return [f"{system.name}: {note}" for note in found]
+
+
+class _Asking(BaseMethod):
+    """Asks a model about frames, named by their numbers, through an executor, and keeps its answers."""
+
+    name = "first look"
+
+    def __init__(self, indexes: Iterable[int]) -> None:
+        self._indexes = tuple(indexes)
+        self._answers: dict[int, Prediction] = {}
+
+    def answers(
+        self, data: Dataset, system: SystemUnderTest, executor: Executor | None, *, batch_size: int
+    ) -> dict[int, Prediction]:
+        """Return the answers of a model; there is none where it fails."""
+        requirement = Requirement("first-look", "the model answers", self.name)
+        run(self, requirement, data, system, batch_size=batch_size, images="none", executor=executor)
+        return self._answers
+
+    def cases(
+        self,
+        requirement: Requirement,
+        data: Dataset,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Iterator[Case | AwaitVerdicts]:
+        """Yield a case for each frame."""
+        for index in self._indexes:
+            yield Case(str(index), requirement.id, (Predict((Original(data, index),)),))
+
+    def judge(self, case: Case, answers: Answers) -> Verdict:
+        """Return a verdict that brings the answer along."""
+        return Verdict.from_margin(case, 0.0, clue=answers.predicted().predictions[0])
+
+    def feedback(self, case: Case, verdict: Verdict) -> Feedback:
+        """Keep the answer."""
+        if verdict.clue is not None:
+            self._answers[int(case.id)] = cast("Prediction", verdict.clue)
+        return None
+
+
+def _differ(one: Prediction, other: Prediction) -> bool:
+    """Return whether two answers differ by more than the rounding of another batch."""
+    if type(one) is not type(other):
+        return True
+    if isinstance(one, Boxes) and isinstance(other, Boxes):
+        return one.classes != other.classes or not np.allclose(one.xyxy, other.xyxy, atol=0.5)
+    if isinstance(one, LabelMap) and isinstance(other, LabelMap):
+        return one.classes != other.classes or float(np.mean(one.ids != other.ids)) > _SAME_PIXELS
+    if isinstance(one, ClassScores) and isinstance(other, ClassScores):
+        return one.names != other.names or not np.allclose(one.scores, other.scores, rtol=0, atol=0.01)
+    assert isinstance(one, Signals)
+    assert isinstance(other, Signals)
+    first, second = one.as_dict(), other.as_dict()
+    return first.keys() != second.keys() or any(
+        abs(first[name] - second[name]) > _SAME_SIGNAL * max(1.0, abs(first[name])) for name in first
+    )
 
 
 def _unmatched(system: SystemUnderTest, dataset: Dataset) -> Iterator[str]:

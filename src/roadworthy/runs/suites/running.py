@@ -361,14 +361,14 @@ def run_suite(
                 _write_requirements(result)
                 written = time.monotonic()
         result.outcomes = _in_order(plan, result.outcomes)
-        _note(plan, out, watch)
+        _note(plan, out, watch, executor)
         if not result.failures:
             complete_manifest(out)
     result.seconds = time.monotonic() - begun
     return result
 
 
-def _note(plan: SuitePlan, out: Path, watch: RunWatcher) -> None:
+def _note(plan: SuitePlan, out: Path, watch: RunWatcher, executor: Executor | None) -> None:
     """Keep with the run what a reader should know; models that the run knows already are not asked again."""
     asked: dict[tuple[str, str], set[str]] = {}
     for trial, model in plan.pairs:
@@ -377,7 +377,7 @@ def _note(plan: SuitePlan, out: Path, watch: RunWatcher) -> None:
     if asked:
         watch.prepares("Looking at the models", len(asked))
     for number, ((model, data), signals) in enumerate(asked.items(), 1):
-        note_models(out, [plan.models[model].system], plan.data[data].frames, signals)
+        note_models(out, [plan.models[model].system], plan.data[data].frames, signals, executor)
         watch.counts(number)
     add_notes(out, run=plan.of_suite)
 

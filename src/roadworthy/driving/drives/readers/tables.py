@@ -201,7 +201,7 @@ def _happening(table: pa.Table, name: str, path: str | PathLike[str]) -> NDArray
                 f"1 and 0, got {cell!r}"
             )
         numbers[place] = cell in _YES
-    return numbers != 0
+    return np.asarray(numbers != 0, np.bool_)
 
 
 def _number(cell: str | None) -> float:
