@@ -284,7 +284,7 @@ class TestConclude:
         assert outcome.rate == 0.25
         assert outcome.measures["worst_margin"] == -1.0
         assert outcome.summary == (
-            "2 of 8 applicable cases failed (25.0%), and none may; with 95% confidence at most 60.0% would"
+            "2 of 8 applicable cases failed (25.0%, at most 60.0% with 95% confidence); none accepted"
         )
 
     def test_an_outcome_holds_plain_values_and_every_status(self) -> None:

@@ -82,7 +82,7 @@ def test_a_failure_says_how_much_and_where_to_look(run: StoredRun, tmp_path: Pat
     (failure,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("failure")
     text = str(failure.text)
     assert failure.get("type") == "critical"
-    assert "2 of 3 applicable cases failed (66.7%)" in str(failure.get("message"))
+    assert "2 of 3 applicable cases failed (66.7%, " in str(failure.get("message"))
     assert "rate 0.666667, 2 of 3 cases judged; upper bound 0.983048; accepted 0" in text  # 0.95^(1/3)
     assert "worst: worse: margin -3.5, visual change 0.40" in text
     assert text.index("worst: worse") < text.index("worst: bad")

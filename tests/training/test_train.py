@@ -103,7 +103,9 @@ def test_data_without_validation_data_is_divided_in_time(variant: Variant) -> No
 
 def test_resuming_needs_the_same_data(trained: Trained, folder: Path, variant: Variant) -> None:
     assert trained
-    complaint = r"belongs to another training: training data was [0-9a-f]{12}… and is [0-9a-f]{12}…; validation"
+    complaint = (
+        r"belongs to another training: training data was [0-9a-f]{12}… and is [0-9a-f]{12}…; validation"
+    )
     with pytest.raises(InputError, match=complaint):
         train(variant, load("world", count=16, size="64x32"), settings=QUICK, folder=folder, resume=True)
     other = architecture("epoch").variant(options={**SMALL, "hidden": 9})

@@ -198,12 +198,12 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
         >>> requirement = Requirement("R1", "The lane is kept", "lanes", acceptance=Acceptance(0.05))
         >>> verdicts = [Verdict(str(n), "R1", Status.PASSED, 1.0) for n in range(100)]
         >>> conclude_rate(requirement, verdicts).summary
-        '0 of 100 applicable cases failed (0.0%); with 95% confidence at most 3.0%, 5.0% accepted'
+        '0 of 100 applicable cases failed (0.0%, at most 3.0% with 95% confidence); 5.0% accepted'
         >>> conclude_rate(requirement, verdicts[:10]).status.value
         'inconclusive'
         >>> none_may = Requirement("R1", "The lane is kept", "lanes")
         >>> conclude_rate(none_may, verdicts).summary
-        '0 of 100 applicable cases failed (0.0%), and none may; with 95% confidence at most 3.0% would'
+        '0 of 100 applicable cases failed (0.0%, at most 3.0% with 95% confidence); none accepted'
     """
     max_rate, confidence = requirement.acceptance.max_rate, requirement.acceptance.confidence
     counts = dict.fromkeys(Status, 0)
@@ -227,10 +227,11 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     measures["upper_bound"] = bound
     if trials > counts[Status.ERROR]:
         measures["worst_margin"] = worst
-    summary = f"{failures} of {trials} applicable cases failed ({rate:.1%})"
-    told = f"with {100 * confidence:g}% confidence at most {bound:.1%}"
     # No number of cases can show that none ever fails, so the bound is not held against a rate of 0.
-    summary += f"; {told}, {max_rate:.1%} accepted" if max_rate else f", and none may; {told} would"
+    summary = (
+        f"{failures} of {trials} applicable cases failed ({rate:.1%}, at most {bound:.1%} with "
+        f"{100 * confidence:g}% confidence); {f'{max_rate:.1%}' if max_rate else 'none'} accepted"
+    )
     return Outcome(
         requirement.id, rate_status(counts, requirement.acceptance), counts, rate, summary, measures
     )
