@@ -312,12 +312,12 @@ def suites_reference() -> str:
     lines = ["## Reference: every key", ""]
     common = set(forms.EntryForm.model_fields)
     for heading, form in suite_forms().items():
-        lines += [f"### {heading}", "", "| key | takes | if left out | meaning |", "|---|---|---|---|"]
+        lines += [f"### {heading}", ""]
         inherited = issubclass(form, forms.EntryForm) and form is not forms.EntryForm
         for name, field in form.model_fields.items():
             if not (inherited and name in common):
-                takes, default = _takes(field.annotation), _default(field)
-                lines.append(f"| `{field.alias or name}` | {takes} | {default} | {field.description} |")
+                takes = ", ".join(filter(None, (_takes(field.annotation), _default(field))))
+                lines.append(f"- `{field.alias or name}` ({takes}): {field.description}")
         lines.append("")
     return "\n".join(lines)
 
@@ -352,8 +352,8 @@ def _default(field: Any) -> str:
     if value is None or value == {} or isinstance(value, BaseModel):
         return ""
     if isinstance(value, list):
-        return ", ".join(f"`{one}`" for one in value)
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+        return f"default {', '.join(f'`{one}`' for one in value)}" if value else ""
+    return f"default `{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def main() -> None:
