@@ -169,9 +169,8 @@ class Sets:
         """Return the values of some rows."""
         counts = self.counts[rows]
         starts = np.cumsum(self.counts) - self.counts
-        return Sets(
-            self.boxes.taken(np.repeat(starts[rows], counts) + places(counts)), counts, self.known[rows]
-        )
+        boxes = self.boxes.taken(np.repeat(starts[rows], counts) + places(counts))
+        return Sets(boxes, counts, self.known[rows])
 
     def owners(self) -> Rows:
         """Return the row that each box belongs to."""

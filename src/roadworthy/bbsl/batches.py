@@ -213,11 +213,9 @@ def _single(box: arrays.Many, count: int) -> arrays.Sets:
 
 def _as_type(value: arrays.Many, kind: syntax.Type) -> arrays.Many:
     """Return ends of projections as reals where those are asked for."""
-    return (
-        arrays.Reals(value.lower)
-        if kind is syntax.Type.REAL and isinstance(value, arrays.Intervals)
-        else value
-    )
+    if kind is syntax.Type.REAL and isinstance(value, arrays.Intervals):
+        return arrays.Reals(value.lower)
+    return value
 
 
 def _as_reals(value: arrays.Many) -> arrays.Reals:

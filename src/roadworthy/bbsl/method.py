@@ -43,6 +43,8 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError, NotApplicable, check_choice
 from roadworthy.frames import Boxes, Frame
 
+AnyBindings = Bindings | Mapping[str, Any]
+
 
 class SpecificationMethod(BaseMethod):
     """What tests of single frames and of tracks have in common.
@@ -65,7 +67,7 @@ class SpecificationMethod(BaseMethod):
     def __init__(
         self,
         spec: Spec,
-        bindings: Bindings | Mapping[str, Any],
+        bindings: AnyBindings,
         *,
         role: ObjectRole | None,
         matching: Matching,
@@ -134,7 +136,7 @@ class BbslMethod(SpecificationMethod):
     def __init__(
         self,
         spec: Spec,
-        bindings: Bindings | Mapping[str, Any],
+        bindings: AnyBindings,
         *,
         role: ObjectRole | None = None,
         matching: Matching = "best",
@@ -240,7 +242,7 @@ class BbslTrackMethod(SpecificationMethod):
     def __init__(
         self,
         spec: Spec,
-        bindings: Bindings | Mapping[str, Any],
+        bindings: AnyBindings,
         *,
         role: ObjectRole,
         matching: Matching = "best",

@@ -60,10 +60,8 @@ def explained(
     possible = set(error.accepts or error.expected)
     expected = _listed(possible, terminals)
     if token.type == "$END":
-        end = len(text.rstrip())
-        return syntax.SpecificationProblem(
-            f"the text ends too soon: expected {expected}", syntax.Span(end, end)
-        )
+        end = syntax.Span(len(text.rstrip()), len(text.rstrip()))
+        return syntax.SpecificationProblem(f"the text ends too soon: expected {expected}", end)
     if token.type == "LPAR" and text.startswith("(*", offset):
         return syntax.SpecificationProblem(_COMMENT, syntax.Span(offset, offset + 2))
     bounds = _NO_BOUNDS.search(text, 0, offset)
@@ -88,9 +86,8 @@ def _token_hint(token: Any, possible: set[str], text: str) -> str:
     if "NAME" in possible and "NUMBER" not in possible and _WORD.fullmatch(token.value):
         # After "exfunction" this may also be a word that ends the block; a name has parentheses there.
         called = text[token.end_pos :].lstrip().startswith("(")
-        return (
-            ": this word belongs to the language and cannot be a name" if called or len(possible) == 1 else ""
-        )
+        refused = called or len(possible) == 1
+        return ": this word belongs to the language and cannot be a name" if refused else ""
     if "LET" in possible:
         if token.type == "ENDCASE":
             return _label_hint(text, token.start_pos)
@@ -214,9 +211,8 @@ class _Builder:
                 return syntax.Combination(operator, left, right, span=span)
             case "call":
                 function, *arguments = parts
-                return syntax.FunctionCall(
-                    str(function.value), tuple(map(self.expression, arguments)), span=span
-                )
+                given = tuple(map(self.expression, arguments))
+                return syntax.FunctionCall(str(function.value), given, span=span)
             case "projection":
                 return self._projection(signs[0].value, self.expression(parts[0]), span)
             case "width":
@@ -225,10 +221,7 @@ class _Builder:
                 return syntax.SetLiteral(tuple(map(self.expression, parts)), span=span)
             case "ratio" | "interval" | "box" as kind:
                 first, second = map(self.expression, parts)
-                made = {"ratio": syntax.Ratio, "interval": syntax.IntervalLiteral, "box": syntax.BoxLiteral}[
-                    kind
-                ]
-                return made(first, second, span=span)
+                return _OF_TWO[kind](first, second, span=span)
         raise AssertionError(f"the grammar has a rule {node.data!r} that is not built")  # pragma: no cover
 
     def _leaf(self, token: Token) -> syntax.Expression:
@@ -289,6 +282,7 @@ class _Builder:
         )
 
 
+_OF_TWO = {"ratio": syntax.Ratio, "interval": syntax.IntervalLiteral, "box": syntax.BoxLiteral}
 _LEAVES = {"NUMBER", "NAME", "TRUE", "FALSE", "IMG"}
 
 

@@ -252,9 +252,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     found: list[Expression] = []
     for one in fields(expression):
         value = getattr(expression, one.name)
-        found += [
-            part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Expression)
-        ]
+        parts = value if isinstance(value, tuple) else (value,)
+        found += [part for part in parts if isinstance(part, Expression)]
     return tuple(found)
 
 

@@ -405,9 +405,8 @@ def out_of_scope(outcome: SpecificationOutcome, boxes: str) -> str:
         'the precondition does not hold for the detections'
     """
     if outcome.applies is not True:
-        return (
-            f"the precondition {'has no value' if outcome.applies is None else 'does not hold'} for {boxes}"
-        )
+        holds = "has no value" if outcome.applies is None else "does not hold"
+        return f"the precondition {holds} for {boxes}"
     names = " and ".join(repr(one) for one in sorted(outcome.unknown))
     return f"{names} has no value for {boxes}" if names else ""
 

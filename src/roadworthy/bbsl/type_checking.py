@@ -71,9 +71,8 @@ class _AxisSearch:
                 case syntax.FunctionCall():
                     for index, argument in enumerate(part.arguments):
                         if self._parameters[part.function][index] is Type.INTERVAL:
-                            self._link(
-                                [("parameter", part.function, str(index)), *self._slots(argument, case)]
-                            )
+                            slot = ("parameter", part.function, str(index))
+                            self._link([slot, *self._slots(argument, case)])
 
     def _slots(self, expression: syntax.Expression, case: str) -> list[Slot]:
         """Return what must lie on one axis for an expression to mean something."""

@@ -238,9 +238,8 @@ class _Watch(TorchFunctionMode):
         if not isinstance(result, torch.Tensor):
             return result
         if self.counting.activations and follows:
-            self._add(
-                f"activation {sum(one.kind == 'activation' for one in self.calls)}", "activation", result
-            )
+            number = sum(one.kind == "activation" for one in self.calls)
+            self._add(f"activation {number}", "activation", result)
         elif call is not None and (follows or plain in _TRANSPARENT):
             self._open.pop(id(given), None)
             call.output = result

@@ -131,9 +131,8 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
         margin = min(_FATAL, margins[worst] if worst else _FATAL)
         return Verdict.from_margin(case, margin, strict=True, reason=fatal, measures=measures)
     if worst is not None and margins[worst] < 0:
-        return Verdict.from_margin(
-            case, margins[worst], reason=_beyond(worst, measures, asked), measures=measures
-        )
+        reason = _beyond(worst, measures, asked)
+        return Verdict.from_margin(case, margins[worst], reason=reason, measures=measures)
     if not asked.thresholds.values:
         # Of a sector that is not whole, that much is known: nothing happened in what was driven of it.
         return Verdict.from_margin(case, -_FATAL)

@@ -95,9 +95,8 @@ class Spot:
         for other in _things_ahead(scene):
             along = scene.track.ahead(thing.s, other.s)
             across = other.d - thing.d
-            lengths, widths = (
-                (one + two) / 2 for one, two in zip(_extent(thing), _extent(other), strict=True)
-            )
+            extents = zip(_extent(thing), _extent(other), strict=True)
+            lengths, widths = ((one + two) / 2 for one, two in extents)
             if abs(along) < lengths + _APART and abs(across) < widths + _APART:
                 return False
             if _drives_in_our_lane(thing) and _drives_in_our_lane(other) and -self.ahead < along < 0:

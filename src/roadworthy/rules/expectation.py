@@ -234,9 +234,8 @@ class Relation:
         term = TERMS[self.measured]
         if not border.quantity.relative or border.tolerance:
             return term
-        return (
-            f"({term})/{self._base}" if self.measured in ("rise", "fall", "left") else f"{term}/{self._base}"
-        )
+        term = f"({term})" if self.measured in ("rise", "fall", "left") else term
+        return f"{term}/{self._base}"
 
     def _text(self, border: Border, symbols: bool) -> str:
         if symbols:

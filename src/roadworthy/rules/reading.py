@@ -221,9 +221,8 @@ def change_in_brief(change: SceneChange) -> str:
     if change.op == "replace":
         old = thing_in_words(change.target, change.target_properties)
         return f"{old} → {thing_in_words(change.replacement or '', change.properties)}{compared}"
-    return (
-        f"{'+' if change.op == 'add' else '-'} {thing_in_words(change.target, change.properties)}{compared}"
-    )
+    sign = "+" if change.op == "add" else "-"
+    return f"{sign} {thing_in_words(change.target, change.properties)}{compared}"
 
 
 def reaction_in_brief(expectation: Expectation, before: float, after: float) -> str:

@@ -150,9 +150,8 @@ class Shrinking(BaseMethod):
             bracket = self._open[id]
             plan = self._plan.scaled(amount)
             case = rule_case(plan, requirement.id, id, bracket.original, bracket.violation.seed)
-            yield Case(
-                f"{id} · {number}", case.requirement_id, case.asks, {**case.parameters, "amount": amount}
-            )
+            known = {**case.parameters, "amount": amount}
+            yield Case(f"{id} · {number}", case.requirement_id, case.asks, known)
         yield AWAIT_VERDICTS
 
     def judge(self, case: Case, answers: Answers) -> Verdict:

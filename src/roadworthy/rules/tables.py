@@ -81,9 +81,8 @@ def at_threshold(expectation: Expectation, threshold: float) -> Expectation | No
     if expectation.change in ("increase", "decrease"):
         if threshold == 0:
             return expectation
-        return dataclasses.replace(
-            expectation, modifier="at least", quantity=Quantity(threshold, relative=True)
-        )
+        quantity = Quantity(threshold, relative=True)
+        return dataclasses.replace(expectation, modifier="at least", quantity=quantity)
     delta = expectation.tolerance
     assert delta is not None
     return expectation.with_tolerance(dataclasses.replace(delta, value=delta.value * threshold / _ONE_DELTA))

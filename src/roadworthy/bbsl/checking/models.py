@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.checking.encoding import Encoding
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Value = bool | float | Interval | Box | tuple[Box, ...]
 
+Kind = TypeVar("Kind", bound=symbols.Symbolic)
 _STEP = 25  # pixels: what corners are multiples of, where they can be
 _PICTURE = (1242, 375)  # the size of KITTI's images, and of the paper's
 _PATIENCE = 2000  # milliseconds for one wish
@@ -68,7 +69,7 @@ def _wishes(encoding: Encoding) -> Iterator[list[symbols.Formula]]:
     inside = _inside(encoding)
     good = [*inside, *_round(encoding, _STEP), *_at_least(encoding, 2 * _STEP)]
     # Few boxes, but one in each set if it can be: an empty picture says little.
-    sets = [one.value for one in encoding.applications if isinstance(one.value, symbols.SymbolicSet)]
+    sets = _values(encoding, symbols.SymbolicSet)
     filled = [one.members[0].present for one in sets if one.members]
     members = [member for one in sets for member in one.members]
     for count in range(len(filled), len(members) + 1):
@@ -87,18 +88,18 @@ def _at_most(members: Sequence[symbols.Member], count: int) -> list[symbols.Form
     return [z3.PbLe([(one.present, 1) for one in members], count)] if members else []
 
 
+def _values(encoding: Encoding, kind: type[Kind]) -> list[Kind]:
+    """Return the values of one kind that functions have."""
+    return [one.value for one in encoding.applications if isinstance(one.value, kind)]
+
+
 def _boxes(encoding: Encoding) -> list[symbols.SymbolicBox]:
-    values = [one.value for one in encoding.applications]
-    single = [one for one in values if isinstance(one, symbols.SymbolicBox)]
-    return [
-        *single,
-        *(member.box for one in values if isinstance(one, symbols.SymbolicSet) for member in one.members),
-    ]
+    members = (member for one in _values(encoding, symbols.SymbolicSet) for member in one.members)
+    return [*_values(encoding, symbols.SymbolicBox), *(member.box for member in members)]
 
 
 def _intervals(encoding: Encoding) -> list[symbols.SymbolicInterval]:
-    values = [one.value for one in encoding.applications]
-    single = [one for one in values if isinstance(one, symbols.SymbolicInterval)]
+    single = _values(encoding, symbols.SymbolicInterval)
     return [*single, *(side for box in _boxes(encoding) for side in (box.x, box.y))]
 
 
@@ -107,9 +108,7 @@ def _round(encoding: Encoding, step: int) -> list[symbols.Formula]:
     import z3
 
     ends = [end for one in _intervals(encoding) for end in (one.lower, one.upper)]
-    numbers = [
-        one.value.numerator for one in encoding.applications if isinstance(one.value, symbols.SymbolicReal)
-    ]
+    numbers = [one.numerator for one in _values(encoding, symbols.SymbolicReal)]
     return [
         *(end == z3.ToReal(z3.FreshInt("multiple")) * step for end in ends),
         *(number * 10 == z3.ToReal(z3.FreshInt("tenths")) for number in numbers),
@@ -142,9 +141,8 @@ def _inside(encoding: Encoding) -> list[symbols.Formula]:
         wishes += [width == _PICTURE[0], height == _PICTURE[1]]
     for box in _boxes(encoding):
         wishes += [box.x.lower >= 0, box.x.upper <= width, box.y.lower >= 0, box.y.upper <= height]
-    for one in encoding.applications:
-        if isinstance(one.value, symbols.SymbolicInterval):
-            wishes += [one.value.lower >= 0, one.value.upper <= height]
+    for one in _values(encoding, symbols.SymbolicInterval):
+        wishes += [one.lower >= 0, one.upper <= height]
     return wishes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from typing import Any, Literal
@@ -362,4 +362,4 @@ def _witness(spec: Spec, model: Model) -> Witness:
     found = Witness(model.calls, model.width, model.height)
     outcome = spec.evaluate(found.bindings, width=model.width, height=model.height)
     labels = tuple(label for label in dict.fromkeys(spec.labels) if label in outcome.cases)
-    return Witness(model.calls, model.width, model.height, labels)
+    return replace(found, labels=labels)

@@ -79,9 +79,8 @@ class Mixed:
         return sum(part.total for part in self.parts)
 
     def __repr__(self) -> str:
-        inside = " + ".join(
-            f"{weight:.3g}*{part!r}" for weight, part in zip(self.weights, self.parts, strict=True)
-        )
+        weighted = zip(self.weights, self.parts, strict=True)
+        inside = " + ".join(f"{weight:.3g}*{part!r}" for weight, part in weighted)
         return f"Mixed({inside}, {self.value:.1%})"
 
     def update(self, batch: Activations, /) -> None:

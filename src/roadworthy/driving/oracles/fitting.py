@@ -246,6 +246,8 @@ Direction: TypeAlias = Literal["up", "down"]
 
 Table: TypeAlias = SectorTable | Mapping[str, ArrayLike] | ArrayLike
 """Metrics of sectors: a table, columns by name, or an array of rows × metrics."""
+Directions: TypeAlias = Mapping[str, Direction] | Sequence[Direction] | None
+"""Directions by metric, in the order of the metrics, or "up" for all."""
 
 
 @dataclass(frozen=True)
@@ -345,7 +347,7 @@ def fit_oracle(
     mutants: Table,
     *,
     give_up: int = 0,
-    directions: Mapping[str, Direction] | Sequence[Direction] | None = None,
+    directions: Directions = None,
     seconds: float | None = None,
 ) -> Oracle:
     """Return the thresholds that raise an alarm in as many sectors of the mutants as possible.
@@ -401,10 +403,7 @@ def fit_oracle(
 
 
 def checked_problem(
-    nominal: Table,
-    mutants: Table,
-    give_up: int,
-    directions: Mapping[str, Direction] | Sequence[Direction] | None,
+    nominal: Table, mutants: Table, give_up: int, directions: Directions
 ) -> tuple[SectorTable, SectorTable, FrozenDict[str, Direction]]:
     """Return the sectors with their metrics in one order, and every metric's direction.
 
@@ -440,9 +439,7 @@ def _with_names(sectors: Table, names: tuple[str, ...]) -> SectorTable:
     return SectorTable.of(sectors, metrics=names)
 
 
-def _directions(
-    given: Mapping[str, Direction] | Sequence[Direction] | None, metrics: tuple[str, ...]
-) -> FrozenDict[str, Direction]:
+def _directions(given: Directions, metrics: tuple[str, ...]) -> FrozenDict[str, Direction]:
     if given is None:
         given = {}
     elif not isinstance(given, Mapping):
@@ -455,13 +452,13 @@ def _directions(
     return FrozenDict({name: given.get(name, "up") for name in metrics})
 
 
-def signs_of(directions: Mapping[str, Direction], metrics: tuple[str, ...]) -> NDArray[np.float64]:
+def signs_of(directions: Mapping[str, Direction], metrics: tuple[str, ...]) -> Numbers:
     """Return 1 for each metric that gets worse upwards, and -1 for each that does downwards."""
     return np.array([1.0 if directions[name] == "up" else -1.0 for name in metrics])
 
 
 def _intervals(
-    good: SectorTable, bad: SectorTable, tight: NDArray[np.float64], signs: NDArray[np.float64]
+    good: SectorTable, bad: SectorTable, tight: Numbers, signs: Numbers
 ) -> dict[str, tuple[float, float]]:
     """Return between which values each threshold may lie without any sector being judged otherwise."""
     values = np.concatenate([good.values, bad.values]) * signs
@@ -485,7 +482,7 @@ def to_smtlib(
     mutants: Table,
     *,
     give_up: int = 0,
-    directions: Mapping[str, Direction] | Sequence[Direction] | None = None,
+    directions: Directions = None,
     form: Form = "implication",
 ) -> str:
     """Return Equations 6 to 8 as a MaxSMT problem, shaped as in Figure 1 of the paper.
@@ -527,8 +524,8 @@ def to_smtlib(
 
 def _lines(
     good: SectorTable,
-    kept: NDArray[np.float64],
-    alarmed: NDArray[np.float64],
+    kept: Numbers,
+    alarmed: Numbers,
     ways: Mapping[str, Direction],
     give_up: int,
     form: Form,

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, joined
+from roadworthy.rules.language.conditions import AND, AWAY, UNDERSTOOD, ConditionReading, PlacePhrase, joined
 from roadworthy.rules.language.events import EventReader
 from roadworthy.rules.language.nouns import Words, is_environment
 from roadworthy.rules.language.phrases import (
@@ -135,9 +135,7 @@ class _ConditionReader(EventReader):
             self._gives_way(things, VerbGroup("replace", noun))
             return True
         tail = self.tail()
-        kept = [
-            one for one in tail.phrases if op == "add" or one.preposition not in ("from", "off", "out of")
-        ]
+        kept = [one for one in tail.phrases if op == "add" or one.preposition not in AWAY]
         for thing in things:
             tail = dataclasses.replace(tail, phrases=kept)
             self.put("remove" if op == "remove" else "add", thing, tail, str(noun))

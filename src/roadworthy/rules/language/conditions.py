@@ -15,6 +15,7 @@ UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets
 """What is suggested where the words of a condition are not understood."""
 
 AND = frozenset({",", "and", "&", "while", "plus", "but", "also"})
+AWAY = ("from", "off", "out of")
 _TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
+from roadworthy.rules.language.conditions import AWAY, UNDERSTOOD, PlacePhrase, Tail, joined
 from roadworthy.rules.language.nouns import SCENE, NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.weather import ExchangeReader
@@ -261,7 +261,7 @@ class EventReader(ExchangeReader):
     def _remove(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
         tail = self.tail()
-        kept = [one for one in tail.phrases if one.preposition not in ("from", "off", "out of")]
+        kept = [one for one in tail.phrases if one.preposition not in AWAY]
         tail = dataclasses.replace(tail, phrases=kept)
         for thing in things:
             self.put("remove", thing, joined(inner, tail), str(group.words))

@@ -184,9 +184,7 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
 _BEFORE = ("weather", "season")  # what stands before other conditions: "a rainy winter night"
 _DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5
-_DEFINITE = frozenset(
-    {"the", "this", "that", "these", "those", "its", "his", "her", "their", "your", "our", "my"}
-)
+_DEFINITE = lexicon.words_of("the this that these those its his her their your our my")
 _AMOUNTS: Mapping[str, Comparative] = {
     "more": "heavier",
     "heavier": "heavier",

@@ -95,9 +95,8 @@ def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool 
     whole = OutcomePart(words, tuple(items))
     for item in items:
         if item.kind in REASONS and item.kind != "may":
-            suggestions = (
-                ("by at least 10%", "by at most 30%") if item.kind in ("vague", "about") else EXAMPLES
-            )
+            amounts = ("by at least 10%", "by at most 30%")
+            suggestions = amounts if item.kind in ("vague", "about") else EXAMPLES
             raise whole.refuse([item], f"'{item.text}': {REASONS[item.kind]}", *suggestions)
         if item.value == "the car" and other_vehicle:
             raise whole.refuse(
@@ -302,9 +301,8 @@ def read_amount(part: OutcomePart, output: Output) -> ExpectedAmount | None:
     Raises:
         RuleError: The quantities do not fit the output or each other, or one is missing.
     """
-    amounts = [
-        _around(part, place, output) for place, item in enumerate(part.items) if item.kind == "quantity"
-    ]
+    places = [place for place, item in enumerate(part.items) if item.kind == "quantity"]
+    amounts = [_around(part, place, output) for place in places]
     factor = _factor(part)
     if factor is not None:
         amounts.append(factor)
@@ -344,9 +342,8 @@ def _around(part: OutcomePart, place: int, output: Output) -> ExpectedAmount:
         modifiers.append("between")
     if len(modifiers) > 1:
         raise part.refuse(cluster, "two bounds on one quantity", *RANGE)
-    return ExpectedAmount(
-        quantity, upper, cast(Modifier, modifiers[0]) if modifiers else None, cluster, found
-    )
+    modifier = cast(Modifier, modifiers[0]) if modifiers else None
+    return ExpectedAmount(quantity, upper, modifier, cluster, found)
 
 
 def _is_suffix(items: Sequence[OutcomeItem]) -> bool:
@@ -366,9 +363,8 @@ def _factor(part: OutcomePart) -> ExpectedAmount | None:
     place = part.items.index(factors[0])
     ahead = part.items[place - 1 : place] if place and part.items[place - 1].kind == "modifier" else ()
     modifier = cast(Modifier, ahead[0].value) if ahead else None
-    return ExpectedAmount(
-        Quantity(float(factors[0].value), relative=True), None, modifier, (*ahead, factors[0])
-    )
+    quantity = Quantity(float(factors[0].value), relative=True)
+    return ExpectedAmount(quantity, None, modifier, (*ahead, factors[0]))
 
 
 def _range(part: OutcomePart, first: ExpectedAmount, second: ExpectedAmount) -> ExpectedAmount:

@@ -379,9 +379,8 @@ class _QuantityReader:
                 ("to 30 km/h", "by at least 30%"),
             )
         joint = self.text(low.stop)
-        high = (
-            self.amount(low.stop + 1) if joint in (("and", "-", "to") if between else ("-", "to")) else None
-        )
+        joints = ("and", "-", "to") if between else ("-", "to")
+        high = self.amount(low.stop + 1) if joint in joints else None
         if high is None:
             if between:
                 raise self.run(start, low.stop).refuse(

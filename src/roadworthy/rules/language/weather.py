@@ -24,6 +24,8 @@ from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, 
 from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.reading import Comparative
 
+Value = tuple[str, str]
+"""A property and what it is: ("color", "red")."""
 _SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
 _COMES = lexicon.words_of(
@@ -309,7 +311,7 @@ class ExchangeReader(WeatherReader):
             thing = dataclasses.replace(thing, properties={**thing.properties, **phrase.thing.properties})
         return thing
 
-    def _bare_value(self) -> tuple[tuple[str, str], Words] | None:
+    def _bare_value(self) -> tuple[Value, Words] | None:
         """Read a value of a property that stands by itself: "turns red", "becomes dashed"."""
         self.skip()
         if self.lower() in lexicon.VALUES:
@@ -338,12 +340,7 @@ class ExchangeReader(WeatherReader):
         self.result.infer(where.changed("replace", old.element, new.properties, **replaced))
 
     def _other_value(
-        self,
-        thing: NounReading,
-        value: tuple[str, str],
-        old: tuple[str, str] | None,
-        words: Words,
-        place: PlacePhrase | None,
+        self, thing: NounReading, value: Value, old: Value | None, words: Words, place: PlacePhrase | None
     ) -> None:
         """Give a thing another value of a property: "the light turns red", "is replaced with a red one"."""
         thing = self.resolved(thing)
@@ -368,7 +365,7 @@ class ExchangeReader(WeatherReader):
         if self.lower(owned) in ASPECTS and self.lower(owned + 1) in ("from", "to", "into"):
             self.at += owned + 1
 
-    def _whereabouts(self, inner: Tail | None) -> tuple[tuple[str, str] | None, PlacePhrase]:
+    def _whereabouts(self, inner: Tail | None) -> tuple[Value | None, PlacePhrase]:
         """Read the end of a clause: the value of a property before, and where the thing is."""
         after = self.tail().phrases
         where = [one for one in after if one.value is None] + ([] if inner is None else inner.phrases)
@@ -409,6 +406,6 @@ class ExchangeReader(WeatherReader):
         return False
 
 
-def _value_before(phrases: Sequence[Phrase]) -> tuple[str, str] | None:
+def _value_before(phrases: Sequence[Phrase]) -> Value | None:
     """Return the property and value of "from green", where phrases have it."""
     return next((one.value for one in phrases if one.preposition == "from" and one.value), None)

@@ -348,6 +348,8 @@ def _state(element: ElementTree.Element | None, *, moves: bool = True) -> tuple[
     return step, number(point, "x"), number(point, "y"), *rest
 
 
+Others = Sequence[tuple[Vehicle, int]]
+"""Other vehicles, each with its row at a moment."""
 _NEAR = 60.0  # metres: further vehicles are nobody's neighbours
 
 
@@ -426,16 +428,14 @@ def _place(
 def _beside(lanelets: dict[str, Lanelet], id: str) -> set[str]:
     """Return the lanelets beside one, and what they lead to."""
     sides = [side for side in lanelets[id].beside if side in lanelets]
-    return {*sides, *(further for side in sides for further in lanelets[side].after)} - {
-        id,
-        *lanelets[id].after,
-    }
+    own = {id, *lanelets[id].after}
+    return {*sides, *(further for side in sides for further in lanelets[side].after)} - own
 
 
 def _look_ahead(
     ego: Vehicle,
     here: LaneletPosition,
-    others: Sequence[tuple[Vehicle, int]],
+    others: Others,
     lanelets: dict[str, Lanelet],
     found: dict[str, Series],
     row: int,
@@ -458,11 +458,7 @@ def _look_ahead(
 
 
 def _look_around(
-    ego: Vehicle,
-    row: int,
-    others: Sequence[tuple[Vehicle, int]],
-    found: dict[str, Series],
-    collision: NDArray[np.bool_],
+    ego: Vehicle, row: int, others: Others, found: dict[str, Series], collision: NDArray[np.bool_]
 ) -> None:
     """Write down how near others come: touching anybody, and the nearest vehicle that is not ahead."""
     near = [(one, at) for one, at in others if np.hypot(*(one.position[at] - ego.position[row])) < _NEAR]
