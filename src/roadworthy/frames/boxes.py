@@ -103,9 +103,8 @@ def checked_named(
             raise OntologyError(f"box {index}: {error}") from None
         for key, value in implied.items():
             if described.get(key, value) != value:
-                raise FrameError(
-                    f"box {index} is a {word!r}, so its {key} must be {value!r}, got {described[key]!r}"
-                )
+                must = f"its {key} must be {value!r}, got {described[key]!r}"
+                raise FrameError(f"box {index} is a {word!r}, so {must}")
         names.append(element.name)
         facts.append(FrozenDict({**implied, **described}))
     return tuple(names), tuple(facts)
@@ -248,12 +247,10 @@ class Boxes(ReadOnlyArrays):
             return NotImplemented
         if not len(self) and not len(other):
             return True
-        return (
-            self.classes == other.classes
-            and self.attributes == other.attributes
-            and np.array_equal(self.xyxy, other.xyxy)
-            and all(same_values(getattr(self, name), getattr(other, name)) for name in _COLUMNS)
-        )
+        if (self.classes, self.attributes) != (other.classes, other.attributes):
+            return False
+        columns = ("xyxy", *_COLUMNS)
+        return all(same_values(getattr(self, name), getattr(other, name)) for name in columns)
 
     def __repr__(self) -> str:
         counts = {name: self.classes.count(name) for name in dict.fromkeys(self.classes)}

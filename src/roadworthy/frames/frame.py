@@ -272,16 +272,13 @@ class Frame(ReadOnlyArrays):
             return
         if not isinstance(value, np.ndarray) or value.dtype not in dtypes or value.shape != self._shape:
             expected = " or ".join(np.dtype(one).name for one in dtypes)
-            raise self._error(
-                f"{name} must have the shape {self._shape} of the image and dtype {expected}, "
-                f"got {described(value)}"
-            )
+            wanted = f"the shape {self._shape} of the image and dtype {expected}"
+            raise self._error(f"{name} must have {wanted}, got {described(value)}")
         # Comparing rather than taking the minimum, which would be NaN where the depth is unknown.
         if value.dtype.kind != "u" and (negative := value < 0).any():
             row, column = np.unravel_index(int(negative.argmax()), negative.shape)
-            raise self._error(
-                f"{name} must not be negative, got {value[row, column]} at row {row}, column {column}"
-            )
+            got = f"{value[row, column]} at row {row}, column {column}"
+            raise self._error(f"{name} must not be negative, got {got}")
         object.__setattr__(self, name, read_only(value))
 
     def _check_boxes(self, boxes: Boxes) -> None:

@@ -122,10 +122,8 @@ class LabelMap(ReadOnlyArrays):
             >>> coarse.ids.tolist()
             [[1, 0]]
         """
-        changes = {
-            _class(old, exact=True): VOID if new is None else _class(new)
-            for old, new in (names or {}).items()
-        }
+        given = (names or {}).items()
+        changes = {_class(old, exact=True): VOID if new is None else _class(new) for old, new in given}
         target = _classes(classes)
         table = _id_table(len(self.classes), len(target))
         present = self.present()

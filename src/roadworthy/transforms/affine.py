@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import cv2
 import numpy as np
@@ -37,34 +37,27 @@ def moved_frame(frame: Frame, matrix: Matrix, border: str) -> Frame:
     pixels = matrix.copy()
     pixels[:, 2] += matrix[:, :2] @ (0.5, 0.5) - 0.5
 
-    def warped(image: NDArray[np.generic], outside: float, *, smooth: bool = False) -> NDArray[np.generic]:
-        moved: NDArray[np.generic] = cv2.warpAffine(
-            image,  # type: ignore[arg-type]
-            pixels,
-            frame.size,
-            flags=cv2.INTER_LINEAR if smooth else cv2.INTER_NEAREST,
-            borderMode=BORDERS[border] if smooth else cv2.BORDER_CONSTANT,
-            borderValue=(outside,) * 4,
-        )
-        return moved
+    def warped(image: NDArray[Any], outside: float, *, smooth: bool = False) -> NDArray[Any]:
+        how = cv2.INTER_LINEAR if smooth else cv2.INTER_NEAREST
+        edge = BORDERS[border] if smooth else cv2.BORDER_CONSTANT
+        value = (outside,) * 4
+        return cv2.warpAffine(image, pixels, frame.size, flags=how, borderMode=edge, borderValue=value)
 
-    labels = frame.labels
-    return frame.replace(
-        image=warped(frame.image, 0, smooth=True),
-        labels=None if labels is None else moved_labels(labels, warped),
-        instances=None if frame.instances is None else warped(frame.instances, 0),
-        depth=None if frame.depth is None else warped(frame.depth, np.nan),
-        boxes=None if frame.boxes is None else move_boxes(frame.boxes, matrix, *frame.size),
-    )
+    boxes = None if frame.boxes is None else move_boxes(frame.boxes, matrix, *frame.size)
+    return frame.replace(image=warped(frame.image, 0, smooth=True), boxes=boxes, **moved_maps(frame, warped))
 
 
-def moved_labels(
-    labels: LabelMap, move: Callable[[NDArray[np.generic], int], NDArray[np.generic]]
-) -> LabelMap:
-    """Return a label map moved by a function of its ids and of the id to fill up with, which is void."""
-    classes = labels.classes_with(VOID)
-    moved = move(labels.ids, classes.index(VOID))
-    return LabelMap(moved, classes)  # type: ignore[arg-type]
+def moved_maps(frame: Frame, move: Callable[[NDArray[Any], float], NDArray[Any]]) -> dict[str, object]:
+    """Return labels, instances and depth after a move, which is told what comes in from outside."""
+    moved: dict[str, object] = {}
+    if frame.labels is not None:
+        classes = frame.labels.classes_with(VOID)
+        moved["labels"] = LabelMap(move(frame.labels.ids, classes.index(VOID)), classes)
+    if frame.instances is not None:
+        moved["instances"] = move(frame.instances, 0)
+    if frame.depth is not None:
+        moved["depth"] = move(frame.depth, np.nan)
+    return moved
 
 
 def move_boxes(boxes: Boxes, matrix: Matrix, width: int, height: int) -> Boxes:

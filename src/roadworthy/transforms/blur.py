@@ -220,11 +220,7 @@ class GaussianBlur(_Blur):
     """
 
     sigma: float = number(2.0, "Of the Gaussian.", unit="pixels", low=0, high=100, identity=0, strongest=20)
-    size: int = number(
-        0,
-        "Side of the kernel, an odd number; 0 for three standard deviations to each side.",
-        unit="pixels", low=0, high=301, integer=True,
-    )  # fmt: skip
+    size: int = number(0, "Side of the kernel, odd; 0 for 6 σ.", unit="pixels", low=0, high=301, integer=True)
 
     presets: ClassVar[Presets] = {
         **graded("deeptest", sigma=(0.8, 1.1, 1.4, 0.8), size=(3, 5, 7, 3)),
@@ -293,9 +289,7 @@ class DefocusBlur(_Blur):
     """
 
     radius: float = number(4.0, "Of the disc.", unit="pixels", low=0, high=100, identity=0, strongest=20)
-    alias_blur: float = number(
-        0.5, "Standard deviation of the Gaussian.", unit="pixels", low=0, high=5, identity=0, strongest=1
-    )
+    alias_blur: float = number(0.5, "Of the Gaussian.", unit="pixels", low=0, high=5, identity=0, strongest=1)
 
     presets: ClassVar[Presets] = graded(
         "imagenet-c", radius=(3.0, 4.0, 6.0, 8.0, 10.0), alias_blur=(0.1, 0.5, 0.5, 0.5, 0.5)

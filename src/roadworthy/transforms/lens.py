@@ -62,10 +62,9 @@ def frost_texture(number: int) -> Image:
 
 def _cloud(rng: np.random.Generator, sigma: float, octaves: int = 2) -> Plane:
     """Return noise of several sizes, with variance 1."""
-    total = sum(
-        np.float32(0.55**k) * smooth_noise(rng, _HEIGHT, _WIDTH, max(sigma / 2**k, 0.7))
-        for k in range(octaves)
-    )
+    sizes = (max(sigma / 2**k, 0.7) for k in range(octaves))
+    noises = (smooth_noise(rng, _HEIGHT, _WIDTH, size) for size in sizes)
+    total = sum(np.float32(0.55**k) * noise for k, noise in enumerate(noises))
     return cast(Plane, total / np.std(total))
 
 

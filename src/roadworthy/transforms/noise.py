@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import Image
-from roadworthy.transforms.affine import BORDERS, moved_labels
+from roadworthy.transforms.affine import BORDERS, moved_maps
 from roadworthy.transforms.transform import (
     ImageTransform,
     Keeps,
@@ -114,9 +114,7 @@ class _Noise(ImageTransform):
 class GaussianNoise(_Noise):
     """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3)."""
 
-    sigma: float = number(
-        0.1, "Standard deviation, as a share from black to white.", low=0, high=3, identity=0, strongest=1
-    )
+    sigma: float = number(0.1, "As a share from black to white.", low=0, high=3, identity=0, strongest=1)
 
     presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.08, 0.12, 0.18, 0.26, 0.38))
 
@@ -239,9 +237,7 @@ class Pixelate(ImageTransform):
     with parts of a pixel, a larger block can be closer to the image than a smaller one.
     """
 
-    resolution: float = number(
-        0.4, "Share of the width and height that is left.", low=0.001, high=1, identity=1, strongest=0.01
-    )
+    resolution: float = number(0.4, "Share of the size left.", low=0.001, high=1, identity=1, strongest=0.01)
 
     family = "digital"
     presets: ClassVar[Presets] = graded("imagenet-c", resolution=(0.6, 0.5, 0.4, 0.3, 0.25))
@@ -310,15 +306,11 @@ class Elastic(Transform):
             edge = cv2.BORDER_CONSTANT
             return cv2.remap(values, x, y, cv2.INTER_NEAREST, borderMode=edge, borderValue=(outside,) * 4)
 
-        labels, instances, boxes = frame.labels, frame.instances, frame.boxes
-        things = None if instances is None else moved(instances, 0)
-        return frame.replace(
-            image=cv2.remap(frame.image, x, y, cv2.INTER_LINEAR, borderMode=BORDERS[self.border]),
-            labels=None if labels is None else moved_labels(labels, moved),
-            instances=things,
-            depth=None if frame.depth is None else moved(frame.depth, np.nan),
-            boxes=None if boxes is None else _moved_boxes(boxes, x, y, instances, things),
-        )
+        image = cv2.remap(frame.image, x, y, cv2.INTER_LINEAR, borderMode=BORDERS[self.border])
+        changed = frame.replace(image=image, **moved_maps(frame, moved))
+        if frame.boxes is None:
+            return changed
+        return changed.replace(boxes=_moved_boxes(frame.boxes, x, y, frame.instances, changed.instances))
 
     def _sources(self, width: int, height: int, rng: np.random.Generator) -> tuple[Map, Map]:
         """Return the column and the row that every pixel is taken from; pixel i has its centre at i."""

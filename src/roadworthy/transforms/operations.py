@@ -115,9 +115,8 @@ class ReplaceOperation(_OnElement):
         old, new = self.what.condition, self.new.condition
         if old != new:
             category = next(one for one in CONDITIONS if one in (old, new))
-            raise InputError(
-                f"{self.element!r} cannot be replaced by {self.by!r}: one is {category}, the other is not"
-            )
+            why = f"one is {category}, the other is not"
+            raise InputError(f"{self.element!r} cannot be replaced by {self.by!r}: {why}")
 
     @property
     def new(self) -> ElementDescription:

@@ -115,9 +115,7 @@ def _jitter(what: str) -> Any:
     return number(0.3, text, low=0, high=1, identity=0, strongest=0.98)
 
 
-@register(
-    "colour-jitter", summary="brightness, contrast, saturation and hue jitter", aliases=("color-jitter",)
-)
+@register("colour-jitter", summary="brightness, contrast, colour and hue vary", aliases=("color-jitter",))
 class ColourJitter(ImageTransform):
     """Brightness, contrast, saturation and hue change together (Hu et al., section 3).
 
@@ -182,11 +180,8 @@ class Saturate(ImageTransform):
         if self.shift:
             factor += np.float32(self.shift) * most
         factor = np.minimum(factor, most, out=factor)
-        changed = [
-            cv2.subtract(value, cv2.multiply(cv2.subtract(value, plane), factor, dtype=cv2.CV_8U))
-            for plane in planes
-        ]
-        return cast(Image, cv2.merge(changed))
+        lacks = (cv2.multiply(cv2.subtract(value, plane), factor, dtype=cv2.CV_8U) for plane in planes)
+        return cast(Image, cv2.merge([cv2.subtract(value, lack) for lack in lacks]))
 
 
 def _drawn(rng: np.random.Generator, count: int, draw: str) -> NDArray[np.float64]:

@@ -36,14 +36,12 @@ def checked(image: object, name: str) -> Image:
             f"with values from 0 to 255, got {described(image)}"
         )
     if image.size == 0:
-        raise FrameError(
-            f"the {name} must be at least one pixel high and wide, got {image.shape[0]} × {image.shape[1]}"
-        )
+        size = f"{image.shape[0]} × {image.shape[1]}"
+        raise FrameError(f"the {name} must be at least one pixel high and wide, got {size}")
     if image.dtype != np.uint8 and not np.isfinite(image).all():
         place = tuple(np.argwhere(~np.isfinite(image))[0])
-        raise FrameError(
-            f"the {name} must hold finite values, got {image[place]} at row {place[0]}, column {place[1]}"
-        )
+        got = f"{image[place]} at row {place[0]}, column {place[1]}"
+        raise FrameError(f"the {name} must hold finite values, got {got}")
     return image
 
 
@@ -121,11 +119,10 @@ def _halved(image: Pixels) -> Pixels:
     grown = reflected(image, reach, reach, reach, reach)
     rows, columns = ((side + 1) // 2 for side in image.shape)
     half = np.zeros((rows, columns), image.dtype)
-    for row in range(2):
-        for column in range(2):
-            phase, kernel = grown[row::2, column::2], LOW[row::2, column::2]
-            part = cv2.filter2D(phase, -1, kernel, anchor=(0, 0), borderType=cv2.BORDER_CONSTANT)
-            half += part[:rows, :columns]
+    for row, column in product(range(2), repeat=2):
+        phase, kernel = grown[row::2, column::2], LOW[row::2, column::2]
+        part = cv2.filter2D(phase, -1, kernel, anchor=(0, 0), borderType=cv2.BORDER_CONSTANT)
+        half += part[:rows, :columns]
     return half
 
 

@@ -102,9 +102,8 @@ class ReferenceImage:
     def _checked(self, changed: object) -> Pixels:
         image = checked(changed, "changed image")
         if image.shape != self.image.shape:
-            raise FrameError(
-                f"the changed image must have the reference's shape {self.image.shape}, got {image.shape}"
-            )
+            shapes = f"shape {self.image.shape}, got {image.shape}"
+            raise FrameError(f"the changed image must have the reference's {shapes}")
         return grey(image)
 
 
@@ -290,9 +289,8 @@ def _each_reference(references: Any, changes: Image, viewing: Viewing) -> Callab
     if not isinstance(references, ReferenceImage):
         _check_batch(references, "reference images")
         if references.shape[1:] != changes.shape[1:] or len(references) not in (1, len(changes)):
-            raise FrameError(
-                f"the changed images must have the references' shape {references.shape}, got {changes.shape}"
-            )
+            shapes = f"shape {references.shape}, got {changes.shape}"
+            raise FrameError(f"the changed images must have the references' {shapes}")
         if len(references) != 1:
             return lambda index: ReferenceImage(references[index], viewing)
         references = ReferenceImage(references[0], viewing)

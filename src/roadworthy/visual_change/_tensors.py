@@ -45,13 +45,11 @@ def checked(images: object, name: str, *, batch: bool) -> Tensor:
             f"or float with values from 0 to 255, got shape {shape} and dtype {images.dtype}"
         )
     if 0 in images.shape[1:3]:
-        raise FrameError(
-            f"the {name} must be at least one pixel high and wide, got {images.shape[1]} × {images.shape[2]}"
-        )
+        size = f"{images.shape[1]} × {images.shape[2]}"
+        raise FrameError(f"the {name} must be at least one pixel high and wide, got {size}")
     if images.device.type == "mps":
-        raise FrameError(
-            f"the {name} must be on a device with double precision, got {images.device}: pass images.cpu()"
-        )
+        got = f"{images.device}: pass images.cpu()"
+        raise FrameError(f"the {name} must be on a device with double precision, got {got}")
     if images.is_floating_point():
         broken = (~torch.isfinite(images)).nonzero()
         if len(broken):
@@ -324,9 +322,8 @@ def measured(
             f"{'' if batch else 's'} shape {expected}, got {got}"
         )
     if before.device != after.device:
-        raise FrameError(
-            f"the changed {noun} must be on the device {before.device} of the reference, got {after.device}"
-        )
+        devices = f"{before.device} of the reference, got {after.device}"
+        raise FrameError(f"the changed {noun} must be on the device {devices}")
     height, width = after.shape[1:3]
     many = max(1, PIXELS_AT_ONCE // (height * width))
     shared = ReferenceBatch(before, viewing) if len(before) == 1 else None

@@ -87,17 +87,12 @@ class HumanStudy:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return {
-            "task": self.task,
-            "images": self.images,
-            "source": self.source,
-            "originals": self.originals,
-            "originals_source": self.originals_source,
-            "transformations": {
-                one.transformation: {"t_c": one.correctness, "t_p": one.prediction, "note": one.note}
-                for one in self.tolerances.values()
-            },
+        names = ("task", "images", "source", "originals", "originals_source")
+        limits = {
+            one.transformation: {"t_c": one.correctness, "t_p": one.prediction, "note": one.note}
+            for one in self.tolerances.values()
         }
+        return {name: getattr(self, name) for name in names} | {"transformations": limits}
 
 
 def tolerated(

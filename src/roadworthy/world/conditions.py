@@ -72,10 +72,9 @@ class Conditions:
     def __init__(
         self, weather: str = "sunny", level: float | str = "normal", time: str = "day", season: str = "summer"
     ) -> None:
-        object.__setattr__(self, "weather", _canonical(weather, WEATHERS, "weather"))
-        object.__setattr__(self, "level", _amount(level))
-        object.__setattr__(self, "time", _canonical(time, TIMES, "time of day"))
-        object.__setattr__(self, "season", _canonical(season, SEASONS, "season"))
+        words = (weather, WEATHERS, "weather"), (time, TIMES, "time of day"), (season, SEASONS, "season")
+        weather, time, season = (_canonical(*word) for word in words)
+        vars(self).update(weather=weather, level=_amount(level), time=time, season=season)
 
     @property
     def level_name(self) -> str:

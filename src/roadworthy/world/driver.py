@@ -237,16 +237,13 @@ def _reaction(cause: str, gap: float) -> Caution:
 
 def _cause(thing: WorldObject) -> str | None:
     """Name the reaction a thing asks for, None when it does not concern us."""
-    match thing.element:
-        case "pedestrian":
-            return "pedestrian" if abs(thing.d) < 8.0 else None
-        case "bicyclist":
-            return "bicyclist" if -1.0 < thing.d < 6.5 else None
-        case "vehicle":
-            return "vehicle" if 0.0 < thing.d < LANE_WIDTH and math.cos(thing.yaw) > 0 else None
-        case "traffic sign":
-            return thing.kind if thing.d > 0 else None
-        case "traffic light":
-            return thing.kind if thing.d > 0 and thing.kind != "green" else None
-        case _:
-            return None
+    matters = {
+        "pedestrian": abs(thing.d) < 8.0,
+        "bicyclist": -1.0 < thing.d < 6.5,
+        "vehicle": 0.0 < thing.d < LANE_WIDTH and math.cos(thing.yaw) > 0,
+        "traffic sign": thing.d > 0,
+        "traffic light": thing.d > 0 and thing.kind != "green",
+    }
+    if not matters.get(thing.element):
+        return None
+    return thing.kind if thing.element.startswith("traffic") else thing.element

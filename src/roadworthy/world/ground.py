@@ -151,7 +151,7 @@ class _Table:
         return pieces
 
 
-_Offset = float | Floats
+_Metres = float | Floats
 
 
 class _Road:
@@ -164,9 +164,7 @@ class _Road:
         self.curvature = line[:, 4]
         self.relief = float(np.ptp(line[:, 2]))
 
-    def quads(
-        self, d0: _Offset, d1: _Offset, z0: _Offset = 0.0, z1: _Offset = 0.0, *, step: int = 1
-    ) -> Array:
+    def quads(self, d0: _Metres, d1: _Metres, z0: _Metres = 0.0, z1: _Metres = 0.0, step: int = 1) -> Array:
         """Quads from each place to the next, from ``d0`` to ``d1`` across, ``z0`` and ``z1`` above the road.
 
         ``step`` 2 takes places in pairs.
@@ -174,8 +172,8 @@ class _Road:
         start, end = slice(0, -1, step), slice(1, None, step)
         quads = np.empty((len(self._origin[start]), 4, 3), dtype=np.float32)
         for corner, (at, d, z) in enumerate(((start, d0, z0), (start, d1, z1), (end, d1, z1), (end, d0, z0))):
-            quads[:, corner, 0] = self._origin[at, 0] + self._right[at, 0] * d
-            quads[:, corner, 1] = self._origin[at, 1] + self._right[at, 1] * d
+            for axis in (0, 1):
+                quads[:, corner, axis] = self._origin[at, axis] + self._right[at, axis] * d
             quads[:, corner, 2] = self._origin[at, 2] + z
         return quads
 

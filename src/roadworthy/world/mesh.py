@@ -140,7 +140,7 @@ class MeshBuilder:
 
     def flat(
         self,
-        points: Sequence[Pair],
+        points: Outline,
         color: Color,
         *,
         rank: int,
@@ -217,9 +217,5 @@ def stroke(start: Pair, end: Pair, thickness: float) -> Outline:
     length = math.hypot(dx, dy) or 1.0
     nx, ny = -dy / length * thickness / 2, dx / length * thickness / 2
     ex, ey = dx / length * thickness / 3, dy / length * thickness / 3
-    return [
-        (start[0] - ex + nx, start[1] - ey + ny),
-        (end[0] + ex + nx, end[1] + ey + ny),
-        (end[0] + ex - nx, end[1] + ey - ny),
-        (start[0] - ex - nx, start[1] - ey - ny),
-    ]
+    x0, y0, x1, y1 = start[0] - ex, start[1] - ey, end[0] + ex, end[1] + ey
+    return [(x0 + nx, y0 + ny), (x1 + nx, y1 + ny), (x1 - nx, y1 - ny), (x0 - nx, y0 - ny)]

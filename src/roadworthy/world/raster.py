@@ -290,9 +290,7 @@ def rasterise(scene: Scene, camera: Camera, season: str = "summer") -> Raster:
     ids = np.zeros((camera.height * SUPERSAMPLING, camera.width * SUPERSAMPLING), dtype=np.uint16)
     draw_backdrop(ids, camera, view, scene.track.name, projection)
     boxed = _boxed_faces(shape)
-    silhouettes = draw(
-        ids, shape.faces, shape.order, projection, boxed, offset=BACKDROP_FACES, step=SUPERSAMPLING
-    )
+    silhouettes = draw(ids, shape.faces, shape.order, projection, boxed, BACKDROP_FACES, SUPERSAMPLING)
     index = ids[::SUPERSAMPLING, ::SUPERSAMPLING].astype(np.intp)
     plain = Backdrop.planes(view, camera.mount + _PLAIN_BELOW_ROAD)
     inverse = _inverse_depth(shape.faces, plain, index, x, y)

@@ -107,14 +107,9 @@ def boxes_of(picture: Picture) -> Boxes:
         truncation.append(_truncation(silhouette, raster.camera))
     if not corners:
         return Boxes.empty()
-    return Boxes(
-        corners,
-        [thing.element for thing in things],
-        track_ids=[thing.id for thing in things],
-        occlusion=occlusion,
-        truncation=truncation,
-        attributes=[thing.attributes for thing in things],
-    )
+    classes, ids = [thing.element for thing in things], [thing.id for thing in things]
+    attributes = [thing.attributes for thing in things]
+    return Boxes(corners, classes, None, ids, occlusion, truncation, attributes)
 
 
 def _truncation(silhouette: Silhouette, camera: Camera) -> float:

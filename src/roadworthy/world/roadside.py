@@ -95,9 +95,7 @@ def traffic_near(track: Track, s: float, rng: Generator, *, density: float = 1.0
     return cast.untangled()
 
 
-def traffic_around(
-    track: Track, s: float, rng: Generator, *, density: float = 1.0
-) -> tuple[WorldObject, ...]:
+def traffic_around(track: Track, s: float, rng: Generator, density: float) -> tuple[WorldObject, ...]:
     """Return vehicles and people spread over the whole track, leaving room round ``s``."""
     _check_density(density)
     cast = _Cast(track, rng)
@@ -340,13 +338,6 @@ def make_scene(
     if not math.isfinite(s):
         raise SceneError(f"a place on a track is a finite number of metres, got {s}")
     rng = rng_for(seed, "traffic", track, round(s * 1000))
-    return Scene(
-        road,
-        s,
-        d,
-        yaw,
-        scenery=scenery_of(track, scenery),
-        actors=traffic_near(road, s, rng, density=traffic) if traffic else (),
-        conditions=conditions or Conditions(),
-        seed=seed,
-    )
+    actors = traffic_near(road, s, rng, density=traffic) if traffic else ()
+    around, sky = scenery_of(track, scenery), conditions or Conditions()
+    return Scene(road, s, d, yaw, scenery=around, actors=actors, conditions=sky, seed=seed)

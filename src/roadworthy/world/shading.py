@@ -261,7 +261,7 @@ def _band(canvas: _Canvas, rows: slice, ground_from: int, *, has_sky: bool) -> B
         sky = canvas.sky.planes(rows, share)
     rain = canvas.scene.conditions.amount("rainy")
     if rain > 0 and len(coarse):
-        _wet_the_road(kept, veil, rain, labels, depth, coarse)
+        _wet_road(kept, veil, rain, labels, depth, coarse)
     cover = None
     if canvas.snow is not None:
         cover = look_up(canvas.snow, pixels.index)
@@ -382,9 +382,7 @@ def _falling_snow(raster: Raster, level: float) -> Array:
     return cover
 
 
-def _wet_the_road(
-    kept: Array, veil: Array, level: float, labels: Bytes, depth: Array, coarse: Texels
-) -> None:
+def _wet_road(kept: Array, veil: Array, level: float, labels: Bytes, depth: Array, coarse: Texels) -> None:
     """Darken the road and let it mirror the sky; ``coarse`` is the noise of the lowest rows."""
     rows = slice(len(labels) - len(coarse), None)
     wet = _by_class(_WET, labels[rows])

@@ -119,9 +119,8 @@ class Simulation:
         """Put the ego-vehicle at ``s`` in the middle of its lane, at the careful driver's speed."""
         rng = rng_for(self._seed, "simulation", self.track.name)
         actors = traffic_around(self.track, s, rng, density=self._traffic)
-        scene = Scene(
-            self.track, s, scenery=self._scenery, actors=actors, conditions=self._conditions, seed=self._seed
-        )
+        around, sky = self._scenery, self._conditions
+        scene = Scene(self.track, s, scenery=around, actors=actors, conditions=sky, seed=self._seed)
         action = careful_driver(scene)
         x, y, _ = self.track.position(scene.s, scene.d).tolist()
         heading = float(self.track.heading(scene.s))
@@ -148,13 +147,12 @@ class Simulation:
         return self._now
 
     def _events(self, scene: Scene) -> frozenset[str]:
-        found = set()
-        if scene.d - EGO_HALF_WIDTH < 0:
-            found.add("centre line crossed")
-        if scene.d + EGO_HALF_WIDTH > LANE_WIDTH:
-            found.add("edge line crossed")
-        if abs(scene.d) > ROAD_HALF_WIDTH:
-            found.add("off road")
+        happens = {
+            "centre line crossed": scene.d - EGO_HALF_WIDTH < 0,
+            "edge line crossed": scene.d + EGO_HALF_WIDTH > LANE_WIDTH,
+            "off road": abs(scene.d) > ROAD_HALF_WIDTH,
+        }
+        found = {event for event, true in happens.items() if true}
         middle = EGO_LENGTH / 2 - REAR_OVERHANG
         for actor in scene.actors:
             length, width = mesh_of(actor, near=True).footprint

@@ -173,12 +173,10 @@ def _skyline(name: str) -> Floats:
     return np.stack([hills, np.clip(forest, 0, None)])
 
 
-def draw_backdrop(
-    ids: Ids, camera: Camera, view: CameraView, name: str, projection: PinholeProjection
-) -> None:
+def draw_backdrop(ids: Ids, camera: Camera, view: CameraView, track: str, lens: PinholeProjection) -> None:
     """Paint plain, hills and tree line of a track into an empty buffer."""
-    focal, centre = projection.focal, projection.centre
-    horizon = projection.horizon(view)
+    focal, centre = lens.focal, lens.centre
+    horizon = lens.horizon(view)
     if horizon < len(ids):
         ids[max(0, math.ceil(horizon)) :] = _PLAIN
     half = math.radians(camera.field_of_view) / 2 + 0.03
@@ -186,7 +184,7 @@ def draw_backdrop(
     index = np.mod((view.heading - turn) * (_SAMPLES / (2 * math.pi)), _SAMPLES)
     lower = index.astype(int)
     fraction = index - lower
-    skyline = _skyline(name)
+    skyline = _skyline(track)
     rise = np.tan(skyline[:, lower] * (1 - fraction) + skyline[:, (lower + 1) % _SAMPLES] * fraction)
     # Rays in camera axes, by how far they turn from where the camera looks and how far they rise.
     cos, sin, ahead = math.cos(view.pitch), math.sin(view.pitch), np.cos(turn)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -102,9 +101,13 @@ class Track:
             raise SceneError(f"zones of track {self.name!r} must start at 0, in order, got {starts}")
         xy = _rounded(np.asarray(self.corners, dtype=float), self.corner_radius)
         length = len(xy) * _STEP
-        object.__setattr__(self, "length", length)
-        object.__setattr__(self, "_table", _sample(xy, length, self.hills))
-        object.__setattr__(self, "_zone_starts", np.array(starts))
+        table = _sample(xy, length, self.hills)
+        vars(self).update(length=length, _table=table, _zone_starts=np.array(starts))
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        # A built-in track is pickled by its name: smaller, and what is kept by identity stays valid.
+        built_in = self.name in _TRACKS and self is track(self.name)
+        return (track, (self.name,)) if built_in else super().__reduce_ex__(protocol)
 
     def sample(self, s: float | Floats) -> Floats:
         """Return x, y, z, heading, curvature and grade of the centre line at each ``s``, shape (…, 6)."""
@@ -314,13 +317,3 @@ def track(name: str) -> Track:
     if name not in _TRACKS:
         raise SceneError(f"unknown track {name!r}: {suggest(name, _TRACKS)}")
     return _TRACKS[name](name)
-
-
-def _reduced(road: Track) -> Any:
-    """Pickle a built-in track by its name: smaller, and what is kept by identity stays valid."""
-    if road.name in _TRACKS and road is track(road.name):
-        return track, (road.name,)
-    return object.__reduce_ex__(road, 2)
-
-
-copyreg.pickle(Track, _reduced)

@@ -98,11 +98,8 @@ class Vocabulary:
                 meanings[name] = meaning
         chosen = []
         for index, (element, attributes) in enumerate(zip(boxes.classes, boxes.attributes, strict=True)):
-            fitting = [
-                name
-                for name, (meant, wanted) in meanings.items()
-                if meant == element and wanted.items() <= attributes.items()
-            ]
+            said = [(name, wanted) for name, (meant, wanted) in meanings.items() if meant == element]
+            fitting = [name for name, wanted in said if wanted.items() <= attributes.items()]
             if not fitting:
                 raise FrameError(
                     f"box {index} is a {ontology().word_for(element, attributes)!r}, for which {self.source} "

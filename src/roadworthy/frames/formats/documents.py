@@ -26,7 +26,7 @@ import numpy as np
 
 from roadworthy.errors import FrameError
 from roadworthy.frames.formats import _rows
-from roadworthy.frames.formats._rows import ReadOptions, number
+from roadworthy.frames.formats._rows import ClassNames, ReadOptions, number
 
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
@@ -84,7 +84,7 @@ def write_coco(
     categories: Categories,
     *,
     first_id: int = 1,
-    class_names: _rows.ClassNames | None = None,
+    class_names: ClassNames | None = None,
 ) -> list[dict[str, Any]]:
     """Return one annotation per box, ready for JSON; with scores they are also COCO results.
 
@@ -183,10 +183,8 @@ def _share(where: str, thing: ElementTree.Element, flag: str) -> float:
 
 
 def _voc_attributes(thing: ElementTree.Element) -> dict[str, str]:
-    facts = {
-        entry.findtext("name", ""): entry.findtext("value", "")
-        for entry in thing.findall("attributes/attribute")
-    }
+    entries = thing.findall("attributes/attribute")
+    facts = {entry.findtext("name", ""): entry.findtext("value", "") for entry in entries}
     if pose := (thing.findtext("pose") or "").strip():
         facts["pose"] = pose
     if (thing.findtext("difficult") or "").strip() == "1":

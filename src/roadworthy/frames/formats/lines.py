@@ -35,12 +35,10 @@ from roadworthy.frames.formats._rows import ReadOptions
 if TYPE_CHECKING:
     from roadworthy.frames.boxes import Boxes
 
+_VEHICLES = ("Car", "Van", "Truck", "Tram")
 TYPES = FrozenDict(
     {
-        "Car": ("vehicle", FrozenDict({"type": "car"})),
-        "Van": ("vehicle", FrozenDict({"type": "van"})),
-        "Truck": ("vehicle", FrozenDict({"type": "truck"})),
-        "Tram": ("vehicle", FrozenDict({"type": "tram"})),
+        **{name: ("vehicle", FrozenDict({"type": name.lower()})) for name in _VEHICLES},
         "Pedestrian": ("pedestrian", FrozenDict[str, str]()),
         "Person_sitting": ("pedestrian", FrozenDict({"posture": "sitting"})),
         "Cyclist": ("bicyclist", FrozenDict[str, str]()),
@@ -101,14 +99,9 @@ def write_kitti(boxes: Boxes, *, class_names: _rows.ClassNames | None = None) ->
         truncation = _rows.NAN if boxes.truncation is None else float(boxes.truncation[index])
         occlusion = _rows.NAN if boxes.occlusion is None else float(boxes.occlusion[index])
         level = unknown_level if np.isnan(occlusion) else int(occlusion >= 0.1) + int(occlusion >= 0.5)
-        columns = [
-            name,
-            "-1" if np.isnan(truncation) else _decimals(truncation),
-            str(level),
-            "-10",
-            *(_decimals(value) for value in boxes.xyxy[index].tolist()),
-            *UNKNOWN_3D,
-        ]
+        cut_off = "-1" if np.isnan(truncation) else _decimals(truncation)
+        corners = map(_decimals, boxes.xyxy[index].tolist())
+        columns = [name, cut_off, str(level), "-10", *corners, *UNKNOWN_3D]
         if boxes.scores is not None:
             columns.append(_decimals(float(boxes.scores[index])))
         lines.append(" ".join(columns) + "\n")

@@ -86,11 +86,9 @@ def write(boxes: Boxes, names: _rows.Names, *, class_names: _rows.ClassNames | N
     """Return a target with one label and one score per box."""
     numbers = _rows.by_name(names)
     chosen = _rows.Vocabulary("MAITE", class_names).names_for(boxes, numbers)
-    return MaiteTarget(
-        boxes=boxes.xyxy.copy(),
-        labels=np.array([numbers[name] for name in chosen], np.int64),
-        scores=np.ones(len(boxes), np.float32) if boxes.scores is None else boxes.scores.copy(),
-    )
+    labels = np.array([numbers[name] for name in chosen], np.int64)
+    scores = np.ones(len(boxes), np.float32) if boxes.scores is None else boxes.scores.copy()
+    return MaiteTarget(boxes.xyxy.copy(), labels, scores)
 
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:

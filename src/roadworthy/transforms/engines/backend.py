@@ -321,13 +321,9 @@ class EngineTask:
         asked["element"] = str(self.operation.what)
         if isinstance(self.operation, ReplaceOperation):
             asked["by"] = str(self.operation.new)
-        return {
-            **dict.fromkeys(("by", "relation", "reference", "side", "distance"), ""),
-            **asked,
-            "seed": str(self.seed),
-            "width": str(self.frame.width),
-            "height": str(self.frame.height),
-        }
+        unsaid = dict.fromkeys(("by", "relation", "reference", "side", "distance"), "")
+        known = {"seed": self.seed, "width": self.frame.width, "height": self.frame.height}
+        return unsaid | asked | {name: str(value) for name, value in known.items()}
 
 
 class EngineResult(NamedTuple):

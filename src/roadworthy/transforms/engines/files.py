@@ -245,9 +245,8 @@ def _learned(name: str, form: _Engine, file: YamlFile, where: Callable[..., str]
 
     supported = None if form.supports is None else _supported(form.supports, where)
     try:
-        engine = LearnedEngine.open(
-            form.learned, beside=file.path.parent, device=form.device, threads=form.threads
-        )
+        folder = file.path.parent
+        engine = LearnedEngine.open(form.learned, beside=folder, device=form.device, threads=form.threads)
         engine = engine if supported is None else engine.narrowed(supported)
     except InputError as error:
         raise InputError(f"{where('learned')}: {error}") from error

@@ -189,11 +189,9 @@ class EngineCard(EngineForm):
         if self.kind == "synthesis":
             if not self.classes:
                 raise ValueError("an engine of the kind synthesis needs classes")
-            if unknown := [one for one in self.classes if one not in ontology().label_classes[1:]]:
-                raise ValueError(
-                    f"classes that no label map shows: {', '.join(map(repr, unknown))}; "
-                    f"there are {', '.join(ontology().label_classes[1:])}"
-                )
+            known = ontology().label_classes[1:]
+            if unknown := ", ".join(repr(one) for one in self.classes if one not in known):
+                raise ValueError(f"classes that no label map shows: {unknown}; there are {', '.join(known)}")
             if len(set(self.classes)) != len(self.classes):
                 raise ValueError("a class is written twice")
         try:
@@ -216,14 +214,9 @@ class EngineCard(EngineForm):
     @property
     def inputs(self) -> dict[str, int]:
         """The names of the network's inputs with their numbers of channels, in their order."""
-        every = {
-            "image": 3 if self.kind == "translation" else 0,
-            "labels": self.channels,
-            "edges": int(self.edges),
-            "context": 4 if self.context else 0,
-            "noise": self.noise,
-        }
-        return {name: channels for name, channels in every.items() if channels}
+        image, context = 3 * (self.kind == "translation"), 4 * self.context
+        every = {"image": image, "labels": self.channels, "edges": int(self.edges), "context": context}
+        return {name: count for name, count in (every | {"noise": self.noise}).items() if count}
 
     @property
     def is_nearer(self) -> bool | None:

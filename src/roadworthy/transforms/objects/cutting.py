@@ -287,9 +287,8 @@ def decontaminated(crop: Image, alpha: NDArray[np.uint8]) -> Image:
     inside = cv2.erode((alpha > 250).view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
     if not inside.any():
         inside = alpha > 127
-    _, nearest = cv2.distanceTransformWithLabels(
-        (~inside).view(np.uint8), cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL
-    )
+    outside, each = (~inside).view(np.uint8), cv2.DIST_LABEL_PIXEL
+    _, nearest = cv2.distanceTransformWithLabels(outside, cv2.DIST_L2, 5, labelType=each)
     table = np.zeros((int(nearest.max()) + 1, 3), np.uint8)
     table[nearest[inside]] = crop[inside]
     filled = table[nearest]

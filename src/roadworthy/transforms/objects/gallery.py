@@ -135,9 +135,8 @@ class CutOut:
         known = {key: ontology().check_property(element.name, key, value) for key, value in given}
         if not 0 < self.height < math.inf:
             raise InputError(f"the cut-out {self.name!r} must be higher than 0 m, got {self.height}")
-        object.__setattr__(self, "element", element.name)
-        object.__setattr__(self, "properties", FrozenDict(known))
-        object.__setattr__(self, "thing", self.thing or self.name)
+        thing = self.thing or self.name
+        vars(self).update(element=element.name, properties=FrozenDict(known), thing=thing)
 
     def facts(self) -> dict[str, object]:
         """Return what is known about it, as what JSON can hold."""

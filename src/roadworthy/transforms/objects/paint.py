@@ -241,10 +241,8 @@ def _strokes(frame: Frame, mask: Mask) -> list[_Stroke]:
         colors = frame.image[window][pixels].mean(axis=0)
         lacking = ((colors[0] + colors[1]) / 2 - colors[2]) / max(float(colors.max()), 1.0)
         few = max(1, min(3, (bottom - top) // 3))
-        ends = [
-            (left + np.nonzero(rows)[1].mean() + 0.5, np.count_nonzero(rows) / few)
-            for rows in (pixels[:few], pixels[-few:])
-        ]
+        both = pixels[:few], pixels[-few:]
+        ends = [(left + np.nonzero(rows)[1].mean() + 0.5, np.count_nonzero(rows) / few) for rows in both]
         near, far = max(bottom, view.horizon + 1), max(top + 0.5, view.horizon + 1)
         along = view.distance(far) - view.distance(near)
         across = view.metres(abs(ends[0][0] - ends[1][0]), (near + far) / 2)

@@ -26,6 +26,7 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Side = Literal["left", "right", "ahead"]
 Views = tuple[CutOut, ...]  # of one thing
+Things = tuple[Views, ...]
 
 _LANE = 3.5  # metres; how wide lanes usually are
 _SMALLEST = (12, 0.05)  # pixels, share of the image's height: a smaller thing would hardly be seen
@@ -63,9 +64,7 @@ class CutOutPlace:
     side: Side
 
 
-def find_place(
-    site: GroundSurroundings, things: tuple[Views, ...], request: Request, draws: Draws
-) -> CutOutPlace:
+def find_place(site: GroundSurroundings, things: Things, request: Request, draws: Draws) -> CutOutPlace:
     """Return which thing goes where.
 
     Args:
@@ -85,7 +84,7 @@ def find_place(
 
 
 @lru_cache(maxsize=64)
-def _sharp(things: tuple[Views, ...], height: int) -> tuple[Views, ...]:
+def _sharp(things: Things, height: int) -> Things:
     """Return the things that have enough pixels for an image of this height, or those that have most.
 
     One whose file is broken stays among them: it is refused in the frames that it is drawn for, not in all.
@@ -130,9 +129,7 @@ _Spot = tuple[float, int, int]  # distance, row and middle column
 class _PlacementSearch:
     """Looks at all places in the rows of a frame at once."""
 
-    def __init__(
-        self, site: GroundSurroundings, things: tuple[Views, ...], request: Request, draws: Draws
-    ) -> None:
+    def __init__(self, site: GroundSurroundings, things: Things, request: Request, draws: Draws) -> None:
         self.site, self.things, self.request, self.draws = site, things, request, draws
         self.plan: EditPlan = plan_of(request)
         self.habit = request.habit

@@ -22,7 +22,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import VOID, ontology
-from roadworthy.transforms.objects.inpainting import Gap, filled, region_of
+from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
@@ -383,9 +383,7 @@ def labels_without(frame: Frame, gone: ObjectSelection) -> Ids:
     return ids
 
 
-def truth_without(
-    frame: Frame, gone: ObjectSelection, ids: Ids, origin: NDArray[np.intp] | None = None
-) -> Frame:
+def truth_without(frame: Frame, gone: ObjectSelection, ids: Ids, origin: Places | None = None) -> Frame:
     """Return the frame with the label map given and without all else that is known about what is gone.
 
     Args:

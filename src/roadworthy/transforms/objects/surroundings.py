@@ -59,8 +59,6 @@ class GroundSurroundings:
         self.view = Perspective.of(frame)
         self.rows = self._rows()
         self._ids = self.labels.ids[self.rows]
-        self._lasts: dict[bool, NDArray[np.int32]] = {}
-        self._nexts: dict[bool, NDArray[np.int32]] = {}
 
     def _rows(self) -> Rows:
         """Return the rows, so that neighbours differ by about the same factor in distance."""
@@ -123,35 +121,35 @@ class GroundSurroundings:
             known = np.isfinite(below) & (below > 0)
             return np.where(known, 1 / below, plane)
 
-    def _last(self, road: bool) -> NDArray[np.int32]:
-        """Return for each pixel of the rows the last column up to it with or without road."""
-        if road not in self._lasts:
-            columns = np.arange(self.frame.width, dtype=np.int32)
-            found = np.where(self.road == road, columns, np.int32(-4 * self.frame.width))
-            self._lasts[road] = np.maximum.accumulate(found, axis=1)
-        return self._lasts[road]
+    def _columns(self, otherwise: int) -> list[NDArray[np.int32]]:
+        """Return the column of each pixel of the rows that shows no road, and likewise for road."""
+        columns = np.arange(self.frame.width, dtype=np.int32)
+        return [np.where(self.road == road, columns, np.int32(otherwise)) for road in (False, True)]
 
-    def _next(self, road: bool) -> NDArray[np.int32]:
-        """Return for each pixel of the rows the next column from it on with or without road."""
-        if road not in self._nexts:
-            columns = np.arange(self.frame.width, dtype=np.int32)
-            found = np.where(self.road == road, columns, np.int32(5 * self.frame.width))
-            self._nexts[road] = np.minimum.accumulate(found[:, ::-1], axis=1)[:, ::-1]
-        return self._nexts[road]
+    @cached_property
+    def _last(self) -> list[NDArray[np.int32]]:
+        """For each pixel of the rows the last column up to it, without and with road."""
+        return [np.maximum.accumulate(one, axis=1) for one in self._columns(-4 * self.frame.width)]
+
+    @cached_property
+    def _next(self) -> list[NDArray[np.int32]]:
+        """For each pixel of the rows the next column from it on, without and with road."""
+        mirrored = (one[:, ::-1] for one in self._columns(5 * self.frame.width))
+        return [np.minimum.accumulate(one, axis=1)[:, ::-1] for one in mirrored]
 
     def next_column(self, index: Rows, column: Rows, *, road: bool) -> NDArray[np.int32]:
         """Return the next column from here on with or without road; far outside where there is none."""
-        return self._next(road)[index, np.clip(column, 0, self.frame.width - 1)]
+        return self._next[road][index, np.clip(column, 0, self.frame.width - 1)]
 
     def last_column(self, index: Rows, column: Rows, *, road: bool) -> NDArray[np.int32]:
         """Return the last column up to here with or without road; far outside where there is none."""
-        return self._last(road)[index, np.clip(column, 0, self.frame.width - 1)]
+        return self._last[road][index, np.clip(column, 0, self.frame.width - 1)]
 
     @cached_property
     def _course(self) -> tuple[Floats, float]:
         """The column of our path in each of the rows, and where it lies between the edges of the road."""
         width = self.frame.width
-        before, after = self._last(road=False), self._next(road=False)
+        before, after = self._last[False], self._next[False]
 
         def edges(index: int, column: int) -> tuple[int, int] | None:
             left, right = int(before[index, column]) + 1, int(after[index, column])

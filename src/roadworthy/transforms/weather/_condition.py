@@ -75,7 +75,9 @@ class WeatherTransform(Transform):
         """
         self._check(frame)
         image = self.drawn(surroundings(frame), rng)
-        if self._filters(frame):
+        # The change must be large where nobody said what there was, nor asked for a small one.
+        usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
+        if usual and self.least_change > 0 and known(frame, self.fact) is None:
             error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
             if error < self.least_change * self.amount:
                 raise NotApplicable(f"the image hardly changes: {self._without_effect}")
@@ -101,11 +103,6 @@ class WeatherTransform(Transform):
     def level(self) -> str:
         """The nearest of light, normal and heavy."""
         return min(LEVELS, key=lambda name: abs(LEVELS[name] - self.severity))
-
-    def _filters(self, frame: Frame) -> bool:
-        """Return whether the change must be large: nobody said what there was, nor asked for a small one."""
-        usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
-        return usual and self.least_change > 0 and known(frame, self.fact) is None
 
     @property
     def _already(self) -> str:

@@ -246,9 +246,7 @@ class _Darkness(WeatherTransform):
     headlights: float = number(1.0, "How bright our own head lights are.", low=0, high=2)
     lights: float = number(1.0, "How bright lamps, windows and the lights of vehicles are.", low=0, high=2)
     noise: float = number(1.0, "How noisy the camera is in the dark.", low=0, high=3)
-    traffic: str = choice(
-        "right", "The side to drive on; vehicles on the other side show head lights.", ("right", "left")
-    )
+    traffic: str = choice("right", "Side to drive on; oncoming vehicles show head lights.", ("right", "left"))
 
     fact = "time"
     ambient: ClassVar[Colour]
@@ -355,9 +353,7 @@ class Night(_Darkness):
     grain = 4.0
 
 
-@register(
-    "dusk", summary="low, warm light after sunset; the first lamps are on", aliases=("dawn", "twilight")
-)
+@register("dusk", summary="low, warm light after sunset; first lamps are on", aliases=("dawn", "twilight"))
 class Dusk(_Darkness):
     """The scene after sunset: a warm sky, less than half of the day's light, lamps and windows half on.
 

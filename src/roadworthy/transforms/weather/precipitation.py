@@ -69,7 +69,6 @@ def fallen_streaks(
     size: Size,
     layers: Iterable[Streaks],
     amount: float,
-    *,
     most: float,
     length: float,
     angle: float,

@@ -255,9 +255,7 @@ _NIGHT = 0.6  # images that are darker than this part of a day show a night
 _LAMPLIT = 90.0  # grey level of ground in the light of lamps
 
 
-@register(
-    "winter", summary="bare trees, snow beside the road and on roofs, a colder light", aliases=("wintry",)
-)
+@register("winter", summary="bare trees, snow beside the road and on roofs, cold light", aliases=("wintry",))
 class Winter(WeatherTransform):
     """The same place in winter, on a day without snowfall: the sky and the road stay.
 

@@ -13,15 +13,9 @@ from roadworthy.world.conditions import LEAVES, SNOW
 from roadworthy.world.mesh import Color, Mesh, MeshBuilder, Outline, Pair, Point, shaded
 
 _WALLS: tuple[Color, ...] = (
-    (178, 156, 132),
-    (160, 92, 74),
-    (204, 196, 180),
-    (148, 146, 144),
-    (186, 168, 120),
-    (122, 132, 142),
-    (196, 150, 118),
-    (170, 176, 164),
-)
+    (178, 156, 132), (160, 92, 74), (204, 196, 180), (148, 146, 144), (186, 168, 120), (122, 132, 142),
+    (196, 150, 118), (170, 176, 164),
+)  # fmt: skip
 _ROOFS: tuple[Color, ...] = ((134, 70, 54), (88, 82, 80), (112, 92, 76), (72, 78, 88))
 _AWNINGS: tuple[Color, ...] = ((170, 52, 48), (48, 92, 120), (60, 110, 72), (196, 150, 60))
 _GLASS: Color = (74, 92, 112)

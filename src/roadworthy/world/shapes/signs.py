@@ -85,15 +85,10 @@ def traffic_sign(kind: str, value: int, *, near: bool) -> Mesh:
     """Build a ``"stop"``, ``"yield"``, ``"speed limit"`` (with its value) or ``"turn"`` sign."""
     mesh = MeshBuilder(TRAFFIC_SIGN)
     _pole(mesh, _PLATE_UP + 0.2, 0.035)
-    match kind:
-        case "stop":
-            _stop(mesh, near)
-        case "yield":
-            _yield(mesh)
-        case "speed limit":
-            _speed_limit(mesh, value, near)
-        case _:
-            _turn(mesh, near)
+    if kind == "speed limit":
+        _speed_limit(mesh, value, near)
+    else:
+        {"stop": _stop, "yield": _yield, "turn": _turn}[kind](mesh, near)
     return mesh.build((0.2, 0.95))
 
 
@@ -120,7 +115,7 @@ def _stop(mesh: MeshBuilder, near: bool) -> None:
         _layer(mesh, [(-0.32, -0.1), (0.32, -0.1), (0.32, 0.1), (-0.32, 0.1)], (214, 120, 122), 3)
 
 
-def _yield(mesh: MeshBuilder) -> None:
+def _yield(mesh: MeshBuilder, _near: bool) -> None:
     for scale, color, rank in ((1.0, _RED, 1), (0.62, _WHITE, 2)):
         top, tip = 0.28 * scale + 0.04, -0.6 * scale + 0.04
         _layer(mesh, [(-0.52 * scale, top), (0.52 * scale, top), (0.0, tip)], color, rank)
