@@ -94,7 +94,7 @@ def test_threshold_and_scaling_are_used(colours: Network[Any], colour: Callable[
     [
         ({"models": []}, "at least one model"),
         ({"models": "same"}, "different names"),
-        ({"models": [Truth()]}, "no network whose layers can be watched"),
+        ({"models": [Truth()]}, "cannot be watched: coverage needs"),
         ({"frames": 1}, "at least 3 frames, got 1"),
         ({"frames": 0}, "at least 3 frames, got 0"),
         ({"batch": 0}, "batch must be 1 or more"),
