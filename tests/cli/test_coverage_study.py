@@ -188,7 +188,7 @@ def test_images_of_a_guided_search(roadworthy: Roadworthy, tmp_path: Path) -> No
         (("directions", "--frames", "90000:"), "has no frames among 90000:"),
         (("directions", "--counting", "mine"), "there is no counting 'mine'"),
         (("directions", "--threshold", "nan"), "threshold must be a number"),
-        (("directions", "--model", "truth"), "no network whose layers can be watched"),
+        (("directions", "--model", "truth"), "cannot be watched: coverage needs"),
         (("transformations", "-t", "rotation"), "two transformations or more"),
         (("change", "-t", "nothing"), "there is no transform 'nothing'"),
         (("deviation", "--lambda", "0", "-t", "contrast", "--sample", "3"), "λ above 0"),

@@ -241,12 +241,12 @@ def _saved(value: object) -> Callable[[Path], None]:
         (_saved({"model": {"model": {"model": 3}}}), "a tensor for each name, got int"),
         (_saved({1: torch.zeros(2)}), "but 1 is Tensor"),
         (_saved({"G_A": {"x": torch.zeros(1)}}), "'G_A' is a mapping; save the generator alone"),
-        (_saved({"model.1.weight": torch.zeros(4, dtype=torch.int8)}), "no plain tensor"),
+        (_saved({"model.1.weight": torch.zeros(4, dtype=torch.int8)}), "not a plain tensor"),
         (_circular, "expected a state dict"),
         (_saved({"a": 1, "b": 2}), "a tensor for each name, got int"),
         (_saved([1, 2]), "expected a state dict, a tensor for each name, got list"),
         (_saved({"epoch": 3}), "'epoch' is int"),
-        (_saved({"model.1.weight": torch.zeros(2, 2).to_sparse()}), "no plain tensor"),
+        (_saved({"model.1.weight": torch.zeros(2, 2).to_sparse()}), "not a plain tensor"),
         (_saved({"architecture": "unit", "settings": 3, "state": {"x": torch.zeros(1)}}), "settings must be"),
         (
             _saved({"architecture": "unit", "settings": {"depth": 3}, "state": {"x": torch.zeros(1)}}),
@@ -273,7 +273,7 @@ def test_other_files_are_refused_with_what_they_are(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"abc", "no whole ONNX file"), (b"", "does not say which network it holds")]
+    ("content", "said"), [(b"abc", "not a complete ONNX file"), (b"", "does not say which network it holds")]
 )
 def test_other_onnx_files_are_refused(content: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(content)
