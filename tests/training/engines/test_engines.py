@@ -225,7 +225,7 @@ def test_a_variant_that_diverges_is_tried_slower_and_costs_no_other(
     card = EngineCard.read(folder)
     assert set(card.training.settings["validation_distances"]) == {"truth"}
     told = (tmp_path / "clear-to-rain.log").read_text("utf-8")
-    assert "variant 'adversarial' comes to nothing: the training diverged" in told
+    assert "variant 'adversarial' failed: the training diverged" in told
 
 
 def test_where_nothing_can_be_learned_it_says_so(
