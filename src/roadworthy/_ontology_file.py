@@ -66,16 +66,22 @@ class _Draft:
     """An element while the files that speak about it are added up."""
 
     name: str
-    parent: str | None
-    color: tuple[int, int, int] | None
-    description: str
-    where: str
-    parent_where: str
-    color_where: str
+    entry: _Entry
+    file: _OntologyForm
     synonyms: list[str] = field(default_factory=list)
     senses: list[str] = field(default_factory=list)
     properties: dict[str, list[str]] = field(default_factory=dict)
     kinds: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
+
+    @property
+    def color(self) -> tuple[int, int, int] | None:
+        """The colour of its pixels in label maps, if it has one."""
+        color = self.entry.color
+        return (color[0], color[1], color[2]) if color else None
+
+    def where(self, *key: str) -> str:
+        """Return where it, or one of its keys, is written."""
+        return self.file.where("elements", self.name, *key)
 
 
 class _Merger:
@@ -107,19 +113,11 @@ class _Merger:
             )
         if name in self.drafts:
             raise OntologyError(
-                f"{where}: element {name!r} is already defined at {self.drafts[name].where}: "
+                f"{where}: element {name!r} is already defined at {self.drafts[name].where()}: "
                 "add to it under 'extend:'"
             )
         self._claim(name, name, where)
-        self.drafts[name] = _Draft(
-            name=name,
-            parent=entry.parent,
-            color=(entry.color[0], entry.color[1], entry.color[2]) if entry.color else None,
-            description=entry.description,
-            where=where,
-            parent_where=file.where("elements", name, "parent"),
-            color_where=file.where("elements", name, "color"),
-        )
+        self.drafts[name] = _Draft(name, entry, file)
 
     def _extend(self, file: _OntologyForm, section: str, name: str, addition: _Addition) -> None:
         draft = self.drafts[name]
@@ -153,17 +151,19 @@ class _Merger:
 
     def _check_parents(self) -> None:
         for draft in self.drafts.values():
-            if draft.parent is not None and draft.parent not in self.drafts:
+            if draft.entry.parent is not None and draft.entry.parent not in self.drafts:
                 raise OntologyError(
-                    f"{draft.parent_where}: the parent of {draft.name!r} is {draft.parent!r}, "
-                    f"which is no element: {suggest(draft.parent, self.drafts)}"
+                    f"{draft.where('parent')}: the parent of {draft.name!r} is {draft.entry.parent!r}, "
+                    f"which is no element: {suggest(draft.entry.parent, self.drafts)}"
                 )
         for draft in self.drafts.values():
             line = [draft.name]
-            while (parent := self.drafts[line[-1]].parent) is not None:
+            while (parent := self.drafts[line[-1]].entry.parent) is not None:
                 if parent in line:
                     cycle = " > ".join([*line[line.index(parent) :], parent])
-                    raise OntologyError(f"{self.drafts[parent].parent_where}: parents form a cycle: {cycle}")
+                    raise OntologyError(
+                        f"{self.drafts[parent].where('parent')}: parents form a cycle: {cycle}"
+                    )
                 line.append(parent)
 
     def _check_colors(self) -> None:
@@ -173,7 +173,7 @@ class _Merger:
                 continue
             if draft.color in owners:
                 raise OntologyError(
-                    f"{draft.color_where}: {draft.name!r} has the colour {draft.color} of "
+                    f"{draft.where('color')}: {draft.name!r} has the colour {draft.color} of "
                     f"{owners[draft.color]!r}: give it one of its own"
                 )
             owners[draft.color] = draft.name
@@ -184,7 +184,7 @@ class _Merger:
         while ancestor is not None:
             for key, values in self.drafts[ancestor].properties.items():
                 properties.setdefault(key, tuple(values))
-            ancestor = self.drafts[ancestor].parent
+            ancestor = self.drafts[ancestor].entry.parent
         for word, (meaning, where) in draft.kinds.items():
             for key, value in meaning.items():
                 if value not in properties.get(key, ()):
@@ -194,13 +194,13 @@ class _Merger:
                     )
         return Element(
             name=draft.name,
-            parent=draft.parent,
+            parent=draft.entry.parent,
             synonyms=tuple(draft.synonyms),
             senses=tuple(draft.senses),
             properties=FrozenDict(properties),
             kinds=FrozenDict({word: FrozenDict(meaning) for word, (meaning, _) in draft.kinds.items()}),
             color=draft.color,
-            description=draft.description,
+            description=draft.entry.description,
         )
 
 

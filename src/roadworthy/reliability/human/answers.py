@@ -399,15 +399,14 @@ def bins_of(
             raise InputError("nobody is right about any unchanged image: check the column of the truth")
         known_share = UnchangedAccuracy(share, len(originals), "answers to originals")
         kept = [one.correct for one in changed]
-        changes = [one.visual_change for one in changed]
-        return Bins.counted(word, requirement, changes, kept, known_share, source, width=width)
-    usual = _majorities(originals)
-    comparable = [one for one in changed if one.image in usual]
-    if not comparable:
+    else:
+        known_share, usual = None, _majorities(originals)
+        changed = [one for one in changed if one.image in usual]
+        kept = [one.answer == usual[one.image] for one in changed]
+    if not changed:
         raise InputError(f"no image changed by {word} was also shown unchanged: t_p needs both")
-    kept = [one.answer == usual[one.image] for one in comparable]
-    changes = [one.visual_change for one in comparable]
-    return Bins.counted(word, requirement, changes, kept, None, source, width=width)
+    changes = [one.visual_change for one in changed]
+    return Bins.counted(word, requirement, changes, kept, known_share, source, width=width)
 
 
 def _majorities(originals: Iterable[HumanAnswer]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -115,9 +115,7 @@ class Rerun:
             "compared": self.compared,
             "identical": self.identical,
             "tolerance": self.tolerance,
-            "differences": [
-                {name: getattr(one, name) for name in RerunDifference.__slots__} for one in self.differences
-            ],
+            "differences": [asdict(one) for one in self.differences],
             "notes": self.notes,
         }
 

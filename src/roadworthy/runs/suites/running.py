@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import is_free, numbered
-from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requirement, Scalar, Status
+from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requirement, Scalar
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import Executor, ImageRetention
@@ -539,17 +539,9 @@ def _run(
 
 def _without_answers(one: Pass, pair: tuple[str, str], reason: str, out: Path) -> Outcome:
     """Conclude what a model gave no usable answer to."""
-    stored = next(
-        found for found in StoredRun.open(out).pairs if (found.requirement.id, found.system) == pair
-    )
-    counts: Mapping[Status, int] = stored.counts
-    outcome = Outcome(
-        pair[0],
-        OutcomeStatus.VIOLATED,
-        counts,
-        1.0,
-        f"it could not be tried, because the model failed: {reason}",
-    )
+    stored = next(one for one in StoredRun.open(out).pairs if (one.requirement.id, one.system) == pair)
+    summary = f"it could not be tried, because the model failed: {reason}"
+    outcome = Outcome(pair[0], OutcomeStatus.VIOLATED, stored.counts, 1.0, summary)
     (requirement,) = one.requirements
     with RunStore(
         stored.folder, requirement, system=pair[1], about=stored.about, images=out / "images", resume=True
@@ -564,13 +556,10 @@ def _write_requirements(result: SuiteResult) -> None:
     records: dict[tuple[str, str], Mapping[str, Any]] = {}
     if path.is_file():
         records = {(str(one["id"]), str(one.get("system", ""))): one for one in read_records(path)}
+    seed = result.plan.context.seed
     for trial, model in result.plan.pairs:
         pair = trial.requirement.id, model
-        about: dict[str, Scalar] = {
-            "data": trial.data,
-            "entry": trial.entry,
-            "seed": result.plan.context.seed,
-        }
+        about: dict[str, Scalar] = {"data": trial.data, "entry": trial.entry, "seed": seed}
         record = requirement_record(trial.requirement, result.outcomes.get(pair), system=model, about=about)
         if pair in result.failures:
             record["problem"] = result.failures[pair]

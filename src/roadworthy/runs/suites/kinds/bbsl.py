@@ -65,10 +65,7 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
         method = method_for(spec, bindings, role, matching=entry.matching, outside=entry.outside)
         parameters = {
             "specification": entry.bbsl if file is None else file.name,
-            "values": entry.values,
-            "classes": list(entry.classes),
-            "matching": entry.matching,
-            "outside": entry.outside,
+            **entry.model_dump(include={"values", "classes", "matching", "outside"}),
         }
         yield Part("", TEXT if file is None else f"{TEXT} ({file.name})", parameters, method)
 

@@ -76,6 +76,9 @@ class CoverageForm(EntryForm):
     )
 
 
+_SETTINGS = {
+    *("search", "tries", "seconds", "reference", "output", "max_failed_tries", "again", "deepest", "reach")
+}
 _PROBED = 8  # tries for each frame of a probe
 
 
@@ -106,18 +109,10 @@ class CoverageKind(Kind[CoverageForm, Search]):
 
         counting_named(entry.counting)
         settings = SearchSettings(
-            search=entry.search,
+            **entry.model_dump(include=_SETTINGS),
             criterion=entry.coverage,
             transforms=tuple(entry.transforms),
-            tries=entry.tries,
-            seconds=entry.seconds,
             lam=entry.lambda_,
-            reference=entry.reference,
-            output=entry.output,
-            max_failed_tries=entry.max_failed_tries,
-            again=entry.again,
-            deepest=entry.deepest,
-            reach=entry.reach,
             only=tuple(Remade.of(one.model_dump()) for one in entry.only or ()),
         )
         if context.sample is not None:

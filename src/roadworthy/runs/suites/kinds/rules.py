@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
@@ -123,17 +123,9 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         if isinstance(entry, RuleForm) and entry.after:
             plan = plan.after(transform_named(entry.after, engines))
         same: dict[str, Quantity] = {output: read_tolerance(value) for output, value in entry.same.items()}
-        parameters: dict[str, Any] = {
-            "same": dict(entry.same),
-            "gallery": entry.gallery,
-            "traffic": entry.traffic,
-            "engines": entry.engines,
-            "by": getattr(entry, "by", None),
-            "after": getattr(entry, "after", None),
-        }
-        usual: dict[str, Any] = {"same": {}, "gallery": "shipped", "traffic": "right"}
-        told = {key: value for key, value in parameters.items() if value != usual.get(key)}
-        return Part(name, words, told, plan.with_tolerances(same), plan.rule.notes)
+        chosen = {"same", "gallery", "traffic", "engines", "by", "after"}
+        parameters = entry.model_dump(include=chosen, exclude_defaults=True)
+        return Part(name, words, parameters, plan.with_tolerances(same), plan.rule.notes)
 
     def misfit(self, part: Part[RulePlan], facts: Facts) -> str:
         """A rule needs a model that predicts the signals it speaks of, and frames of a road."""
