@@ -258,9 +258,7 @@ def _places(
                     problem="expected a word as key, got a list or mapping", problem_mark=key.start_mark
                 )
             if key.value in keys:
-                told = (
-                    f"{key.value!r} is written twice, first on line {keys[key.value]}: merge the two entries"
-                )
+                told = f"{key.value!r} is written twice, first on line {keys[key.value]}: merge the two"
                 complain(told, _span(key))
             keys.setdefault(key.value, line)
             yield (*place, key.value), YamlNode(_span(key), _span(value))

@@ -31,9 +31,9 @@ from roadworthy.bbsl.testing import (
 from roadworthy.bbsl.tracks import Ends, TrackOutcome, box_functions, evaluate_track
 from roadworthy.cases import (
     Answers,
-    AwaitVerdicts,
     BaseMethod,
     Case,
+    CaseStream,
     Dataset,
     Predict,
     Requirement,
@@ -148,9 +148,7 @@ class BbslMethod(SpecificationMethod):
         super().__init__(spec, bindings, role=role, matching=matching, outside=outside)
         self._height = height
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield a case for every object, or for every frame."""
         del rng  # nothing here is left to chance
         for frame in data:
@@ -253,9 +251,7 @@ class BbslTrackMethod(SpecificationMethod):
         check_choice("ends", ends, get_args(Ends))
         self._ends: Ends = ends
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield a case for every track, in the order in which they begin."""
         del rng  # nothing here is left to chance
         spans: dict[int, tuple[int, int]] = {}

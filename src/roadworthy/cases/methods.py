@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roadworthy._frozen import ReadOnlyArrays, read_only
-from roadworthy.cases.requirements import AwaitVerdicts, Case, FrameSource, Requirement, Scalar
+from roadworthy.cases.requirements import Case, CaseStream, FrameSource, Requirement, Scalar
 from roadworthy.cases.verdicts import Outcome, Verdict, conclude_rate
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
@@ -226,9 +226,7 @@ class Method(Protocol):
     def name(self) -> str:
         """The name by which requirements ask for the method."""
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield the cases lazily.
 
         A search yields :data:`~roadworthy.cases.AWAIT_VERDICTS` before it uses what ``feedback`` told
@@ -280,9 +278,7 @@ class BaseMethod(ABC):
     name: str
 
     @abstractmethod
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield the cases lazily."""
 
     @abstractmethod

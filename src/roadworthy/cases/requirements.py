@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final, TypeAlias, TypeVar
@@ -250,9 +250,8 @@ class Case:
         for ask in self.asks:
             if not isinstance(ask, Predict | RecordDrive):
                 raise InputError(f"case {self.id!r} can ask Predict or RecordDrive, not {type(ask).__name__}")
-        object.__setattr__(
-            self, "parameters", as_scalars(f"the parameters of case {self.id!r}", self.parameters)
-        )
+        parameters = as_scalars(f"the parameters of case {self.id!r}", self.parameters)
+        object.__setattr__(self, "parameters", parameters)
 
 
 class AwaitVerdicts(Enum):
@@ -263,3 +262,6 @@ class AwaitVerdicts(Enum):
 
 AWAIT_VERDICTS: Final = AwaitVerdicts.TOKEN
 """Yielded by a search: feed back the verdicts of all cases yielded so far before asking for the next."""
+
+CaseStream: TypeAlias = Iterator[Case | AwaitVerdicts]
+"""What a method makes of a requirement and data, one after the other."""

@@ -232,9 +232,8 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
         f"{failures} of {trials} applicable cases failed ({rate:.1%}, at most {bound:.1%} with "
         f"{100 * confidence:g}% confidence); {f'{max_rate:.1%}' if max_rate else 'none'} accepted"
     )
-    return Outcome(
-        requirement.id, rate_status(counts, requirement.acceptance), counts, rate, summary, measures
-    )
+    status = rate_status(counts, requirement.acceptance)
+    return Outcome(requirement.id, status, counts, rate, summary, measures)
 
 
 def rate_status(counts: Mapping[Status, int], acceptance: Acceptance) -> OutcomeStatus:

@@ -15,9 +15,9 @@ from roadworthy.cases import (
     AWAIT_VERDICTS,
     TAKE_BACK,
     Answers,
-    AwaitVerdicts,
     BaseMethod,
     Case,
+    CaseStream,
     Dataset,
     Feedback,
     Outcome,
@@ -99,9 +99,7 @@ class CoverageMethod(BaseMethod):
 
         self.training = Training().completed(parse_mixture(criterion).needs, batches)
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield the originals, then what the search tries; or only images that an earlier one made.
 
         Raises:

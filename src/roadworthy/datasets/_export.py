@@ -377,9 +377,8 @@ class _Yolo(_Writer):
         (self.folder / "images.txt").write_text(lines, "utf-8")
         # Trainers ask for both splits; without "path", files are looked for where this one is.
         document = {"train": "images.txt", "val": "images.txt", "names": dict(enumerate(names))}
-        (self.folder / "data.yaml").write_text(
-            yaml.safe_dump(document, sort_keys=False, allow_unicode=True), "utf-8"
-        )
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+        (self.folder / "data.yaml").write_text(text, "utf-8")
 
 
 def _renamed(boxes: Boxes, words: Sequence[str | None]) -> Boxes:
@@ -395,8 +394,4 @@ def _renamed(boxes: Boxes, words: Sequence[str | None]) -> Boxes:
     )
 
 
-_WRITERS: Mapping[ExportFormat, Callable[[Path, _Naming], _Writer]] = {
-    "kitti": _Kitti,
-    "coco": _Coco,
-    "yolo": _Yolo,
-}
+_WRITERS: Mapping[ExportFormat, type[_Writer]] = {"kitti": _Kitti, "coco": _Coco, "yolo": _Yolo}

@@ -28,7 +28,7 @@ from roadworthy._files import naming, read_json
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
-from roadworthy.images import read_image
+from roadworthy.images import Image, read_image
 from roadworthy.registry import datasets
 
 Camera = Literal["frontcenter", "frontleft", "frontright", "sideleft", "sideright", "rearcenter", "all"]
@@ -197,9 +197,7 @@ def _classes(root: Path, given: _base.ClassNames | str | None) -> dict[_base.Col
     return _base.classes_by_color(path, colors, CLASSES, given)
 
 
-def _as_in_the_paper(
-    image: NDArray[np.uint8], labels: LabelMap | None
-) -> tuple[NDArray[np.uint8], LabelMap | None]:
+def _as_in_the_paper(image: Image, labels: LabelMap | None) -> tuple[Image, LabelMap | None]:
     import cv2
 
     height, width = image.shape[:2]

@@ -124,13 +124,8 @@ class Bdd100kDataset(_base.BaseDataset):
             image = read_image(self._folder / entry["name"])
             height, width = image.shape[:2]
             boxes, counted = _base.placed(self._boxes(entry), width, height, self._outside)
-            frame = Frame(
-                id,
-                image,
-                boxes=boxes,
-                signals=_signals(entry),
-                metadata={**self._conditions(entry), **counted},
-            )
+            facts = {**self._conditions(entry), **counted}
+            frame = Frame(id, image, boxes=boxes, signals=_signals(entry), metadata=facts)
         return frame if self._masks is None else _with_mask(frame, self._masks)
 
     def _boxes(self, entry: Mapping[str, Any]) -> Boxes:

@@ -73,9 +73,7 @@ class KittiDataset(_base.BaseDataset):
         ids = sorted(self._images.keys() | _stems(self._folder / "label_2"), key=_base.natural_order)
         if not ids:
             raise InputError(f"{self._folder} has no frames: expected images in image_2 or labels in label_2")
-        self._results = (
-            None if results is None else _base.existing_folder(results, "the results of a detector")
-        )
+        self._results = results and _base.existing_folder(results, "the results of a detector")
         super().__init__(f"kitti:{path}", ids, on_error=on_error)
         if self._results is not None and on_error == "raise":
             _check_results(self._results, set(ids), self._folder)

@@ -122,14 +122,11 @@ def _of_camera(table: Table, camera: Camera) -> Table:
     if "filename" not in table.columns:
         return table
     table.require("filename", "frame_id")
-    chosen = [
-        row
-        for index, row in enumerate(table.rows)
-        if table.key(index, "frame_id").removesuffix("_camera") == camera
-    ]
+    seen = [table.key(index, "frame_id") for index in range(len(table.rows))]
+    chosen = [row for row, by in zip(table.rows, seen, strict=True) if by.removesuffix("_camera") == camera]
     if not chosen:
-        seen = sorted({table.key(index, "frame_id") for index in range(len(table.rows))})
-        raise InputError(f"{table.path} has no frames of the {camera} camera, only of {', '.join(seen)}")
+        others = ", ".join(sorted(set(seen)))
+        raise InputError(f"{table.path} has no frames of the {camera} camera, only of {others}")
     return Table(table.path, table.columns, chosen)
 
 

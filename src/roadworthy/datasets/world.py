@@ -147,11 +147,9 @@ class WorldDataset(BaseDataset):
     def _frame(self, number: int, back: int) -> Frame:
         plan = self._plan
         drive, step = divmod(number, plan.sequence)
-        id = (
-            self._id(number - back)
-            if step >= back
-            else f"{self._id(drive * plan.sequence)}-before-{back - step}"
-        )
+        id = self._id(number - back)
+        if step < back:
+            id = f"{self._id(drive * plan.sequence)}-before-{back - step}"
         frame = frame_of(self._scene(number, back), plan.camera, id=id)
         if plan.sequence == 1 and not plan.history:
             return frame

@@ -18,6 +18,7 @@ from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
+Numbered = dict[int, str]
 SPLITS = ("train", "val", "test")
 YAML_NAMES = ("data.yaml", "dataset.yaml", "data.yml", "dataset.yml")
 NAMES_FILES = ("classes.txt", "labels/classes.txt", "obj.names", "classes.names")
@@ -131,9 +132,7 @@ def _yaml_file(path: Path) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def _from_yaml(
-    file: Path, split: str | None, names: dict[int, str] | None
-) -> tuple[Path, list[Path], dict[int, str]]:
+def _from_yaml(file: Path, split: str | None, names: Numbered | None) -> tuple[Path, list[Path], Numbered]:
     # PyYAML is loaded for those who read YAML.
     from roadworthy._yaml import read_yaml
 
@@ -191,7 +190,7 @@ def _image_list(file: Path, root: Path) -> list[Path]:
     return found
 
 
-def _yaml_names(document: Mapping[str, Any]) -> dict[int, str]:
+def _yaml_names(document: Mapping[str, Any]) -> Numbered:
     names = document.get("names")
     if isinstance(names, list):
         numbered = dict(enumerate(names))
@@ -208,9 +207,7 @@ def _yaml_names(document: Mapping[str, Any]) -> dict[int, str]:
     return numbered
 
 
-def _from_folder(
-    folder: Path, split: str | None, names: dict[int, str] | None
-) -> tuple[list[Path], dict[int, str]]:
+def _from_folder(folder: Path, split: str | None, names: Numbered | None) -> tuple[list[Path], Numbered]:
     images = folder / "images"
     if not images.is_dir():
         raise InputError(f"expected a dataset YAML file or images/ and labels/ in {folder}, found neither")
@@ -228,7 +225,7 @@ def _from_folder(
     return files, names or _names_file(folder)
 
 
-def _names_file(folder: Path) -> dict[int, str]:
+def _names_file(folder: Path) -> Numbered:
     for name in NAMES_FILES:
         if (folder / name).is_file():
             return dict(enumerate(numbered_names(read_text(folder / name).splitlines(), folder / name)))

@@ -124,9 +124,8 @@ def _opened(reference: str, options: Mapping[str, object], folder: Path) -> Syst
     checked = checked_options(kind, factory, given, folder)
     if "name" in known and folder != Path():
         checked.setdefault("name", reference)
-    system = (
-        factory(_located(kind, path, reference, factory, folder), **checked) if path else factory(**checked)
-    )
+    opened = [_located(kind, path, reference, factory, folder)] if path else []
+    system = factory(*opened, **checked)
     if not isinstance(system, SystemUnderTest):
         raise InputError(f"{kind!r} must give a model with name and predict, got {type(system).__name__}")
     return system

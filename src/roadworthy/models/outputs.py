@@ -25,6 +25,8 @@ from roadworthy.ontology import VOID, normalized, ontology
 Arrays: TypeAlias = Mapping[str, NDArray[Any] | Sequence[NDArray[Any]]]
 """What a network gave for a batch: arrays by name, one row per image; a list where images differ."""
 
+Scores: TypeAlias = NDArray[np.float64]
+Names: TypeAlias = Mapping[str, str | None]
 P_co = TypeVar("P_co", bound=Prediction, covariant=True)
 
 
@@ -118,7 +120,7 @@ class ClassificationOutput:
 
     classes: tuple[str, ...]
     activation: Literal["none", "softmax", "sigmoid"] = "none"
-    class_names: Mapping[str, str | None] = field(default_factory=FrozenDict)
+    class_names: Names = field(default_factory=FrozenDict)
     outputs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -161,9 +163,7 @@ class ClassificationOutput:
         words = self.words
         return [ClassScores(words, row) for row in self._named(scores, words, views)]
 
-    def _named(
-        self, scores: NDArray[np.float64], words: tuple[str, ...], views: Sequence[View]
-    ) -> NDArray[np.float64]:
+    def _named(self, scores: Scores, words: tuple[str, ...], views: Sequence[View]) -> Scores:
         """Return a column per word for a column per class."""
         if words == self.classes:
             return scores
@@ -202,7 +202,7 @@ class SegmentationOutput:
     task: ClassVar[Task] = "segmentation"
 
     classes: tuple[str, ...]
-    class_names: Mapping[str, str | None] = field(default_factory=FrozenDict)
+    class_names: Names = field(default_factory=FrozenDict)
     on_unknown: Literal["error", "skip"] = "error"
     outputs: tuple[str, ...] = ()
 
@@ -245,9 +245,7 @@ class SegmentationOutput:
         return array.astype(np.intp)
 
 
-def words_for(
-    classes: Sequence[str], class_names: Mapping[str, str | None], on_unknown: str
-) -> list[str | None]:
+def words_for(classes: Sequence[str], class_names: Names, on_unknown: str) -> list[str | None]:
     """Return the word of the ontology for each class of a network; None for those that are left out.
 
     Raises:
@@ -284,7 +282,7 @@ def words_for(
     return found
 
 
-def _check_names(class_names: Mapping[str, str | None], classes: Sequence[str]) -> None:
+def _check_names(class_names: Names, classes: Sequence[str]) -> None:
     for name in class_names:
         if name not in classes:
             raise InputError(f"class_names has {name!r}, which is no class: {suggest(name, classes)}")

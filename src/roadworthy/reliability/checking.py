@@ -247,11 +247,9 @@ def check(
     batch = asked.batch_of(pairs.images)
     if preserve == "correctness" and not len(pairs.before):
         raise InputError("correctness can only be checked where the truth is known, and no image tells it")
-    epsilon = (
-        None
-        if preserve == "correctness"
-        else float(np.quantile(pairs.change, asked.baseline, method="lower"))
-    )
+    epsilon = None
+    if preserve == "prediction":
+        epsilon = float(np.quantile(pairs.change, asked.baseline, method="lower"))
     measured = _measured(pairs, measure, epsilon)
     z = z_value(asked.confidence)
     first, second = (

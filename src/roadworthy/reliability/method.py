@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from roadworthy.cases import (
     Answers,
-    AwaitVerdicts,
     BaseMethod,
     Case,
+    CaseStream,
     Dataset,
     Outcome,
     OutcomeStatus,
@@ -56,9 +56,7 @@ class ReliabilityMethod(BaseMethod):
 
     name = METHOD
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield a case for every frame and version.
 
         Raises:

@@ -217,9 +217,8 @@ class MapOverlap(TaskMeasure):
         def values(indices: Indices) -> Values:
             if not words:
                 return np.full(len(indices), np.nan)
-            both, either = np.moveaxis(
-                np.tensordot(_multiplicities(indices, len(records)), counts, axes=1), 2, 0
-            )
+            weights = _multiplicities(indices, len(records))
+            both, either = np.moveaxis(np.tensordot(weights, counts, axes=1), 2, 0)
             ratio = np.divide(both, either, out=np.full(both.shape, np.nan), where=either > 0)
             return _mean_of_known(list(ratio.T), len(indices))
 

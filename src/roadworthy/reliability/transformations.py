@@ -179,11 +179,8 @@ def transformation_named(name: str) -> Transformation:
             f"{word} cannot be sampled by its visual change: expected a transform with an amount that needs "
             f"nothing but the image and keeps the labels true; one of {', '.join(transformations.names())}"
         )
-    domain = {
-        one.name: (one.identity or 0.0, one.strongest or 0.0)
-        for one in kind.parameters()
-        if one.sets_strength
-    }
+    parameters = [one for one in kind.parameters() if one.sets_strength]
+    domain = {one.name: (one.identity or 0.0, one.strongest or 0.0) for one in parameters}
     return Transformation(word, kind.summary, kind.at, domain)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from roadworthy.cases import (
     Answers,
-    AwaitVerdicts,
     BaseMethod,
     Case,
+    CaseStream,
     Dataset,
     FrameSource,
     Outcome,
@@ -79,9 +79,7 @@ class RulesMethod(BaseMethod):
             self._plans[id] = plan_for(parse(text), self._engines)
         return self._plans[id]
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield a case for every frame."""
         plan = self.plan(requirement)
         key = int(rng.integers(2**63))

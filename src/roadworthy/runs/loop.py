@@ -53,8 +53,8 @@ class Work:
 
     Attributes:
         method: The method that all requirements name.
-        requirements: What must hold.
-        systems: The systems under test.
+        requirements: What must hold, by id.
+        systems: The systems under test, by name.
         stores: Where the rows go; a pair that has no place is not tested.
         retention: Which cases are stored with their images.
         batch_size: The most frames that are made and asked for at a time.
@@ -66,7 +66,7 @@ class Work:
     """
 
     method: Method
-    requirements: Sequence[Requirement]
+    requirements: Mapping[str, Requirement]
     systems: Mapping[str, SystemUnderTest]
     stores: Mapping[Pair, RunStore]
     retention: Retention
@@ -79,7 +79,7 @@ class Work:
     _stored: dict[Pair, _Stored] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.costs.update({one.id: Cost() for one in self.requirements})
+        self.costs.update({id: Cost() for id in self.requirements})
 
     def carry_out(self, data: Dataset, executor: Executor, *, seed: int) -> None:
         """Test everything on a data set.
@@ -131,7 +131,9 @@ class Work:
     def _rounds(self, data: Dataset, seed: int) -> Iterator[Sequence[Case] | AwaitVerdicts]:
         """Yield a case of each requirement at a time; of very many, in parts."""
         # All get the same random numbers, so that requirements about the same change share its frames.
-        streams = {one.id: self.method.cases(one, data, rng_for(seed, "cases")) for one in self.requirements}
+        streams = {
+            id: self.method.cases(one, data, rng_for(seed, "cases")) for id, one in self.requirements.items()
+        }
         while streams:
             cases: list[Case] = []
             for id, stream in tuple(streams.items()):
@@ -198,9 +200,7 @@ class Work:
             raise done.error
         self.progress()
 
-    def _store(
-        self, case: Case, result: BatchResult, images: Sequence[bytes], hashes: dict[int, str]
-    ) -> None:
+    def _store(self, case: Case, result: BatchResult, images: list[bytes], hashes: dict[int, str]) -> None:
         pair = case.requirement_id, result.system
         verdict = result.verdict
         told = self.method.feedback(case, verdict)

@@ -146,9 +146,7 @@ def carry_out_pairs(
         requirements = {requirement.id: requirement for requirement, _, _ in pairs}
         systems = {system.name: system for _, system, _ in pairs}
         told = partial(progress, stores)
-        work = Work(
-            method, list(requirements.values()), systems, stores, retention, batch_size, told, simulator
-        )
+        work = Work(method, requirements, systems, stores, retention, batch_size, told, simulator)
         if checkpoints is not None:
             (store,) = stores.values()
             work.repeats = checkpoints.begin(store)

@@ -233,7 +233,7 @@ class TestFiles:
     def test_keys_that_are_written_twice_hide_no_other_mistake(self, suite: Read) -> None:
         text = f"{HEAD}requirements:\n  R1: If it rains, stop.\n  R1: If it snows, stop.\nsead: 3\n"
         assert complaints_of(suite, text) == [
-            "5:3: 'R1' is written twice, first on line 4: merge the two entries",
+            "5:3: 'R1' is written twice, first on line 4: merge the two",
             "6:1: unknown key 'sead': did you mean 'seed'?",
         ]
         with pytest.raises(SuiteError) as caught:

@@ -307,9 +307,8 @@ def _answer(table: Table, index: int, named: Mapping[str, str], change: str) -> 
     for name, text in zip(_NEEDED, texts, strict=True):
         if not text and name != "transformation":
             raise InputError(f"{named[name]} is empty")
-    what = (
-        ORIGINAL if transformation.lower() in ("", "none", ORIGINAL) else transformation_word(transformation)
-    )
+    unchanged = transformation.lower() in ("", "none", ORIGINAL)
+    what = ORIGINAL if unchanged else transformation_word(transformation)
     visual_change = 0.0
     if what != ORIGINAL:
         value = table.number(index, named[change])

@@ -45,6 +45,7 @@ from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, 
 from roadworthy.seeding import rng_for
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,12 @@ class ThresholdRule:
     level: float = 0.05
 
     def significant(
-        self, shares: Floats, counts: NDArray[np.int64], baseline: Floats, dispersion: float = 1.0
+        self, shares: Floats, counts: Counts, baseline: Floats, dispersion: float = 1.0
     ) -> NDArray[np.bool_]:
         """Return which intervals drop, for each column of shares; its baseline is the entry of `baseline`."""
         return self.p_values(shares, counts, baseline, dispersion) < self.level
 
-    def p_values(
-        self, shares: Floats, counts: NDArray[np.int64], baseline: Floats, dispersion: float = 1.0
-    ) -> Floats:
+    def p_values(self, shares: Floats, counts: Counts, baseline: Floats, dispersion: float = 1.0) -> Floats:
         """Return the p-values of binomial tests of smoothed shares against the baseline."""
         divisor = dispersion if self.dispersed else 1.0
         trials = np.maximum(np.rint(counts / divisor), 1).astype(np.int64)
@@ -336,9 +335,7 @@ def _originals(bins: Bins, given: UnchangedAccuracy | None) -> UnchangedAccuracy
     return known if bins.requirement == "correctness" else None
 
 
-def _baseline(
-    bins: Bins, rule: ThresholdRule, originals: UnchangedAccuracy | None, kept: NDArray[np.int64]
-) -> Floats:
+def _baseline(bins: Bins, rule: ThresholdRule, originals: UnchangedAccuracy | None, kept: Counts) -> Floats:
     """Return m₀, or s₀ for each column: the share that is kept of the answers to the smallest changes."""
     if originals is not None:
         return _imperfect(np.full(kept.shape[1], originals.share), originals.count)
@@ -452,8 +449,8 @@ class _Repetitions:
 
 
 def _drawn(
-    counts: NDArray[np.int64], shares: Floats, dispersion: float, samples: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+    counts: Counts, shares: Floats, dispersion: float, samples: int, rng: np.random.Generator
+) -> Counts:
     """Draw numbers of kept answers, `samples` for each interval: binomial, or wider by the dispersion."""
     trials = np.repeat(counts[:, None], samples, axis=1)
     chances = np.repeat(shares, samples, axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
 
 
+Manifest: TypeAlias = Mapping[str, Any]
 _NAMED = 5  # of several things that differ alike
 
 
@@ -49,9 +50,7 @@ def conditions_of(first: StoredRun, second: StoredRun, systems: Mapping[str, str
     warnings: list[str] = []
     if before is None or after is None:
         missing = first.folder if before is None else second.folder
-        warnings.append(
-            f"{missing} has no manifest.json, so it is not known whether both runs used the same data"
-        )
+        warnings.append(f"{missing} has no manifest.json: whether both runs used the same data is not known")
         refusals += _other_seed(first.pairs, second.pairs)
     else:
         if before.get("seed") != after.get("seed"):
@@ -73,7 +72,7 @@ def _other_seed(before: Sequence[StoredPair], after: Sequence[StoredPair]) -> It
             yield f"the {name} of the runs differ: {told}"
 
 
-def _other_data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+def _other_data(before: Manifest, after: Manifest) -> Iterator[str]:
     for what, title in (("engines", "engine"), ("data", "data")):
         old, new = _part(before, what), _part(after, what)
         for name in sorted(set(old) & set(new)):
@@ -93,9 +92,7 @@ def _other_data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator
         yield f"no data set is in both runs: {', '.join(sorted(old))} and {', '.join(sorted(new))}"
 
 
-def _remarks(
-    before: Mapping[str, Any], after: Mapping[str, Any], systems: Mapping[str, str]
-) -> Iterator[str]:
+def _remarks(before: Manifest, after: Manifest, systems: Mapping[str, str]) -> Iterator[str]:
     old, new = _part(before, "models"), _part(after, "models")
     same = [
         one if one == other else f"{one} as {other}"
@@ -114,7 +111,7 @@ def _remarks(
             yield f"{name}: {shortened(differing, _NAMED)}"
 
 
-def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def _differing(before: Manifest, after: Manifest) -> list[str]:
     return [
         f"{key} {before.get(key, 'not given')} and {after.get(key, 'not given')}"
         for key in sorted(set(before) | set(after))
@@ -187,7 +184,7 @@ def match_systems(
     return matched
 
 
-def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _part(manifest: Manifest, name: str) -> Manifest:
     found = manifest.get(name)
     return found if isinstance(found, Mapping) else {}
 
@@ -299,9 +296,8 @@ def pair_up(
 def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
     """Make the table of pairs: every case of either run once."""
     connection.execute("CREATE TABLE names (before VARCHAR, after VARCHAR)")
-    connection.executemany(
-        "INSERT INTO names VALUES ($1, $2)", [list(one) for one in pairing.systems.items()]
-    )
+    names = list(map(list, pairing.systems.items()))
+    connection.executemany("INSERT INTO names VALUES ($1, $2)", names)
     connection.execute("CREATE TABLE searched (requirement VARCHAR)")
     if pairing.unpaired:
         connection.executemany(

@@ -148,9 +148,8 @@ def _outcomes(tested: Sequence[TestedPair]) -> ResultTable:
     )
     left = len(tested) - len(rows)
     note = f"{left} more are in requirement_coverage.csv." if left else ""
-    return ResultTable(
-        "What was found", ("requirement", "system", "severity", "status", "summary"), rows, note
-    )
+    columns = ("requirement", "system", "severity", "status", "summary")
+    return ResultTable("What was found", columns, rows, note)
 
 
 def _conditions(found: Sequence[Condition]) -> ResultTable:

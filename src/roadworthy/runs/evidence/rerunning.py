@@ -22,6 +22,7 @@ from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
     Case,
+    CaseStream,
     Dataset,
     Feedback,
     Method,
@@ -228,9 +229,7 @@ class _Only:
         self._open = set(self._wanted)
         self._search = search
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         for one in self._method.cases(requirement, data, rng):
             if self._search:
                 yield one

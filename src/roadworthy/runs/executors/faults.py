@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -165,9 +165,7 @@ class Ticket:
             whole.images.extend(part.images)
             for one in part.results:
                 images = tuple(first + number for number in one.images)
-                whole.results.append(
-                    BatchResult(piece.places[one.place], one.system, one.verdict, images, one.seconds)
-                )
+                whole.results.append(replace(one, place=piece.places[one.place], images=images))
             for place, seconds in part.making.items():
                 whole.making.setdefault(piece.places[place], seconds)
             if part.error is not None:

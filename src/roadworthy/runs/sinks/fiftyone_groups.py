@@ -78,12 +78,8 @@ def export_fiftyone(
         shutil.rmtree(folder / "data")
         raise InputError(f"no {' or '.join(statuses)} case of {run.folder} has images: run it keeping images")
     fields = sorted({name for sample in samples for name in sample})
-    metadata = {
-        "name": "roadworthy",
-        "media_type": "group",
-        "info": {"source": "roadworthy", "fields": fields},
-    }
-    _write(folder / "metadata.json", metadata)
+    info = {"source": "roadworthy", "fields": fields}
+    _write(folder / "metadata.json", {"name": "roadworthy", "media_type": "group", "info": info})
     _write(folder / "samples.json", {"samples": samples})
     return ExportedGroups(folder, groups, len(samples), without)
 

@@ -20,6 +20,7 @@ from roadworthy.frames.formats.maite import MaiteTarget, as_numpy
 from roadworthy.models import SystemUnderTest
 
 Names = Sequence[str] | Mapping[int, str]
+ClassNames = Mapping[str, str | None]
 Image = NDArray[np.uint8]
 
 
@@ -39,9 +40,7 @@ class MaiteDataset:
         ((3, 160, 320), 4, 'town-000000')
     """
 
-    def __init__(
-        self, data: Dataset, names: Names, *, class_names: Mapping[str, str | None] | None = None
-    ) -> None:
+    def __init__(self, data: Dataset, names: Names, *, class_names: ClassNames | None = None) -> None:
         self._data = data
         self._names = names
         self._class_names = class_names
@@ -74,7 +73,7 @@ class FromMaiteDataset:
     """
 
     def __init__(
-        self, data: Any, names: Names | None = None, *, class_names: Mapping[str, str | None] | None = None
+        self, data: Any, names: Names | None = None, *, class_names: ClassNames | None = None
     ) -> None:
         self._data = data
         self.name = _id(data.metadata, "a data set")
@@ -109,7 +108,7 @@ class MaiteModel:
     """
 
     def __init__(
-        self, system: SystemUnderTest, names: Names, *, class_names: Mapping[str, str | None] | None = None
+        self, system: SystemUnderTest, names: Names, *, class_names: ClassNames | None = None
     ) -> None:
         self._system = system
         self._names = names
@@ -145,7 +144,7 @@ class FromMaiteModel:
         model: Any,
         names: Names | None = None,
         *,
-        class_names: Mapping[str, str | None] | None = None,
+        class_names: ClassNames | None = None,
         least: float = 0.0,
     ) -> None:
         self._model = model

@@ -170,10 +170,8 @@ def digest_of_model(system: SystemUnderTest, files: FileDigests | None = None) -
     settings = _settings(network)
     found = tuple(Path(path) for path in getattr(network, "files", ()))
     if found:
-        named = _named(found)
-        return dataclasses.replace(
-            digest_of_files(named, "the files of the network", files), settings=settings
-        )
+        digest = digest_of_files(_named(found), "the files of the network", files)
+        return dataclasses.replace(digest, settings=settings)
     runtime = getattr(network, "runtime", network)
     source = _source(getattr(runtime, "function", type(network)))
     if source is not None and source.is_relative_to(_PACKAGE):

@@ -79,9 +79,9 @@ def _fits(name: str, value: object) -> bool:
         return isinstance(value, str)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return False
-    return isinstance(value, bool | int | float | str) and not (
-        name in CORE_COLUMNS and isinstance(value, str)
-    )
+    if isinstance(value, str):
+        return name not in CORE_COLUMNS
+    return isinstance(value, bool | int | float)
 
 
 class Parts:

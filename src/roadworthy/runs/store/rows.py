@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -165,15 +166,10 @@ def requirement_record(
         >>> read_requirement(record).text
         'The lane is kept'
     """
-    acceptance = requirement.acceptance
     return {
-        "id": requirement.id,
-        "text": requirement.text,
-        "method": requirement.method,
-        "parameters": dict(requirement.parameters),
+        **asdict(requirement),
         "tags": list(requirement.tags),
         "severity": str(requirement.severity),
-        "acceptance": {"max_rate": acceptance.max_rate, "confidence": acceptance.confidence},
         "system": system,
         **({"run": dict(about)} if about else {}),
         "outcome": None if outcome is None else _outcome_record(outcome),

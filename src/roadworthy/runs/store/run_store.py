@@ -151,10 +151,9 @@ class RunStore:
         (there,) = read_records(self._record)
         mine = requirement_record(self._requirement, system=self.system, about=self._about)
         settings = () if search else ("text", "parameters", "acceptance")
-        found = {name: there.get(name) for name in ("id", "method", "system", *settings)} | there.get(
-            "run", {}
-        )
-        wanted = {name: mine[name] for name in ("id", "method", "system", *settings)} | self._about
+        names = ("id", "method", "system", *settings)
+        found = {name: there.get(name) for name in names} | there.get("run", {})
+        wanted = {name: mine[name] for name in names} | self._about
         for name in (*wanted, *found):
             if found.get(name) != wanted.get(name):
                 raise InputError(

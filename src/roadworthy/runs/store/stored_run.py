@@ -254,10 +254,8 @@ class StoredRun:
                 f"{folder} must be the folder of a run, with requirements.jsonl and cases, or runs in it; "
                 f"got {came}: give the folder that was written with --out"
             )
-        return cls(
-            folder,
-            [_Found(place.parent, read_records(place)[0], Snapshot.of(place.parent)) for place in places],
-        )
+        found = ((place.parent, read_records(place)[0]) for place in places)
+        return cls(folder, [_Found(where, record, Snapshot.of(where)) for where, record in found])
 
     @cached_property
     def manifest(self) -> Mapping[str, Any] | None:

@@ -110,11 +110,8 @@ def suite_schema() -> dict[str, Any]:
     schema = _tidied(SuiteForm.model_json_schema(by_alias=True))
     # What reliability decides by is no share of failures.
     del schema["$defs"]["ReliabilityForm"]["properties"]["accept"]
-    head = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A suite of requirements for Roadworthy",
-    }
-    return {**schema, **head}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {**schema, "$schema": draft, "title": "A suite of requirements for Roadworthy"}
 
 
 def _tidied(part: Any) -> Any:

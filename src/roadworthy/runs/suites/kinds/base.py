@@ -14,9 +14,9 @@ import numpy as np
 
 from roadworthy.cases import (
     Answers,
-    AwaitVerdicts,
     BaseMethod,
     Case,
+    CaseStream,
     Dataset,
     Method,
     Outcome,
@@ -229,9 +229,7 @@ class OfEach(BaseMethod):
         self.name = name
         self._methods = dict(methods)
 
-    def cases(
-        self, requirement: Requirement, data: Dataset, rng: np.random.Generator
-    ) -> Iterator[Case | AwaitVerdicts]:
+    def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
         """Yield the cases of the requirement's own method."""
         return self._methods[requirement.id].cases(requirement, data, rng)
 

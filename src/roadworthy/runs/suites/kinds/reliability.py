@@ -107,11 +107,8 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
         assert data is not None
         assert facts.task is not None
         truths = _truths(data.first)
-        if (
-            truths
-            and facts.task not in truths
-            and (truths == {"classification"} or facts.task == "classification")
-        ):
+        of_classes = truths == {"classification"} or facts.task == "classification"
+        if truths and facts.task not in truths and of_classes:
             what = " and ".join(sorted(truths))
             return OtherTask(f"{data.name} is for {what}, and {name} is a model for {facts.task}")
         if part.inside.preserve == "correctness" and facts.task not in truths:
