@@ -17,9 +17,16 @@ from roadworthy.datasets import BaseDataset, load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, load_model, torch_model
+<<<<<<< HEAD
 from roadworthy.models.description import described, sections
 from roadworthy.models.zoo import Variant, architecture, architectures, load_module
 from roadworthy.training import Settings, Trained, export, train
+=======
+from roadworthy.models.description import described
+from roadworthy.models.zoo import Variant, architecture, load_module
+from roadworthy.models.zoo.catalogue import architectures
+from roadworthy.training import Settings, Trained, export, sections, train
+>>>>>>> 5b9526d (Faces of zoo, human studies and suites name what is taken from them)
 
 SMALL = {"width": 32, "height": 16, "channels": (4, 4, 4), "hidden": 8}
 QUICK = Settings(epochs=2, batch=8, learning_rate=1e-3, device="cpu")
@@ -248,7 +255,7 @@ def test_an_export_that_cannot_be_written(tmp_path: Path, variant: Variant, form
 
 @pytest.mark.parametrize("kind", architectures(), ids=lambda kind: kind.name)
 def test_what_a_card_says_of_input_and_output_is_read_back(kind: object) -> None:
-    from roadworthy.models.zoo import Architecture
+    from roadworthy.models.zoo.catalogue import Architecture
 
     assert isinstance(kind, Architecture)
     spec = kind.variant().spec

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.web.client import Browser, Client, finished
 
-from roadworthy.models.zoo import weights_folder
+from roadworthy.models.zoo.saved import weights_folder
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.queue import JobState, Stage, write_state

@@ -15,7 +15,8 @@ from torch import nn
 
 from roadworthy.errors import InputError
 from roadworthy.models import ImageInput
-from roadworthy.models.zoo import Architecture, Variant, architecture, load_module, read_variant
+from roadworthy.models.zoo import Variant, architecture, load_module, read_variant
+from roadworthy.models.zoo.catalogue import Architecture
 from roadworthy.training import export
 
 CHAUFFEUR = {"width": 64, "height": 32, "history": 2, "memory": 8, "hidden": 8}

@@ -15,8 +15,9 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.models import Network
 from roadworthy.models.description import sections
-from roadworthy.models.zoo import SHIPPED, architecture, load_module, open_shipped, weights_folder
+from roadworthy.models.zoo import SHIPPED, architecture, load_module
 from roadworthy.models.zoo import saved as shipped
+from roadworthy.models.zoo.saved import open_shipped, weights_folder
 from roadworthy.training import export
 
 PRESENT = sorted(name for name in SHIPPED if (weights_folder() / f"{name}.onnx").is_file())

@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import SmoothingSpline
+from roadworthy.reliability.human.spline import SmoothingSpline
 
 RNG = np.random.default_rng(3)
 X = np.sort(np.concatenate([[0, 1], RNG.uniform(0, 1, 38)]))

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import RULES, Bins, SimulatedHumans, UnchangedAccuracy, estimate_threshold
+from roadworthy.reliability.human import RULES, SimulatedHumans, UnchangedAccuracy, estimate_threshold
+from roadworthy.reliability.human.answers import Bins
 from roadworthy.seeding import rng_for
 
 EDGES = np.round(np.arange(1, 101) / 100, 2)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import make_languages as made
-from roadworthy.runs.suites import plan_suite, read_suite, suite_schema
+from roadworthy.runs.suites import plan_suite, read_suite
+from roadworthy.runs.suites.schema import suite_schema
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "suites.md").read_text(encoding="utf-8")

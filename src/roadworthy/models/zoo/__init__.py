@@ -9,25 +9,7 @@
 
 from __future__ import annotations
 
-from roadworthy.models.zoo.catalogue import Architecture, Variant, architecture, architectures
-from roadworthy.models.zoo.saved import (
-    SHIPPED,
-    load_module,
-    located_weights,
-    open_shipped,
-    read_variant,
-    weights_folder,
-)
+from roadworthy.models.zoo.catalogue import Variant, architecture
+from roadworthy.models.zoo.saved import SHIPPED, load_module, located_weights, read_variant
 
-__all__ = [
-    "Architecture",
-    "SHIPPED",
-    "Variant",
-    "architecture",
-    "architectures",
-    "load_module",
-    "located_weights",
-    "open_shipped",
-    "read_variant",
-    "weights_folder",
-]
+__all__ = ["SHIPPED", "Variant", "architecture", "load_module", "located_weights", "read_variant"]

@@ -7,33 +7,20 @@
     found.value, found.spread, found.interval       # 0.84, and how far to trust it
 """
 
-from roadworthy.reliability.human.answers import (
-    Bins,
-    HumanAnswer,
-    UnchangedAccuracy,
-    bins_of,
-    read_answers,
-    read_bins,
-)
+from roadworthy.reliability.human.answers import HumanAnswer, UnchangedAccuracy
 from roadworthy.reliability.human.reading import Collected, HumanData, read_human
 from roadworthy.reliability.human.simulated import SimulatedHumans
-from roadworthy.reliability.human.spline import SmoothingSpline
 from roadworthy.reliability.human.thresholds import RULES, Threshold, estimate_threshold, rule_named
 
 __all__ = [
     "RULES",
-    "Bins",
     "Collected",
     "HumanAnswer",
     "HumanData",
     "UnchangedAccuracy",
     "SimulatedHumans",
-    "SmoothingSpline",
     "Threshold",
-    "bins_of",
     "estimate_threshold",
-    "read_answers",
-    "read_bins",
     "read_human",
     "rule_named",
 ]
