@@ -17,16 +17,10 @@ from roadworthy.datasets import BaseDataset, load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, load_model, torch_model
-<<<<<<< HEAD
 from roadworthy.models.description import described, sections
-from roadworthy.models.zoo import Variant, architecture, architectures, load_module
-from roadworthy.training import Settings, Trained, export, train
-=======
-from roadworthy.models.description import described
 from roadworthy.models.zoo import Variant, architecture, load_module
 from roadworthy.models.zoo.catalogue import architectures
-from roadworthy.training import Settings, Trained, export, sections, train
->>>>>>> 5b9526d (Faces of zoo, human studies and suites name what is taken from them)
+from roadworthy.training import Settings, Trained, export, train
 
 SMALL = {"width": 32, "height": 16, "channels": (4, 4, 4), "hidden": 8}
 QUICK = Settings(epochs=2, batch=8, learning_rate=1e-3, device="cpu")

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Literal, Self, SupportsIndex, get_args, overload
+from typing import Any, Literal, Self, SupportsIndex, get_args, overload
 
 import numpy as np
 
@@ -100,6 +100,14 @@ def named_meaning(
         word = name
     element, properties = ontology().resolve_with_properties(word)
     return element.name, properties
+
+
+def box_reading(
+    class_names: ClassNames | str | None, on_unknown: OnUnknown, on_invalid: OnUnknown
+) -> dict[str, Any]:
+    """Return how the boxes of a format are read, as `Boxes.from_coco` and the like take it."""
+    names = class_names_of(class_names)
+    return {"class_names": names, "on_unknown": on_unknown, "on_invalid": on_invalid}
 
 
 def placed(boxes: Boxes, width: int, height: int, outside: Outside) -> tuple[Boxes, dict[str, int]]:

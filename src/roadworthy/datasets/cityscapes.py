@@ -215,13 +215,8 @@ def _boxes(instances: NDArray[np.uint16]) -> Boxes:
             f"instance {wrong[0]} has the label id {wrong[0] // 1000}: "
             f"expected one with instances, {min(INSTANCES)} to {max(INSTANCES)}"
         )
-    meanings = [INSTANCES[value // 1000] for value in ids.tolist()]
-    return Boxes(
-        corners,
-        [name for name, _ in meanings],
-        track_ids=ids.astype(np.int64),
-        attributes=[facts for _, facts in meanings],
-    )
+    names, facts = zip(*(INSTANCES[value // 1000] for value in ids.tolist()), strict=True)
+    return Boxes(corners, names, track_ids=ids.astype(np.int64), attributes=facts)
 
 
 def _camera(file: Path) -> dict[str, dict[str, float]]:

@@ -18,7 +18,7 @@ from roadworthy.datasets._base import (
     OnError,
     OnUnknown,
     Outside,
-    class_names_of,
+    box_reading,
     existing_folder,
     placed,
 )
@@ -67,9 +67,7 @@ class CocoDataset(BaseDataset):
             self._annotations = _annotations(document, {one["id"]: one for one in self._images})
             self._categories = _categories(document)
         self._folder = _image_folder(self._file, images, [one["file_name"] for one in self._images])
-        self._class_names: ClassNames = class_names_of(class_names)
-        self._on_unknown: OnUnknown = on_unknown
-        self._on_invalid: OnUnknown = on_invalid
+        self._reading = box_reading(class_names, on_unknown, on_invalid)
         self._outside: Outside = outside
         ids = [str(Path(one["file_name"]).with_suffix("").as_posix()) for one in self._images]
         super().__init__(f"coco:{path}", ids, on_error=on_error)
@@ -87,13 +85,8 @@ class CocoDataset(BaseDataset):
                 )
             if self._annotations is None:
                 return Frame(self.all_ids[number], image)
-            boxes = Boxes.from_coco(
-                self._annotations.get(entry["id"], ()),
-                self._categories,
-                class_names=self._class_names,
-                on_unknown=self._on_unknown,
-                on_invalid=self._on_invalid,
-            )
+            annotations = self._annotations.get(entry["id"], ())
+            boxes = Boxes.from_coco(annotations, self._categories, **self._reading)
             boxes, counted = placed(boxes, width, height, self._outside)
         return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
 

@@ -184,14 +184,8 @@ def _drive(plan: _Plan, drive: int) -> tuple[Scene, ...]:
     # Steps of the golden ratio cover the track evenly after any number of drives.
     start = rng_for(plan.seed, "places", name).random() + drive // plan.tracks * _GOLDEN
     rng = rng_for(plan.seed, "drive", drive)
-    scene = make_scene(
-        name,
-        start % 1.0 * road.length,
-        seed=int(rng.integers(2**31)),
-        conditions=conditions,
-        traffic=plan.traffic,
-        scenery=plan.seed,
-    )
+    place, seed = start % 1.0 * road.length, int(rng.integers(2**31))
+    scene = make_scene(name, place, seed=seed, conditions=conditions, traffic=plan.traffic, scenery=plan.seed)
     offset, yaw = plan.jitter * rng.normal(size=2).clip(-2.5, 2.5)
     scene = scene.replace(d=scene.d + offset * _OFFSET, yaw=yaw * _YAW)
     scenes = [scene.replace(speed=careful_driver(scene).speed)]

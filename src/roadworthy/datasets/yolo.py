@@ -74,9 +74,7 @@ class YoloDataset(_base.BaseDataset):
         self._labels = {folder: _label_folder(folder) for folder in folders}
         self._labelled = {folder: labels.is_dir() for folder, labels in self._labels.items()}
         prefixes = {folder: _prefix(folder, root) for folder in folders}
-        self._class_names: _base.ClassNames = _base.class_names_of(class_names)
-        self._on_unknown: _base.OnUnknown = on_unknown
-        self._on_invalid: _base.OnUnknown = on_invalid
+        self._reading = _base.box_reading(class_names, on_unknown, on_invalid)
         self._outside: _base.Outside = outside
         ids = [f"{prefixes[file.parent]}{file.stem}" for file in self._files]
         super().__init__(f"yolo:{path}", ids, on_error=on_error)
@@ -92,15 +90,7 @@ class YoloDataset(_base.BaseDataset):
         height, width = image.shape[:2]
         with naming(label):
             _check_shares(text)
-            boxes = Boxes.from_yolo(
-                text,
-                width,
-                height,
-                self._names,
-                class_names=self._class_names,
-                on_unknown=self._on_unknown,
-                on_invalid=self._on_invalid,
-            )
+            boxes = Boxes.from_yolo(text, width, height, self._names, **self._reading)
             boxes, counted = _base.placed(boxes, width, height, self._outside)
         return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
 

@@ -17,6 +17,8 @@ from roadworthy.models.outputs import Arrays, check_finite, dense, shapes, words
 from roadworthy.models.protocols import Task
 from roadworthy.ontology import ontology
 
+Array: TypeAlias = NDArray[Any]
+Indices: TypeAlias = NDArray[np.intp]
 Head: TypeAlias = Literal["yolov5", "yolov8", "darknet", "rows", "ssd", "separate"]
 BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
 Coordinates: TypeAlias = Literal["pixels", "normalized"]
@@ -188,12 +190,7 @@ class DetectionOutput:
         return [(part[:, 3:], part[:, 2], part[:, 1]) for part in own]
 
     def _boxes(
-        self,
-        view: View,
-        corners: NDArray[Any],
-        scores: NDArray[Any],
-        numbers: NDArray[Any],
-        words: Sequence[str | None],
+        self, view: View, corners: Array, scores: Array, numbers: Array, words: Sequence[str | None]
     ) -> Boxes:
         kept = np.flatnonzero(scores >= self.score_threshold)
         scores, numbers = scores[kept].astype(np.float64), numbers[kept]
@@ -218,12 +215,8 @@ class DetectionOutput:
         return boxes.clipped(view.frame.width, view.frame.height)
 
     def _suppressed(
-        self,
-        xyxy: NDArray[np.float64],
-        numbers: NDArray[np.intp],
-        elements: NDArray[np.intp],
-        order: NDArray[np.intp],
-    ) -> NDArray[np.intp]:
+        self, xyxy: NDArray[np.float64], numbers: Indices, elements: Indices, order: Indices
+    ) -> Indices:
         """Return the boxes that non-maximum suppression keeps, best first."""
         within, across = (
             _NEVER if one is None else one for one in (self.iou_threshold, self.iou_threshold_across)
@@ -258,7 +251,7 @@ class DetectionOutput:
         return xyxy
 
 
-_Candidates: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+_Candidates: TypeAlias = tuple[Array, Array, Array]
 
 
 def _batched(arrays: Arrays, views: Sequence[View], axes: int) -> dict[str, Any]:
@@ -271,7 +264,7 @@ def _batched(arrays: Arrays, views: Sequence[View], axes: int) -> dict[str, Any]
     }
 
 
-def _joined(rows: Sequence[NDArray[Any]], length: int, arrays: Arrays) -> NDArray[Any]:
+def _joined(rows: Sequence[Array], length: int, arrays: Arrays) -> Array:
     """Return the rows of all outputs after each other, n × m × length."""
     found = []
     for array in rows:
@@ -290,7 +283,7 @@ def _wrong_length(length: int, arrays: Arrays) -> SystemUnderTestError:
     )
 
 
-def _elements(words: Sequence[str | None]) -> NDArray[np.intp]:
+def _elements(words: Sequence[str | None]) -> Indices:
     """Return a number for each class, the same for those that are kinds of one element."""
     names = ["" if word is None else ontology().resolve(word).name for word in words]
     return np.array([names.index(name) for name in names], np.intp)

@@ -231,12 +231,7 @@ class ImageInput:
 
         if size == (image.shape[1], image.shape[0]):
             return image
-        how = {
-            "linear": cv2.INTER_LINEAR,
-            "area": cv2.INTER_AREA,
-            "nearest": cv2.INTER_NEAREST,
-            "cubic": cv2.INTER_CUBIC,
-        }[self.interpolation]
+        how = getattr(cv2, f"INTER_{self.interpolation.upper()}")
         return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
 
     def _colored(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:

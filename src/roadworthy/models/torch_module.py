@@ -84,13 +84,8 @@ def torch_model(
     files = tuple(Path(file) for file in (weights, source) if file is not None)
     runtime = TorchRuntime(built, device, files)
     random = isinstance(module, str) and weights is None and any(True for _ in built.parameters())
-    return Network(
-        label,
-        runtime,
-        needed_spec(spec, label, runtime),
-        timeout=timeout,
-        notes=[_NO_WEIGHTS] if random else [],
-    )
+    notes = [_NO_WEIGHTS] if random else []
+    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout, notes=notes)
 
 
 def imported_torch(purpose: str) -> Any:

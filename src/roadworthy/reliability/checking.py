@@ -252,13 +252,12 @@ def check(
         epsilon = float(np.quantile(pairs.change, asked.baseline, method="lower"))
     measured = _measured(pairs, measure, epsilon)
     z = z_value(asked.confidence)
-    first, second = (
-        tuple(
-            MeasureEstimate.of(values)
-            for values in measured.batches(asked.batches, batch, rng_for(asked.seed, "batches", which))
-        )
-        for which in _SEEDS
-    )
+
+    def drawn(which: str) -> tuple[MeasureEstimate, ...]:
+        rng = rng_for(asked.seed, "batches", which)
+        return tuple(map(MeasureEstimate.of, measured.batches(asked.batches, batch, rng)))
+
+    first, second = map(drawn, _SEEDS)
     distance = second[0].mean - second[1].mean
     other = (distance, distance + z * math.hypot(second[0].deviation, second[1].deviation))
     whole = measured.batches(asked.batches, pairs.images, rng_for(asked.seed, "whole"), whole=True)

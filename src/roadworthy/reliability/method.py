@@ -140,14 +140,9 @@ class ReliabilityMethod(BaseMethod):
             status = OutcomeStatus.VIOLATED if counts[Status.ERROR] else OutcomeStatus.INCONCLUSIVE
             return Outcome(requirement.id, status, counts, rate, summary)
         measures = measured_by(found, kept, asked.limit)
-        return Outcome(
-            requirement.id,
-            _status(found, counts[Status.ERROR]),
-            counts,
-            rate,
-            _summary(found, asked, counts[Status.ERROR], measures),
-            measures,
-        )
+        status = _status(found, counts[Status.ERROR])
+        summary = _summary(found, asked, counts[Status.ERROR], measures)
+        return Outcome(requirement.id, status, counts, rate, summary, measures)
 
 
 def _of_chosen(requirement: Requirement, counts: Mapping[Status, int], rate: float | None) -> Outcome:

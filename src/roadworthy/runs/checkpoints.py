@@ -34,12 +34,8 @@ class Checkpoint:
 
     def encoded(self) -> bytes:
         """Return it as a file holds it."""
-        record = {
-            "rows": self.rows,
-            "counts": {str(status): count for status, count in self.counts.items()},
-            "run": dict(self.run),
-            "state": dict(self.state),
-        }
+        counts = {str(status): count for status, count in self.counts.items()}
+        record = {"rows": self.rows, "counts": counts, "run": dict(self.run), "state": dict(self.state)}
         return (json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
 
     def check(self, run: Mapping[str, Any], folder: Path) -> None:

@@ -110,14 +110,9 @@ class Work:
                     if self.settled is not None:
                         self.settled()
 
+        tested = frozenset(self.stores)
         job = BatchJob(
-            self.method,
-            self.systems,
-            frozenset(self.stores),
-            self.batch_size,
-            self.retention,
-            self.simulator,
-            data,
+            self.method, self.systems, tested, self.batch_size, self.retention, self.simulator, data
         )
         with executor.session(job) as session:
             for batch in group(in_step(), self.batch_size):

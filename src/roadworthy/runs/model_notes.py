@@ -64,12 +64,15 @@ _FACTORS: Mapping[str, Mapping[str, float]] = {
 }
 
 
+_SIGNALS = tuple(_FACTORS)
+
+
 def notes(
     system: SystemUnderTest,
     dataset: Dataset,
     frames: Sequence[Frame],
     answers: Sequence[Prediction],
-    signals: Collection[str] = tuple(_FACTORS),
+    signals: Collection[str] = _SIGNALS,
 ) -> list[str]:
     """Return what looks wrong with a model, a sentence each.
 
@@ -212,7 +215,7 @@ def note_models(
     folder: Path,
     systems: Iterable[SystemUnderTest],
     data: Dataset,
-    signals: Collection[str] = tuple(_FACTORS),
+    signals: Collection[str] = _SIGNALS,
     executor: Executor | None = None,
 ) -> list[str]:
     """Return what looks wrong with models on some data, a sentence each, and keep it with a run.

@@ -11,6 +11,7 @@ from roadworthy.cases import OutcomeStatus, Requirement
 from roadworthy.errors import InputError
 from roadworthy.runs.comparison.pairing import (
     ChangedCases,
+    Key,
     PairedCases,
     Pairing,
     Stoppable,
@@ -265,11 +266,7 @@ def _difference(one: StoredPair | None, other: StoredPair | None) -> Difference:
 
 
 def _measured(
-    one: Difference,
-    pairs: Mapping[tuple[str, str], PairedCases],
-    confidence: float,
-    resamples: int,
-    seed: int,
+    one: Difference, pairs: Mapping[Key, PairedCases], confidence: float, resamples: int, seed: int
 ) -> Difference:
     if one.before is None or one.after is None:
         return one

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -167,14 +168,8 @@ def write_bundle(
             told("Hashing files", number)
         beside = run.folder if out is None else out.parent
         scratch = stack.enter_context(_scratch(beside))
-        written = write_documents(
-            run,
-            scratch,
-            digests,
-            reqif=reqif,
-            functional=functional,
-            progress=lambda done: told("Reading cases", done),
-        )
+        read = partial(told, "Reading cases")
+        written = write_documents(run, scratch, digests, reqif=reqif, functional=functional, progress=read)
         digests |= {path: sha256_of(scratch / path) for path in written.paths}
         digests = dict(sorted(digests.items(), key=lambda one: one[0].split("/")))
         text = encoded(sums_text(digests))

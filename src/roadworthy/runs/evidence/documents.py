@@ -302,14 +302,9 @@ def export_reqif(run: StoredRun, path: Path) -> int:
 def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:
     records = [one.record() for one in found]
     _write_csv(place / "triggering_conditions.csv", conditions.COLUMNS, records)
-    _write_json(
-        place / "triggering_conditions.json",
-        {
-            "about": " ".join(str(conditions.__doc__).split()),
-            "interval": "Clopper-Pearson, two-sided",
-            "conditions": records,
-        },
-    )
+    about = " ".join(str(conditions.__doc__).split())
+    document = {"about": about, "interval": "Clopper-Pearson, two-sided", "conditions": records}
+    _write_json(place / "triggering_conditions.json", document)
     return ["triggering_conditions.csv", "triggering_conditions.json"]
 
 

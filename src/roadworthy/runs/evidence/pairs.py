@@ -77,16 +77,9 @@ class TestedPair:
         if self.folder is not None and self.applicable:
             place = f"{self.folder}/" if self.folder else "cases/"
             proof = (Evidence(place, places[place]),)
+        severity = str(one.severity)
         return Argued(
-            one.id,
-            one.text,
-            one.method,
-            self.system,
-            self.status,
-            self.summary,
-            proof,
-            one.tags,
-            str(one.severity),
+            one.id, one.text, one.method, self.system, self.status, self.summary, proof, one.tags, severity
         )
 
 

@@ -57,13 +57,11 @@ def received(found: Sent, *, copied: bool = False) -> Parcel:
         >>> received(sent(Parcel(b"pickle", [b"array"]))).buffers[0].tobytes()
         b'array'
     """
-    parcel = Parcel(
-        found.content,
-        [
-            array.data.toreadonly() if fixed else bytearray(array)
-            for array, fixed in zip(found.arrays, found.fixed, strict=True)
-        ],
-    )
+    buffers = [
+        array.data.toreadonly() if fixed else bytearray(array)
+        for array, fixed in zip(found.arrays, found.fixed, strict=True)
+    ]
+    parcel = Parcel(found.content, buffers)
     return parcel.copied() if copied else parcel
 
 

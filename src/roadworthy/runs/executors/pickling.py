@@ -359,14 +359,11 @@ class Looking:
             return note.parcel
         self._memory = SharedMemory(note.segment)
         memory: Any = self._memory.buf
-        views = [memory[begin : begin + size] for begin, size, _ in note.buffers]
-        return Parcel(
-            bytes(memory[: note.content]),
-            [
-                view.toreadonly() if fixed else view
-                for view, (_, _, fixed) in zip(views, note.buffers, strict=True)
-            ],
-        )
+        buffers = []
+        for begin, size, fixed in note.buffers:
+            view = memory[begin : begin + size]
+            buffers.append(view.toreadonly() if fixed else view)
+        return Parcel(bytes(memory[: note.content]), buffers)
 
     def __exit__(self, *_: object) -> None:
         if self._memory is not None:

@@ -71,6 +71,9 @@ class Retention:
         return bool(rng_for(self.seed, "keep", case.id).random() < share)
 
 
+Frames: TypeAlias = Mapping[Hashable, Made]
+"""What was made of each source of a frame."""
+
 Pair: TypeAlias = tuple[str, str]
 """The id of a requirement and the name of a system."""
 
@@ -195,12 +198,7 @@ def listens(method: Method) -> bool:
 
 
 def _answer(
-    job: BatchJob,
-    unit: WorkUnit,
-    name: str,
-    frames: Mapping[Hashable, Made],
-    done: Done,
-    kept: dict[int, int],
+    job: BatchJob, unit: WorkUnit, name: str, frames: Frames, done: Done, kept: dict[int, int]
 ) -> None:
     """Add the results of one system."""
     places = [
@@ -226,7 +224,7 @@ def _answer(
 
 
 def _verdicts(
-    job: BatchJob, cases: Sequence[Case], name: str, frames: Mapping[Hashable, Made], blame: str
+    job: BatchJob, cases: Sequence[Case], name: str, frames: Frames, blame: str
 ) -> tuple[float, Iterator[JudgedCase]]:
     """Return how long the system took for a frame, and the verdicts."""
     if blame:
@@ -243,7 +241,7 @@ def _kept(frame: Frame, done: Done, kept: dict[int, int]) -> int:
     return kept[id(frame)]
 
 
-def _making(case: Case, frames: Mapping[Hashable, Made]) -> tuple[float, ...]:
+def _making(case: Case, frames: Frames) -> tuple[float, ...]:
     sources = [one for item in case.asks if isinstance(item, Predict) for one in item.frames]
     return tuple(0.0 if isinstance(source, Frame) else frames[key_of(source)].seconds for source in sources)
 

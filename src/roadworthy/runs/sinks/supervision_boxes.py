@@ -16,15 +16,12 @@ from roadworthy.errors import FrameError
 from roadworthy.frames import Boxes
 from roadworthy.frames.formats.maite import MaiteTarget
 
+Names = Sequence[str] | Mapping[int, str]
+ClassNames = Mapping[str, str | None]
 _SHARES = ("occlusion", "truncation")
 
 
-def to_supervision(
-    boxes: Boxes,
-    names: Sequence[str] | Mapping[int, str],
-    *,
-    class_names: Mapping[str, str | None] | None = None,
-) -> Any:
+def to_supervision(boxes: Boxes, names: Names, *, class_names: ClassNames | None = None) -> Any:
     """Return boxes as ``supervision.Detections``.
 
     Args:
@@ -56,10 +53,7 @@ def to_supervision(
 
 
 def from_supervision(
-    detections: Any,
-    names: Sequence[str] | Mapping[int, str] | None = None,
-    *,
-    class_names: Mapping[str, str | None] | None = None,
+    detections: Any, names: Names | None = None, *, class_names: ClassNames | None = None
 ) -> Boxes:
     """Return ``supervision.Detections`` as boxes; masks are left out.
 

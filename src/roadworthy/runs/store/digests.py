@@ -315,14 +315,9 @@ def _source(function: object) -> Path | None:
 
 def _recipe(data: WorldDataset | WorldCropsDataset) -> str:
     """Return all options of a data set of the world; what iteration has skipped is none."""
-    known = vars(data).items()
-    return repr(
-        {
-            name: _recipe(value) if isinstance(value, WorldDataset) else value
-            for name, value in known
-            if name not in ("_reasons", "all_ids")
-        }
-    )
+    known = {name: value for name, value in vars(data).items() if name not in ("_reasons", "all_ids")}
+    told = {name: _recipe(one) if isinstance(one, WorldDataset) else one for name, one in known.items()}
+    return repr(told)
 
 
 def _told(value: object) -> Iterator[bytes]:

@@ -234,15 +234,9 @@ def read_outcome(record: Mapping[str, Any]) -> Outcome | None:
     if told is None:
         return None
     try:
-        return Outcome(
-            record["id"],
-            told["status"],
-            told["counts"],
-            told["rate"],
-            told["summary"],
-            told["measures"],
-            tuple(map(str, told.get("notes", ()))),
-        )
+        notes = tuple(map(str, told.get("notes", ())))
+        known = {name: told[name] for name in ("status", "counts", "rate", "summary", "measures")}
+        return Outcome(record["id"], **known, notes=notes)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"the outcome of {record.get('id')!r} is not understood: {error}") from error
 

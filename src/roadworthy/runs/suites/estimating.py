@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,14 +128,9 @@ def _tried(small: Pass, systems: Sequence[SystemUnderTest], folder: Path, count:
         tested=lambda requirement, system: (requirement.id, system.name) in small.pairs,
     )
     seconds = time.perf_counter() - start
-    counts = [one.counts for one in found.results.values()]
-    return _Probe(
-        seconds,
-        share,
-        len(small.trials),
-        sum(sum(one.values()) for one in counts),
-        sum(one[Status.VIOLATED] + one[Status.ERROR] for one in counts),
-    )
+    counts = sum((Counter(one.counts) for one in found.results.values()), Counter[Status]())
+    failing = counts[Status.VIOLATED] + counts[Status.ERROR]
+    return _Probe(seconds, share, len(small.trials), counts.total(), failing)
 
 
 def _scaled(one: Pass, probe: _Probe, images: ImageRetention) -> Estimate:
@@ -151,14 +147,6 @@ def _scaled(one: Pass, probe: _Probe, images: ImageRetention) -> Estimate:
         shared = cases * len(one.trials) // max(1, pairs)
         room = estimate_images([first], Retention(images), cases=shared, failing=min(1.0, failing))
         likely, most = room.likely, room.most
-    return Estimate(
-        one.name,
-        len(one.trials),
-        len(one.models),
-        cases,
-        None if probe.problem else probe.seconds * times,
-        probe.cases,
-        likely,
-        most,
-        probe.problem,
-    )
+    size = len(one.trials), len(one.models), cases
+    seconds = None if probe.problem else probe.seconds * times
+    return Estimate(one.name, *size, seconds, probe.cases, likely, most, probe.problem)

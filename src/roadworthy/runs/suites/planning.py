@@ -259,7 +259,7 @@ class _Planner:
                 (made, fit), where = trials[key], key[0]
                 named = f"{name}@{where}" if several else name
                 if self._part_chosen(id, entry, named):
-                    self._add(named, id, entry, kind, made, where, fit)
+                    self._add(named, id, entry, made, where, fit)
         for number, asked in enumerate(("data", "models")):
             for name in getattr(entry, asked) or ():
                 found = [reason for pair, reason in tried.items() if pair[number] == name]
@@ -332,15 +332,9 @@ class _Planner:
                 self.made.of_suite.append(note)
 
     def _add(
-        self,
-        id: str,
-        entry_id: str,
-        entry: EntryForm,
-        kind: Kind[Any, Any],
-        part: Part[Any],
-        where: str,
-        models: list[str],
+        self, id: str, entry_id: str, entry: EntryForm, part: Part[Any], where: str, models: list[str]
     ) -> None:
+        kind = kind_of(entry)
         accept = entry.accept or self.form.defaults.accept
         severity = entry.severity or self.form.defaults.severity
         try:

@@ -119,14 +119,11 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
 
     def probed(self, part: Part[DrivingQuality], frames: int, of: int) -> tuple[Mapping[str, Any], float]:
         """Return a drive of a few metres; how far the whole one goes is known in the built-in world."""
-        short = replace(
-            part.inside,
-            scenarios=tuple(
-                replace(one, limits=replace(one.limits, metres=_PROBED)) for one in part.inside.scenarios
-            ),
-        )
-        whole = sum(_metres(one) for one in part.inside.scenarios)
-        return short.parameters(), min(1.0, _PROBED * len(part.inside.scenarios) / whole)
+        scenarios = part.inside.scenarios
+        short = tuple(replace(one, limits=replace(one.limits, metres=_PROBED)) for one in scenarios)
+        whole = sum(map(_metres, scenarios))
+        probe = replace(part.inside, scenarios=short)
+        return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
 
 
 def _metres(scenario: Scenario) -> float:

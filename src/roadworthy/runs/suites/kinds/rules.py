@@ -112,12 +112,8 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         rule = context.known.get(("rule", words)) or parse(words)
         if isinstance(rule, RuleError):
             raise rule
-        plan = plan_for(
-            rule,
-            () if isinstance(entry, RuleForm) and entry.by else engines,
-            gallery=entry.gallery,
-            traffic=entry.traffic,
-        )
+        usable = () if isinstance(entry, RuleForm) and entry.by else engines
+        plan = plan_for(rule, usable, gallery=entry.gallery, traffic=entry.traffic)
         if isinstance(entry, RuleForm) and entry.by:
             plan = plan.made_by(transform_named(entry.by, engines))
         if isinstance(entry, RuleForm) and entry.after:
