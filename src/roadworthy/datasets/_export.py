@@ -383,15 +383,7 @@ class _Yolo(_Writer):
 
 def _renamed(boxes: Boxes, words: Sequence[str | None]) -> Boxes:
     """Return the boxes under the classes of these words; None keeps a class."""
-    return Boxes(
-        boxes.xyxy,
-        [word or name for word, name in zip(words, boxes.classes, strict=True)],
-        scores=boxes.scores,
-        track_ids=boxes.track_ids,
-        occlusion=boxes.occlusion,
-        truncation=boxes.truncation,
-        attributes=boxes.attributes,
-    )
+    return boxes.replace(classes=[word or name for word, name in zip(words, boxes.classes, strict=True)])
 
 
 _WRITERS: Mapping[ExportFormat, type[_Writer]] = {"kitti": _Kitti, "coco": _Coco, "yolo": _Yolo}

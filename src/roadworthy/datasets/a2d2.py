@@ -239,14 +239,10 @@ def _decoded(id: str, record: Mapping[str, Any], units: SignalUnits) -> Signals:
     speed = _values(id, record, "vehicle_speed")
     direction = _values(id, record, "driving_direction")
     backwards = direction.size and np.median(direction) == _REVERSE
-    time = record.get("timestamp")
-    return Signals.from_units(
-        units,
-        steering=extra.get("steering_wheel_angle"),
-        speed=float(speed.mean()) * (-1 if backwards else 1) if speed.size else None,
-        timestamp=time / 1e6 if isinstance(time, int | float) else None,
-        extra=extra,
-    )
+    forwards = float(speed.mean()) * (-1 if backwards else 1) if speed.size else None
+    time, angle_of_wheel = record.get("timestamp"), extra.get("steering_wheel_angle")
+    seconds = time / 1e6 if isinstance(time, int | float) else None
+    return Signals.from_units(units, steering=angle_of_wheel, speed=forwards, timestamp=seconds, extra=extra)
 
 
 def _values(id: str, record: Mapping[str, Any], name: str) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
-from typing import Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,14 +221,8 @@ def _row_signals(table: Table, number: int, id: str) -> Signals:
     if abs(steering) > 1:
         line = table.rows[number].line
         raise FrameError(f"{table.path}: line {line}: steering must be from -1 to 1, got {steering:g}")
-    return Signals.from_units(
-        UNITS,
-        steering=steering,
-        speed=table.number(number, "speed"),
-        throttle=table.number(number, "throttle"),
-        brake=table.number(number, "brake"),
-        timestamp=_timestamp(id),
-    )
+    others: dict[str, Any] = {name: table.number(number, name) for name in ("speed", "throttle", "brake")}
+    return Signals.from_units(UNITS, steering=steering, timestamp=_timestamp(id), **others)
 
 
 def _log(path: Path) -> Table:

@@ -154,10 +154,8 @@ class WorldDataset(BaseDataset):
         if plan.sequence == 1 and not plan.history:
             return frame
         timestamp = (step - back + plan.history) / plan.fps
-        return frame.replace(
-            signals=dataclasses.replace(frame.signals, timestamp=timestamp),
-            metadata={**frame.metadata, "sequence": drive},
-        )
+        signals = dataclasses.replace(frame.signals, timestamp=timestamp)
+        return frame.replace(signals=signals, metadata={**frame.metadata, "sequence": drive})
 
 
 @dataclass(frozen=True)
@@ -203,13 +201,9 @@ def _next(scene: Scene, dt: float) -> Scene:
     state = VehicleState(x, y, float(road.heading(scene.s)) - scene.yaw, speed, steering)
     state = advance(state, steering, speed, dt)
     s, d = road.locate(state.x, state.y, near=scene.s)
-    moved = scene.replace(
-        s=s,
-        d=d,
-        yaw=math.remainder(float(road.heading(s)) - state.heading, 2 * math.pi),
-        actors=traffic_after(scene, dt),
-        seed=(scene.seed + 1) % 2**31,
-    )
+    yaw = math.remainder(float(road.heading(s)) - state.heading, 2 * math.pi)
+    actors = traffic_after(scene, dt)
+    moved = scene.replace(s=s, d=d, yaw=yaw, actors=actors, seed=(scene.seed + 1) % 2**31)
     return moved.replace(speed=careful_driver(moved).speed)
 
 

@@ -314,10 +314,7 @@ def with_all_boxes(system: SystemUnderTest) -> SystemUnderTest:
     """
     if not isinstance(system, Network) or not isinstance(system.output, DetectionOutput):
         return system
-    output = dataclasses.replace(
-        system.output,
-        score_threshold=min(_LOWEST_SCORE, system.output.score_threshold),
-        iou_threshold_across=None,
-    )
+    lowest = min(_LOWEST_SCORE, system.output.score_threshold)
+    output = dataclasses.replace(system.output, score_threshold=lowest, iou_threshold_across=None)
     spec: Any = dataclasses.replace(system.spec, output=output)
     return Network(system.name, system.runtime, spec, timeout=system.timeout, notes=system.notes)

@@ -263,20 +263,12 @@ def check(
     whole = measured.batches(asked.batches, pairs.images, rng_for(asked.seed, "whole"), whole=True)
     gaps = MeasureEstimate.of(whole[0] - whole[1])
     tenths = np.clip((pairs.change / limit * 10).astype(int), 0, 9)
+    required, reached = first
+    mean_bound = required.mean - reached.mean + z * gaps.deviation
+    sizes = pairs.images, len(pairs.image), asked.batches, batch
+    spread = tuple(np.bincount(tenths, minlength=10).tolist())
     return Reliability(
-        preserve,
-        first[0],
-        first[1],
-        z,
-        first[0].mean - first[1].mean + z * gaps.deviation,
-        other,
-        asked.similar,
-        epsilon,
-        pairs.images,
-        len(pairs.image),
-        asked.batches,
-        batch,
-        tuple(np.bincount(tenths, minlength=10).tolist()),
+        preserve, required, reached, z, mean_bound, other, asked.similar, epsilon, *sizes, spread
     )
 
 

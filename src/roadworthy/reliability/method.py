@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -172,14 +173,10 @@ def collected(verdicts: Iterable[Verdict]) -> Pairs:
         if verdict.measures.get(_AFTER) is not None:
             before[found] = _record(verdict.measures[_BEFORE])
             after.append(_record(verdict.measures[_AFTER]))
-    known = len(after) == len(image)
-    return Pairs(
-        np.array(image, np.intp),
-        np.array(change, np.float64),
-        np.array(similarity, np.float64),
-        [before[one] for one in range(len(number))] if known else (),
-        after if known else (),
-    )
+    pairs = Pairs(np.array(image, np.intp), np.array(change, float), np.array(similarity, float))
+    if len(after) < len(image):
+        return pairs
+    return replace(pairs, before=[before[one] for one in range(len(number))], after=after)
 
 
 def _record(value: Scalar) -> Record:

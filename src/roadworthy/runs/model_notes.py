@@ -83,17 +83,9 @@ def notes(
         answers: What it answered.
         signals: Which of its signals matter.
     """
-    return [
-        *getattr(system, "notes", ()),
-        *_unmatched(system, dataset),
-        *_misspelt(answers),
-        *(
-            note
-            for name in _FACTORS
-            if name in signals
-            for note in _about_signal(name, system, frames, answers)
-        ),
-    ]
+    asked = [name for name in _FACTORS if name in signals]
+    about = (note for name in asked for note in _about_signal(name, system, frames, answers))
+    return [*getattr(system, "notes", ()), *_unmatched(system, dataset), *_misspelt(answers), *about]
 
 
 @dataclass(frozen=True)

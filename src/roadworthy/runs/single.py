@@ -129,20 +129,13 @@ def carry_out_pairs(
             ((requirement, system, folder),) = pairs
             run_of = {**about, "system": system.name}
             checkpoints = Checkpoints(method, requirement, folder, run_of, resume=resume)
-        stores = {
-            (requirement.id, system.name): stack.enter_context(
-                RunStore(
-                    folder,
-                    requirement,
-                    system=system.name,
-                    about=about,
-                    images=images,
-                    resume=resume,
-                    search=isinstance(method, ResumableMethod),
-                )
-            )
-            for requirement, system, folder in pairs
-        }
+        stores: dict[Pair, RunStore] = {}
+        opened = partial(
+            RunStore, about=about, images=images, resume=resume, search=isinstance(method, ResumableMethod)
+        )
+        for requirement, system, folder in pairs:
+            store = opened(folder, requirement, system=system.name)
+            stores[requirement.id, system.name] = stack.enter_context(store)
         requirements = {requirement.id: requirement for requirement, _, _ in pairs}
         systems = {system.name: system for _, system, _ in pairs}
         told = partial(progress, stores)

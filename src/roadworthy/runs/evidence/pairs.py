@@ -99,16 +99,11 @@ def pair_results(run: StoredRun) -> list[TestedPair]:
         ...     [(one.requirement.id, one.system, one.failed) for one in pair_results(StoredRun.open(name))]
         [('R1', 'dave2', 1)]
     """
-    found = {
-        (pair.requirement.id, pair.system): TestedPair(
-            pair.requirement,
-            pair.system,
-            pair.outcome,
-            pair.counts,
-            "" if pair.folder == run.folder else pair.folder.relative_to(run.folder).as_posix(),
-        )
-        for pair in run.pairs
-    }
+    found: dict[tuple[str, str], TestedPair] = {}
+    for pair in run.pairs:
+        folder = "" if pair.folder == run.folder else pair.folder.relative_to(run.folder).as_posix()
+        tested = TestedPair(pair.requirement, pair.system, pair.outcome, pair.counts, folder)
+        found[pair.requirement.id, pair.system] = tested
     ordered: list[TestedPair] = []
     whole = run.folder / "requirements.jsonl"
     if (run.folder / "runs").is_dir() and whole.is_file():

@@ -186,14 +186,9 @@ def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[BatchJob, di
             fresh[digest] = known[name]
     systems.clear()
     systems.update(fresh)
-    job = BatchJob(
-        known["method"],
-        {name.removeprefix("system "): known[name] for name in packed.digests},
-        simulator=known.get("simulator"),
-        data=known.get("data"),
-        **packed.rest,
-    )
-    return job, known
+    systems_of = {name.removeprefix("system "): known[name] for name in packed.digests}
+    others = {"simulator": known.get("simulator"), "data": known.get("data"), **packed.rest}
+    return BatchJob(known["method"], systems_of, **others), known
 
 
 def pack_unit(unit: WorkUnit, known: Mapping[int, str]) -> Parcel:

@@ -92,11 +92,6 @@ def from_supervision(
         {**(more[number] if more is not None else {}), **known}
         for number, known in enumerate(found.attributes)
     ]
-    return Boxes(
-        found.xyxy,
-        found.classes,
-        scores=None if scores is None else found.scores,
-        track_ids=detections.tracker_id,
-        attributes=attributes,
-        **{name: detections.data.get(name) for name in _SHARES},
-    )
+    known = {name: detections.data.get(name) for name in _SHARES}
+    known |= {"scores": None if scores is None else found.scores, "track_ids": detections.tracker_id}
+    return Boxes(found.xyxy, found.classes, attributes=attributes, **known)

@@ -140,12 +140,9 @@ def digest_of_files(named: Mapping[str, Path], hashed: str, files: FileDigests |
     lines = b"".join(
         f"{one}  ".encode() + os.fsencode(name) + b"\n" for one, name in zip(sums, names, strict=True)
     )
-    return Digest(
-        sums[0] if len(sums) == 1 else hashlib.sha256(lines).hexdigest(),
-        hashed,
-        len(sums),
-        dict(zip(names, sums, strict=True)) if len(sums) <= _LISTED else {},
-    )
+    together = sums[0] if len(sums) == 1 else hashlib.sha256(lines).hexdigest()
+    listed = dict(zip(names, sums, strict=True)) if len(sums) <= _LISTED else {}
+    return Digest(together, hashed, len(sums), listed)
 
 
 def digest_of_model(system: SystemUnderTest, files: FileDigests | None = None) -> Digest:

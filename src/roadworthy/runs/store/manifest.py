@@ -107,16 +107,10 @@ def begin_manifest(folder: Path, **tested: Unpack[Tested]) -> dict[str, Any]:
         for name in ("libraries", "host"):
             if there.get(name) != record[name]:
                 again[name] = record[name]
-        record = {
-            **there,
-            **{
-                name: {**there.get(name, {}), **record.get(name, {})}
-                for name in _GROWING
-                if name in there or name in record
-            },
-            "continued": [*there.get("continued", []), again],
-            "ended": None,
-        }
+        growing = [name for name in _GROWING if name in there or name in record]
+        grown = {name: {**there.get(name, {}), **record.get(name, {})} for name in growing}
+        continued = [*there.get("continued", []), again]
+        record = {**there, **grown, "continued": continued, "ended": None}
     write_manifest(folder, record)
     return record
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -156,15 +157,11 @@ def passes_of(plan: SuitePlan, done: Collection[tuple[str, str]] = ()) -> list[P
         if len({one.requirement.id for one, _ in chunks[-1]}) >= MOST:
             chunks.append([])
         chunks[-1].extend(open_pairs)
-    return [
-        Pass(
-            plan,
-            tuple(dict.fromkeys(trial for trial, _ in chunk)),
-            frozenset((trial.requirement.id, model) for trial, model in chunk),
-        )
-        for chunks in groups.values()
-        for chunk in chunks
-    ]
+    passes = []
+    for chunk in chain.from_iterable(groups.values()):
+        pairs = frozenset((trial.requirement.id, model) for trial, model in chunk)
+        passes.append(Pass(plan, tuple(dict.fromkeys(trial for trial, _ in chunk)), pairs))
+    return passes
 
 
 INCLUDED = "suite-files"

@@ -83,13 +83,9 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
             if one.simulator.partition(":")[0] == "world":
                 # Others wait for a connection when they are opened.
                 open_simulator(one.simulator, **one.options).close()
-        quality = DrivingQuality(
-            thresholds,
-            scenarios[: context.sample],
-            tuple(entry.sectors or ()),
-            tuple(entry.events) if entry.events is not None else FATAL_EVENTS,
-            entry.settings,
-        )
+        sectors = tuple(entry.sectors or ())
+        events = FATAL_EVENTS if entry.events is None else tuple(entry.events)
+        quality = DrivingQuality(thresholds, scenarios[: context.sample], sectors, events, entry.settings)
         made = quality.requirement("any")
         yield Part("", made.text, made.parameters, quality)
 

@@ -87,17 +87,9 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
         bootstrap = Bootstrap(
             batches=entry.batches, images=entry.batch, confidence=entry.confidence, seed=wanted.seed
         )
-        return requirements_of(
-            measures,
-            [wanted.transform],
-            wanted.preserve,
-            study=wanted.study,
-            limit=entry.limit,
-            bootstrap=bootstrap,
-            versions=entry.versions,
-            sampling=entry.sampling,
-            only=tuple(entry.only or ()),
-        )
+        chosen = entry.model_dump(include={"limit", "versions", "sampling"})
+        chosen |= {"study": wanted.study, "bootstrap": bootstrap, "only": tuple(entry.only or ())}
+        return requirements_of(measures, [wanted.transform], wanted.preserve, **chosen)
 
     def misfit(self, part: Part[Wanted], facts: Facts) -> str:
         """It needs pictures that the model is for, and enough of them; for correctness, the truth, too."""
