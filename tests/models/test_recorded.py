@@ -176,11 +176,7 @@ class TestCoco:
             ),
             ({"a": 1}, KNOWN, "must be a list of COCO results, got a dict"),
             ([], {"images": []}, "must be COCO annotations with 'images' and 'categories'"),
-            (
-                [],
-                {"images": [{"id": 7}], "categories": []},
-                "an image must have 'id', a number, and 'file_name'",
-            ),
+            ([], {"images": [{"id": 7}], "categories": []}, "images need 'id', a number, and 'file_name'"),
         ],
     )
     def test_files_that_cannot_be_used_are_named(

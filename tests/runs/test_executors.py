@@ -167,7 +167,7 @@ def test_a_network_that_is_overwritten_is_another(tmp_path: Path, two: Executor,
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("serial", {"workers": 2}, "the executor 'serial' has one worker"),
+        ("serial", {"workers": 2}, "'serial' has one worker"),
         ("processes", {"workers": 0}, "workers must be 1 or more, got 0"),
         ("processes", {"timeout_s": 0}, "timeout_s must be more than 0, got 0"),
         ("processes", {"memory_mb": float("nan")}, "memory_mb must be more than 0, got nan"),

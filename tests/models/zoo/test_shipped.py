@@ -76,7 +76,7 @@ def test_every_shipped_file_has_a_name_and_a_card() -> None:
 def test_shipped_networks_run_without_torch(name: str) -> None:
     code = (
         "import sys; sys.modules['torch'] = None; sys.modules['onnx'] = None\n"
-        "from roadworthy.models.zoo import open_shipped; from roadworthy.datasets import load\n"
+        "from roadworthy.models.zoo.saved import open_shipped; from roadworthy.datasets import load\n"
         f"network = open_shipped({name!r})\n"
         "print(len(network.predict(list(load('world', count=2, history=network.input.history)))))"
     )

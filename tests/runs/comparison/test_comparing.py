@@ -270,7 +270,10 @@ def test_runs_without_common_data_are_refused(tmp_path: Path) -> None:
 
 def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
     first, second = stored(tmp_path / "a", simple([1.0])), stored(tmp_path / "b", simple([1.0]))
-    assert "has no manifest.json, so it is not known whether" in compare(first, second).warnings[0]
+    assert (
+        "has no manifest.json: whether both runs used the same data is not known"
+        in compare(first, second).warnings[0]
+    )
 
 
 def test_changed_gone_and_new_requirements_and_unfinished_runs_are_told(tmp_path: Path) -> None:

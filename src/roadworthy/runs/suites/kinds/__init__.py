@@ -14,15 +14,21 @@ from roadworthy.runs.suites.kinds.rules import RulesKind
 
 __all__ = ["FORMS", "KINDS", "Context", "Kind", "OtherTask", "Part", "kind_of"]
 
-_ALL: tuple[Kind[Any, Any], ...] = (RulesKind(), CoverageKind(), ReliabilityKind(), BbslKind(), DrivingKind())
+_EVERY: tuple[Kind[Any, Any], ...] = (
+    RulesKind(),
+    CoverageKind(),
+    ReliabilityKind(),
+    BbslKind(),
+    DrivingKind(),
+)
 
-KINDS: dict[str, Kind[Any, Any]] = {one.name: one for one in _ALL}
+KINDS: dict[str, Kind[Any, Any]] = {one.name: one for one in _EVERY}
 """All kinds, by their names."""
 
-FORMS: dict[str, type[EntryForm]] = {form.key: form for one in _ALL for form in one.forms}
+FORMS: dict[str, type[EntryForm]] = {form.key: form for one in _EVERY for form in one.forms}
 """What entries may say, by the key that says of which kind they are."""
 
-_OF_FORMS = {form: one for one in _ALL for form in one.forms}
+_OF_FORMS = {form: one for one in _EVERY for form in one.forms}
 
 
 def kind_of(entry: EntryForm) -> Kind[Any, Any]:
