@@ -2,18 +2,19 @@
 
 ::
 
-    bins = read_bins("imagenet_c_p_frost.csv")
+    (bins,) = read_human("imagenet_c_p_frost.csv").bins
     found = estimate_threshold(bins)
     found.value, found.spread, found.interval       # 0.84, and how far to trust it
 """
 
-from roadworthy.reliability.human.answers import HumanAnswer, UnchangedAccuracy
+from roadworthy.reliability.human.answers import Bins, HumanAnswer, UnchangedAccuracy
 from roadworthy.reliability.human.reading import Collected, HumanData, read_human
 from roadworthy.reliability.human.simulated import SimulatedHumans
 from roadworthy.reliability.human.thresholds import RULES, Threshold, estimate_threshold, rule_named
 
 __all__ = [
     "RULES",
+    "Bins",
     "Collected",
     "HumanAnswer",
     "HumanData",
