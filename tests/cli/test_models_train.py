@@ -63,7 +63,7 @@ def test_training_as_json_and_going_on(roadworthy: Run) -> None:
     assert more["curve"][:2] == first["curve"]
     other = roadworthy(*train, "--resume", "--seed", "4")
     assert other.exit_code == 2
-    assert "is of another training" in other.stderr
+    assert "belongs to another training" in other.stderr
 
 
 def test_validation_data_that_is_made_has_whole_drives(roadworthy: Run) -> None:
