@@ -93,6 +93,23 @@ def test_frames_that_bring_their_history_keep_it() -> None:
     assert len(samples.images) == 9
 
 
+class Changed(BaseDataset):
+    """Frames of a drive after one before, and the same two again, all brighter: ids alone do not tell."""
+
+    def __init__(self) -> None:
+        super().__init__("changed", ["d1", "d1 brighter"])
+
+    def read(self, number: int) -> Frame:
+        before, frame = Drive(2)
+        brighter = [one.replace(image=one.image + np.uint8(100 * number)) for one in (before, frame)]
+        return brighter[1].replace(previous=(brighter[0],))
+
+
+def test_changed_histories_are_images_of_their_own() -> None:
+    samples = read_samples(Changed(), TASK, ImageInput(width=16, height=8, history=1))
+    assert samples.images[samples.windows].max(axis=(2, 3, 4)).tolist() == [[0, 1], [100, 101]]
+
+
 def test_no_history_is_told() -> None:
     data = load("world:meadow", count=3, size="32x16")
     with pytest.raises(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence, Sized
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property, partial
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -294,16 +294,18 @@ class _Reader:
         history = self.taken.history
         single = dataclasses.replace(self.taken, history=0)
         images: list[NDArray[np.uint8]] = []
-        places: dict[str, int] = {}
+        # A frame that was changed, and its history with it, still has the ids of the original.
+        places: dict[tuple[str, bytes], int] = {}
         windows, targets, drives = [], [], []
         for frame in with_history(self._frames(start, stop), history):
             view = single.view(frame)
             seen = [*map(single.view, frame.previous[len(frame.previous) - history :]), view]
-            for shown in seen:
-                if shown.frame.id not in places:
-                    places[shown.frame.id] = len(images)
+            keys = [(shown.frame.id, blake2b(np.ascontiguousarray(shown.images)).digest()) for shown in seen]
+            for key, shown in zip(keys, seen, strict=True):
+                if key not in places:
+                    places[key] = len(images)
                     images.append(np.moveaxis(shown.images[0], -1, 0))
-            windows.append([places[shown.frame.id] for shown in seen])
+            windows.append([places[key] for key in keys])
             targets.append(self.task.target(view))
             drives.append(_number(frame.metadata.get("sequence")))
         shape = (0, self.taken.channels, self.taken.height or 0, self.taken.width or 0)
