@@ -322,7 +322,7 @@ class ParameterSearch:
     """A binary search that proposes several values at a time, so that their trainings can run together.
 
     It takes for granted that what crashes at one value crashes at every more aggressive one. Trainings do not
-    always keep to that: `exceptions` tells where they did not.
+    always keep to that: what lives beyond a crash is not taken.
 
     Attributes:
         values: The range of the number.
@@ -330,8 +330,8 @@ class ParameterSearch:
 
     Example:
         >>> search = ParameterSearch(SearchRange(0, 96, 6))
-        >>> while not search.done:
-        ...     for value in search.proposals(3):
+        >>> while values := search.proposals(3):
+        ...     for value in values:
         ...         search.tell(value, crashes=value > 40)
         >>> search.best, search.crashing
         (40.0, 44.0)
