@@ -300,7 +300,8 @@ class _Reader:
         for frame in with_history(self._frames(start, stop), history):
             view = single.view(frame)
             seen = [*map(single.view, frame.previous[len(frame.previous) - history :]), view]
-            keys = [(shown.frame.id, blake2b(np.ascontiguousarray(shown.images)).digest()) for shown in seen]
+            pixels = (np.ascontiguousarray(shown.images).data for shown in seen)
+            keys = [(shown.frame.id, blake2b(own).digest()) for shown, own in zip(seen, pixels, strict=True)]
             for key, shown in zip(keys, seen, strict=True):
                 if key not in places:
                     places[key] = len(images)
