@@ -289,6 +289,11 @@ def test_a_requirement_says_everything() -> None:
         ({"scenarios": [{"options": {}}]}, "'R1': scenarios > 0 needs the key 'simulator'"),
         ({"scenarios": [{"simulator": "world", "limits": {"lap": 1}}]}, "no limit 'lap'"),
         ({"scenarios": [{"simulator": "world", "limits": {"laps": 0}}]}, "laps must be above 0"),
+        (
+            {"scenarios": [{"simulator": "world", "limits": {"events": "crash"}}]},
+            "events must be a list, got 'crash'",
+        ),
+        ({"scenarios": [{"simulator": "world", "limits": {"events": 5}}]}, "events must be a list, got 5"),
         ({"scenarios": ["donkey:127.0.0.1:9091"]}, "lists no sectors: name those to judge in sectors"),
         ({"sectors": ["town-99"]}, "no scenario has a sector 'town-99'"),
         ({"events": ["crahs"]}, "did you mean 'crash'"),

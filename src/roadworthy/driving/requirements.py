@@ -421,7 +421,10 @@ def _scenario(form: _ScenarioForm) -> Scenario:
             raise InputError(f"a drive has no limit {name!r}: {suggest(name, known)}")
     limits = dict(form.limits)
     if "events" in limits:
-        limits["events"] = tuple(limits["events"])
+        events = limits["events"]
+        if isinstance(events, str) or not isinstance(events, Sequence):
+            raise InputError(f"events must be a list, got {events!r}")
+        limits["events"] = tuple(events)
     return Scenario(form.simulator, FrozenDict(form.options), DriveLimits(**limits), form.frames)
 
 
