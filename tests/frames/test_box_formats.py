@@ -133,6 +133,20 @@ def test_kitti_skipping_and_mapping() -> None:
         Boxes.from_kitti(boat, on_unknown="ignore")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("option", ["on_unknwon", "xyxy", "classes", "known", "source"])
+def test_options_are_those_of_the_reader(option: str) -> None:
+    options: Any = {option: []}
+    words = f"unexpected keyword argument '{option}': its options are class_names, on_unknown, on_invalid"
+    with pytest.raises(TypeError, match=words):
+        Boxes.from_kitti("", **options)
+    with pytest.raises(TypeError, match=words):
+        Boxes.from_coco([], COCO, **options)
+    with pytest.raises(TypeError, match=words):
+        Boxes.from_voc("<annotation/>", **options)
+    with pytest.raises(TypeError, match=words):
+        Boxes.from_yolo("", 1, 1, NAMES, **options)
+
+
 def test_kitti_has_no_name_for_trees() -> None:
     trees = Boxes([[1, 2, 3, 4]], ["tree"])
     with pytest.raises(FrameError, match="box 0 is a 'tree', for which KITTI has no name among Car, Van"):

@@ -103,3 +103,7 @@ def test_wrong_units_are_refused(arguments: dict[str, Any], message: str) -> Non
 def test_from_units_refuses_what_is_no_number() -> None:
     with pytest.raises(FrameError, match="signal speed must be a number, got 'fast'"):
         Signals.from_units(SignalUnits(), speed="fast")  # type: ignore[arg-type]
+
+
+def test_from_units_takes_no_extra_signals() -> None:
+    assert Signals.from_units(SignalUnits(), speed=3, extra=None) == Signals(speed=3)

@@ -27,7 +27,7 @@ _DEGREES = {"deg": 1.0, "rad": 180 / math.pi}
 
 
 class SignalValues(TypedDict, total=False):
-    """What :class:`Signals` are made of."""
+    """The signals of :class:`Signals` that have names of their own."""
 
     speed: float | None
     steering: float | None
@@ -35,7 +35,6 @@ class SignalValues(TypedDict, total=False):
     throttle: float | None
     brake: float | None
     timestamp: float | None
-    extra: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,9 @@ class Signals:
         object.__setattr__(self, "extra", frozen(numbers))
 
     @classmethod
-    def from_units(cls, units: SignalUnits, **values: Unpack[SignalValues]) -> Signals:
+    def from_units(
+        cls, units: SignalUnits, *, extra: Mapping[str, float] | None = None, **values: Unpack[SignalValues]
+    ) -> Signals:
         """Make signals from values in the units of a data set or model.
 
         Example:
@@ -85,7 +86,7 @@ class Signals:
             >>> signals.speed, round(signals.steering, 3)
             (10.0, 0.398)
         """
-        given = cls(**values)
+        given = cls(**values, extra=extra or {})
         speed = None if given.speed is None else units.decode_speed(given.speed)
         steering = None if given.steering is None else units.decode_steering(given.steering)
         return replace(given, speed=speed, steering=steering)

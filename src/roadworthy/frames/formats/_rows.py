@@ -125,13 +125,30 @@ class Rows:
     class_names: ClassNames | None = None
     on_unknown: OnUnknown = "error"
     on_invalid: OnInvalid = "error"
-    xyxy: list[tuple[float, float, float, float]] = field(default_factory=list)
-    classes: list[str] = field(default_factory=list)
-    scores: list[float | None] = field(default_factory=list)
-    track_ids: list[int | None] = field(default_factory=list)
-    occlusion: list[float] = field(default_factory=list)
-    truncation: list[float] = field(default_factory=list)
-    attributes: list[Mapping[str, str]] = field(default_factory=list)
+    xyxy: list[tuple[float, float, float, float]] = field(init=False, default_factory=list)
+    classes: list[str] = field(init=False, default_factory=list)
+    scores: list[float | None] = field(init=False, default_factory=list)
+    track_ids: list[int | None] = field(init=False, default_factory=list)
+    occlusion: list[float] = field(init=False, default_factory=list)
+    truncation: list[float] = field(init=False, default_factory=list)
+    attributes: list[Mapping[str, str]] = field(init=False, default_factory=list)
+
+    @classmethod
+    def read_with(
+        cls, options: ReadOptions, source: str, known: Mapping[str, Meaning] = FrozenDict()
+    ) -> Rows:
+        """Return rows of a format that are read with what the caller of its reader wants.
+
+        Raises:
+            TypeError: The readers have no such option.
+        """
+        for name in options:
+            if name not in ReadOptions.__annotations__:
+                raise TypeError(
+                    f"the reader of {source} boxes got an unexpected keyword argument {name!r}: its options "
+                    f"are {', '.join(ReadOptions.__annotations__)}"
+                )
+        return cls(source, known, **options)
 
     def __post_init__(self) -> None:
         self.vocabulary = Vocabulary(self.source, self.class_names, self.known)

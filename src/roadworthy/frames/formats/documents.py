@@ -46,7 +46,7 @@ def read_coco(
         [[10.0, 20.0, 40.0, 60.0]]
     """
     names = _category_names(categories)
-    rows = _rows.Rows("COCO", **options)
+    rows = _rows.Rows.read_with(options, "COCO")
     images = set()
     for index, annotation in enumerate(annotations):
         where = f"annotation {index}"
@@ -157,7 +157,7 @@ def read_voc(xml: str | bytes, **options: Unpack[ReadOptions]) -> Boxes:
     root = _parse(xml)
     if root.tag != "annotation":
         raise FrameError(f"a VOC file must start with <annotation>, got <{root.tag}>")
-    rows = _rows.Rows("VOC", **options)
+    rows = _rows.Rows.read_with(options, "VOC")
     for index, thing in enumerate(root.findall("object")):
         where = f"object {index}"
         corners = []

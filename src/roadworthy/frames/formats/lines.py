@@ -59,7 +59,7 @@ def read_kitti(text: str | Iterable[str], **options: Unpack[ReadOptions]) -> Box
         >>> boxes.classes, dict(boxes.attributes[0])
         (('vehicle',), {'type': 'van'})
     """
-    rows = _rows.Rows("KITTI", TYPES, **options)
+    rows = _rows.Rows.read_with(options, "KITTI", TYPES)
     for line, columns in _rows.text_lines(text):
         where = f"line {line}"
         if len(columns) not in (15, 16):
@@ -127,7 +127,7 @@ def read_yolo(
     """
     _check_size(width, height)
     known = _rows.by_number(names)
-    rows = _rows.Rows("YOLO", **options)
+    rows = _rows.Rows.read_with(options, "YOLO")
     for line, columns in _rows.text_lines(text):
         where = f"line {line}"
         if len(columns) not in (5, 6):

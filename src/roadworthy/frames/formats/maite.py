@@ -70,7 +70,7 @@ def read(target: Target, names: _rows.Names, **options: Unpack[_rows.ReadOptions
             f"scores must have shape ({count},) or ({count}, classes) for {count} labels, got {scores.shape}"
         )
     known = _rows.by_number(names)
-    rows = _rows.Rows("MAITE", **options)
+    rows = _rows.Rows.read_with(options, "MAITE")
     for index, label in enumerate(labels.tolist()):
         where = f"box {index}"
         name = _rows.named(where, "label", known, label)
