@@ -74,6 +74,18 @@ def test_a_study_of_your_own(tmp_path: Path) -> None:
         human_study(str(file))
 
 
+def test_what_yaml_reads_as_a_number_or_a_date_is_text(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "mine:\n  task: 3\n  images: 50000\n  source: 2024\n  originals_source: 2024-05-01\n"
+        "  transformations:\n    rain: {correctness: 0.5, prediction: 0.4, note: 5}\n"
+    )
+    study = human_study(str(file))
+    assert (study.task, study.images, study.source) == ("3", "50000", "2024")
+    assert study.originals_source == "2024-05-01"
+    assert (study.tolerances["rain"].note, study.tolerances["rain"].source) == ("5", "2024")
+
+
 @pytest.mark.parametrize("change", [-0.1, 1.1, float("nan"), float("inf")])
 def test_no_visual_change(change: float) -> None:
     with pytest.raises(InputError, match="from 0 to 1"):

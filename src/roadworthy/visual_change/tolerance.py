@@ -165,28 +165,31 @@ def human_studies(path: str | PathLike[str] = PUBLISHED) -> dict[str, HumanStudy
 
 @lru_cache(maxsize=8)
 def _studies(path: Path, content: bytes) -> dict[str, HumanStudy]:  # noqa: ARG001 - what the cache goes by
-    from pydantic import BaseModel, Field, RootModel
+    from pydantic import BaseModel, BeforeValidator, Field, RootModel
 
     from roadworthy._yaml import read_form
 
     Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
-    class Limits(BaseModel):
+    # A year, a number of images or a date that somebody writes without quotes is text as well.
+    Text = Annotated[str, BeforeValidator(str)]
+
+    class _LimitsForm(BaseModel):
         correctness: Share
         prediction: Share
-        note: str = ""
+        note: Text = ""
         names: tuple[str, ...] = ()
 
-    class Study(BaseModel):
-        task: str = ""
-        images: str = ""
-        source: str = ""
+    class _StudyForm(BaseModel):
+        task: Text = ""
+        images: Text = ""
+        source: Text = ""
         originals: Share | None = None
-        originals_source: str = ""
-        transformations: dict[str, Limits]
+        originals_source: Text = ""
+        transformations: dict[str, _LimitsForm]
 
     file, keys = "file of human tolerances", "studies with 'transformations:'"
-    forms, _ = read_form(path, RootModel[dict[str, Study]], file, keys)
+    forms, _ = read_form(path, RootModel[dict[str, _StudyForm]], file, keys)
     studies = {}
     for name, form in forms.root.items():
         tolerances = {
