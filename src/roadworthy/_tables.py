@@ -156,5 +156,8 @@ def csv_file(path: str | PathLike[str], preferred: str) -> Path:
     found = sorted(given.glob("*.csv"))
     if len(found) != 1:
         names = ", ".join(file.name for file in found) or "none"
-        raise InputError(f"{given} must hold {preferred} or one CSV file, found {names}: name the file")
+        raise InputError(
+            f"{given} must hold {preferred} or one CSV file, found {names}: name the file itself, "
+            "or another folder"
+        )
     return found[0]

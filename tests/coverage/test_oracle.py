@@ -144,7 +144,7 @@ def test_unusable_predictions_name_the_frame(bad: float) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"labels": [0, math.nan, 0, 0]}, "frame 'b' has no usable label"),
+        ({"labels": [0, math.nan, 0, 0]}, "frame 'b' has no usable label, got nan: leave the frame out"),
         ({"labels": ["left"] * 4}, "expected numbers as labels"),
         ({"originals": [0.0]}, "expected 4, got 1"),
         ({"originals": [[0.0] * 4]}, "flat list"),

@@ -274,7 +274,10 @@ class BbslTrackMethod(SpecificationMethod):
             raise InputError(f"frame {frame.id!r} of {name} has no boxes: use data with labels")
         chosen = frame.boxes.select(*self.role.classes)
         if len(chosen) and chosen.track_ids is None:
-            raise InputError(f"boxes of frame {frame.id!r} of {name} have no track ids: use data with tracks")
+            raise InputError(
+                f"boxes of frame {frame.id!r} of {name} have no track ids: use data with tracks, or a "
+                "specification of single frames"
+            )
         return [] if chosen.track_ids is None else chosen.track_ids.tolist()
 
     def judge(self, case: Case, answers: Answers) -> Verdict:

@@ -94,7 +94,9 @@ def find_role(
             return None
         if len(free) > 1:
             names = " or ".join(f"{name}()" for name in free)
-            raise InputError(f"the object may be {names}: choose it by --object, bind the others by --bind")
+            raise InputError(
+                f"the object may be {names}: choose it by --object, and bind the others by --set or --bind"
+            )
         function = free[0]
     wanted = f"{function}exists".casefold()
     exists = tuple(

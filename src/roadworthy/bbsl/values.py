@@ -166,7 +166,9 @@ class Coordinates:
             return None
         pair = _ordered(Interval(first, second), name)
         if axis == "both":
-            raise InputError(f"{name}() is compared on both axes: bind an Interval(lower, upper), y upward")
+            raise InputError(
+                f"{name}() is compared on both axes: bind a roadworthy.bbsl.Interval(lower, upper), y upward"
+            )
         return self._turned(pair, name) if axis == "y" else pair
 
     def _turned(self, pair: Interval, name: str) -> Interval:

@@ -198,7 +198,9 @@ class Predict:
             raise InputError("Predict must ask about at least one frame, got none")
         for source in self.frames:
             if not isinstance(source, Frame) and not callable(source):
-                raise InputError(f"Predict takes frames or what makes them, got {type(source).__name__}")
+                raise InputError(
+                    f"Predict takes frames, or callables that make them, got {type(source).__name__}"
+                )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -145,7 +145,10 @@ class OnnxRecorder:
     ) -> None:
         model = read_graph(path) if whole is None else whole
         if whole is None and counting.dropout and not has_dropout(model):
-            raise InputError(f"{path} has no dropout layers: give the torch module, or count 'distinct'")
+            raise InputError(
+                f"{path} has no dropout layers, which exporters leave out: give the torch module, or count "
+                "'distinct'; use Counting(dropout=False) if the network never had any"
+            )
         self.counting = counting
         self.axes = axes
         self._assembler = activations.Assembler(counting)

@@ -107,7 +107,10 @@ class TorchRecorder:
         self, module: nn.Module, counting: Counting, *, device: str | None = None, axes: str = "nchw"
     ) -> None:
         if isinstance(module, torch.jit.ScriptModule):
-            raise InputError("the layers of TorchScript cannot be watched: give the torch module, or ONNX")
+            raise InputError(
+                "the layers of TorchScript cannot be watched: give the torch module it was made from, or "
+                "export it to ONNX"
+            )
         self.module = module
         self.counting = counting
         self.axes = axes

@@ -284,7 +284,10 @@ class Assembler:
         for one in merged(found):
             rows = len(one.units)
             if count == 0 or rows % count:
-                raise InputError(f"layer {one.name!r} gave {rows} rows for {count} images, not equally many")
+                raise InputError(
+                    f"layer {one.name!r} gave {rows} rows for {count} images: coverage needs equally "
+                    "many for each"
+                )
             units = one.units.reshape(count, -1, one.units.shape[-1])
             if not self.counting.unrolled:
                 units = units.mean(axis=1, keepdims=True)
@@ -310,7 +313,10 @@ class Assembler:
                 now_is = f"now {now.name!r} has {now.neurons}"
                 raise InputError(f"{was}, and {now_is}: give images of one size, histories of one length")
         if len(layers) != len(self._layers):
-            raise InputError(f"the network ran {len(self._layers)} layers before, and now {len(layers)}")
+            raise InputError(
+                f"the network ran {len(self._layers)} layers before, and now {len(layers)}: use one that "
+                "always runs the same"
+            )
 
 
 def input_layer(images: NDArray[Any], axes: str) -> Reduced:

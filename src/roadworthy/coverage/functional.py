@@ -203,7 +203,10 @@ class OperatingDomain:
         cells = sum(math.prod(shape) for shape in domain.shapes())
         if cells > MOST_CELLS:
             where = file.where("crosses")
-            raise InputError(f"{where}: expected at most {MOST_CELLS:,} bins, got {cells:,}: cross fewer")
+            raise InputError(
+                f"{where}: expected at most {MOST_CELLS:,} bins, got {cells:,}: cross fewer dimensions, or "
+                "use fewer bins"
+            )
         return domain
 
     def dimension(self, name: str) -> Dimension:
@@ -246,7 +249,9 @@ def _read_dimension(file: YamlFile, name: str, given: object) -> Dimension:
         except OntologyError as error:
             raise InputError(f"{place}: {name}: expected a word of the ontology: {error}") from error
         if one in bins:
-            raise InputError(f"{place}: {name}: {word!r} means the same as {given[bins.index(one)]!r}")
+            raise InputError(
+                f"{place}: {name}: {word!r} means the same as {given[bins.index(one)]!r}: leave one out"
+            )
         bins.append(one)
     return Dimension(name, tuple(given), tuple(bins))
 
@@ -454,7 +459,10 @@ class FunctionalCoverage:
         made = cls(domain)
         own = made.state()
         if any(name not in state or state[name].shape != own[name].shape for name in own):
-            raise InputError(f"the state is of another operating domain than {made.domain.path}")
+            raise InputError(
+                f"the state is of another operating domain than {made.domain.path}: give the file that it "
+                "was measured with"
+            )
         start = 0
         for hits in made._hits:
             hits[...] = state["hits"][start : start + hits.size].reshape(hits.shape)

@@ -251,7 +251,9 @@ class CoverageMeasurement:
             arrays = read_npz(path)
             header = parse_json(str(arrays.pop("header")))
             if header["format"] != _FORMAT:
-                raise InputError(f"{path} is of another version: {header['format']!r}, not {_FORMAT!r}")
+                raise InputError(
+                    f"{path} is of another version, {header['format']!r}, not {_FORMAT!r}: measure again"
+                )
             criteria = {}
             for number, one in enumerate(header["criteria"]):
                 layers = tuple(Layer(str(name), kind, int(count)) for name, kind, count in one["layers"])
@@ -268,7 +270,10 @@ class CoverageMeasurement:
         if wanted is not None:
             domain = OperatingDomain.load() if domain is None else domain
             if _domain_hash(domain) != wanted:
-                raise InputError(f"{path} was measured with another operating domain than {domain.path}")
+                raise InputError(
+                    f"{path} was measured with another operating domain than {domain.path}: give the file "
+                    "of that one"
+                )
             parts = {name.removeprefix("functional "): one for name, one in arrays.items()}
             found.functional = FunctionalCoverage.from_state(domain, parts)
         return found

@@ -298,7 +298,10 @@ class CoverageMethod(BaseMethod):
         wanted = SearchSettings.from_parameters(requirement.parameters).fixed()
         for name, value in state.get("settings", {}).items():
             if (asked := wanted.get(name)) != value:
-                raise InputError(f"the search to resume has {name} {value!r}, and {asked!r} was asked for")
+                raise InputError(
+                    f"the search to resume has {name} {value!r}, and {asked!r} was asked for: resume with "
+                    "the same, or choose another folder"
+                )
         self._stored = state if state else None
 
     def _go_on(self, search: trials.SearchStrategy, stored: Mapping[str, Any]) -> None:

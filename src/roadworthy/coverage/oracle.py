@@ -126,7 +126,10 @@ def cluster(failures: Sequence[BrokenRelation], *, radius: float = 1.0) -> list[
     check_radius(radius)
     lengths = sorted({len(failure.features) for failure in failures})
     if len(lengths) > 1:
-        raise InputError(f"expected failures with equally many features, got {', '.join(map(str, lengths))}")
+        raise InputError(
+            f"expected failures with equally many features, got {', '.join(map(str, lengths))}: describe all "
+            "of them by the same layer, or none"
+        )
     order = sorted(range(len(failures)), key=lambda place: _rank(failures[place]))
     groups: dict[Hashable, list[int]] = {}
     for place in order:
@@ -276,12 +279,17 @@ class ModelAnswers(ReadOnlyArrays):
             raise InputError("expected the unit of the labels, such as 'rad', got an empty one")
         right = None if labels is None else _numbers(labels, "labels")
         if right is None or not right.size or np.isnan(right).all():
-            raise InputError(f"{model}: Equation 2 compares predictions with labels, and there are none")
+            raise InputError(
+                f"{model}: Equation 2 compares predictions with labels, and there are none: use a data set "
+                "that has them"
+            )
         names = tuple(map(str, range(right.size) if frames is None else frames))
         if len(names) != right.size:
             raise InputError(f"{model}: expected an id for each of {right.size} labels, got {len(names)}")
         if (bad := _first_unusable(right)) is not None:
-            raise InputError(f"{model}: frame {names[bad]!r} has no usable label, got {right[bad]}")
+            raise InputError(
+                f"{model}: frame {names[bad]!r} has no usable label, got {right[bad]}: leave the frame out"
+            )
         every = np.arange(right.size)
         places = {pair: _places(value, pair, right.size) for pair, value in (seeds or {}).items()}
         if unknown := [pair for pair in places if pair not in changed]:

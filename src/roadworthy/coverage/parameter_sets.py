@@ -117,7 +117,9 @@ def parameter_sets(words: Sequence[str] = ("simple",)) -> tuple[ParameterSet, ..
             whole.setdefault(found.name, found)
     for name in single:
         if name in whole:
-            raise InputError(f"{name} is named with all its parameters and with single ones")
+            raise InputError(
+                f"{name} is named with all its parameters and with single ones: give one or the other"
+            )
     return (*whole.values(), *(ParameterSet(name, tuple(choices)) for name, choices in single.items()))
 
 

@@ -219,7 +219,10 @@ class Thresholds:
         """
         if not isinstance(data, Mapping) or not isinstance(data.get("thresholds"), Mapping):
             what = f"a mapping with {', '.join(map(str, data))}" if isinstance(data, Mapping) else repr(data)
-            raise InputError(f"an oracle is a mapping with thresholds (and directions), got {what}")
+            raise InputError(
+                f"an oracle is a mapping with thresholds (and directions), as `driving oracle --json` writes "
+                f"it, got {what}"
+            )
         for name in ("directions", "scales"):
             if not isinstance(data.get(name, {}), Mapping):
                 raise InputError(f"the {name} of an oracle must be a mapping by metric, got {data[name]!r}")

@@ -127,7 +127,9 @@ class _Affine(Transform):
 class Translation(_Affine):
     """Everything moves by the same number of pixels: Table 2, (t_x, t_y)."""
 
-    x: float = number(30.0, "Rightwards.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
+    x: float = number(
+        30.0, "How far to the right.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100
+    )
     y: float = number(30.0, "How far down.", unit="pixels", low=-10000, high=10000, identity=0, strongest=100)
     border: str = choice("black", _BORDER, tuple(BORDERS))
 
@@ -176,7 +178,9 @@ class Shear(_Affine):
 class Rotation(_Affine):
     """The image turns: Table 2, q. With y down, its matrix turns clockwise."""
 
-    angle: float = number(9.0, "Clockwise.", unit="degrees", low=-180, high=180, identity=0, strongest=30)
+    angle: float = number(
+        9.0, "How far clockwise.", unit="degrees", low=-180, high=180, identity=0, strongest=30
+    )
     anchor: str = choice("centre", _ANCHOR, _ANCHORS)
     border: str = choice("black", _BORDER, tuple(BORDERS))
 

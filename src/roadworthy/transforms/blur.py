@@ -219,8 +219,17 @@ class GaussianBlur(_Blur):
     is its first. ImageNet-C gives the standard deviation.
     """
 
-    sigma: float = number(2.0, "Of the Gaussian.", unit="pixels", low=0, high=100, identity=0, strongest=20)
-    size: int = number(0, "Side of the kernel, odd; 0 for 6 σ.", unit="pixels", low=0, high=301, integer=True)
+    sigma: float = number(
+        2.0, "Standard deviation of the Gaussian.", unit="pixels", low=0, high=100, identity=0, strongest=20
+    )
+    size: int = number(
+        0,
+        "Side of the kernel, an odd number; 0 for three sigma to each side.",
+        unit="pixels",
+        low=0,
+        high=301,
+        integer=True,
+    )
 
     presets: ClassVar[Presets] = {
         **graded("deeptest", sigma=(0.8, 1.1, 1.4, 0.8), size=(3, 5, 7, 3)),
@@ -265,7 +274,7 @@ class BilateralBlur(_Blur):
     """
 
     diameter: int = number(
-        9, "Of the circle.", unit="pixels", low=1, high=61, identity=1, strongest=21, integer=True
+        9, "Diameter of the circle.", unit="pixels", low=1, high=61, identity=1, strongest=21, integer=True
     )
     sigma_colour: float = number(
         75.0, "Standard deviation over colours.", unit="levels", low=0, high=1000, identity=0, strongest=250
@@ -288,8 +297,18 @@ class DefocusBlur(_Blur):
     jagged.
     """
 
-    radius: float = number(4.0, "Of the disc.", unit="pixels", low=0, high=100, identity=0, strongest=20)
-    alias_blur: float = number(0.5, "Of the Gaussian.", unit="pixels", low=0, high=5, identity=0, strongest=1)
+    radius: float = number(
+        4.0, "Radius of the disc.", unit="pixels", low=0, high=100, identity=0, strongest=20
+    )
+    alias_blur: float = number(
+        0.5,
+        "Standard deviation of the Gaussian that smooths the disc.",
+        unit="pixels",
+        low=0,
+        high=5,
+        identity=0,
+        strongest=1,
+    )
 
     presets: ClassVar[Presets] = graded(
         "imagenet-c", radius=(3.0, 4.0, 6.0, 8.0, 10.0), alias_blur=(0.1, 0.5, 0.5, 0.5, 0.5)
@@ -309,11 +328,15 @@ class MotionBlur(_Blur):
     of 2r and a fade of s / 2r).
     """
 
-    length: float = number(15.0, "Of the line.", unit="pixels", low=0, high=500, identity=0, strongest=100)
+    length: float = number(
+        15.0, "Length of the line.", unit="pixels", low=0, high=500, identity=0, strongest=100
+    )
     angle: float = number(0.0, "Direction, clockwise from the right.", unit="degrees", low=-180, high=180)
     spread: float = number(45.0, "How far the direction may be from it.", unit="degrees", low=0, high=180)
     profile: str = choice("even", "How the weight runs along the line.", ("even", "fading"))
-    fade: float = number(0.3, "Deviation of a fading weight, as a share of the length.", low=0.01, high=10)
+    fade: float = number(
+        0.3, "Standard deviation of a fading weight, as a share of the length.", low=0.01, high=10
+    )
 
     random = True
     presets: ClassVar[Presets] = {
@@ -363,8 +386,12 @@ class GlassBlur(_Blur):
     at once from a place that is as far away as two such moves, in every iteration.
     """
 
-    sigma: float = number(0.9, "Of the blur.", unit="pixels", low=0, high=50, identity=0, strongest=4)
-    delta: float = number(2.0, "Largest move.", unit="pixels", low=0, high=100, identity=0, strongest=12)
+    sigma: float = number(
+        0.9, "Standard deviation of the blur.", unit="pixels", low=0, high=50, identity=0, strongest=4
+    )
+    delta: float = number(
+        2.0, "How far a pixel may move.", unit="pixels", low=0, high=100, identity=0, strongest=12
+    )
     iterations: int = number(2, "How often pixels move.", low=1, high=20, integer=True)
 
     random = True

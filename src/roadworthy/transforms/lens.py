@@ -182,7 +182,12 @@ class Spatter(ImageTransform):
 
     coverage: float = number(0.15, "Share of the image covered.", low=0, high=1, identity=0, strongest=0.9)
     material: str = choice("water", "What lies on the lens.", ("water", "mud"))
-    size: float = number(0.013, "Size of the splashes, as a share of the height.", low=0.001, high=0.5)
+    size: float = number(
+        0.013,
+        "Size of the splashes: standard deviation of the blur, as a share of the height.",
+        low=0.001,
+        high=0.5,
+    )
     opacity: float = number(0.6, "How strongly water shines, or how much mud hides.", low=0, high=1)
 
     family = "weather"

@@ -114,7 +114,14 @@ class _Noise(ImageTransform):
 class GaussianNoise(_Noise):
     """A normal number is added to every channel of every pixel (ImageNet-C; Hu et al., section 3)."""
 
-    sigma: float = number(0.1, "As a share from black to white.", low=0, high=3, identity=0, strongest=1)
+    sigma: float = number(
+        0.1,
+        "Standard deviation, as a share of the range from black to white.",
+        low=0,
+        high=3,
+        identity=0,
+        strongest=1,
+    )
 
     presets: ClassVar[Presets] = graded("imagenet-c", sigma=(0.08, 0.12, 0.18, 0.26, 0.38))
 
@@ -216,7 +223,9 @@ class JPEG(ImageTransform):
     (Hu et al. draw from 1 to 1000 and cut at 100, so that nine of ten of their images are hardly changed.)
     """
 
-    quality: int = number(25, "Of the file.", low=1, high=100, identity=100, strongest=1, integer=True)
+    quality: int = number(
+        25, "Quality of the file.", low=1, high=100, identity=100, strongest=1, integer=True
+    )
 
     family = "digital"
     presets: ClassVar[Presets] = graded("imagenet-c", quality=(25, 18, 15, 10, 7))
@@ -237,7 +246,9 @@ class Pixelate(ImageTransform):
     with parts of a pixel, a larger block can be closer to the image than a smaller one.
     """
 
-    resolution: float = number(0.4, "Share of the size left.", low=0.001, high=1, identity=1, strongest=0.01)
+    resolution: float = number(
+        0.4, "Share of the width and height that is left.", low=0.001, high=1, identity=1, strongest=0.01
+    )
 
     family = "digital"
     presets: ClassVar[Presets] = graded("imagenet-c", resolution=(0.6, 0.5, 0.4, 0.3, 0.25))
@@ -275,13 +286,26 @@ class Elastic(Transform):
     """
 
     displacement: float = number(
-        0.01, "Deviation of the moves, as a share of the height.", low=0, high=0.2, identity=0, strongest=0.03
+        0.01,
+        "Standard deviation of how far places move, as a share of the height.",
+        low=0,
+        high=0.2,
+        identity=0,
+        strongest=0.03,
     )
     smoothness: float = number(
-        0.02, "Deviation of the Gaussian that smooths them, as a share of the height.", low=0.002, high=1
+        0.02,
+        "Standard deviation of the Gaussian that smooths the moves, as a share of the height.",
+        low=0.002,
+        high=1,
     )
     tilt: float = number(
-        0.0, "Move of three corners, as a share of the height.", low=0, high=0.3, identity=0, strongest=0.1
+        0.0,
+        "How far the corners of a triangle in the middle are moved, as a share of the height.",
+        low=0,
+        high=0.3,
+        identity=0,
+        strongest=0.1,
     )
     border: str = choice("mirror", "What fills the part that nothing is moved to.", tuple(BORDERS))
 

@@ -69,7 +69,9 @@ class Contrast(ImageTransform):
     in ImageNet-C and in Hu et al., section 3.
     """
 
-    gain: float = number(0.5, "Factor α; below 1 flattens it.", low=0, high=20, identity=1, strongest=0)
+    gain: float = number(
+        0.5, "The factor α; below 1 the image gets flatter.", low=0, high=20, identity=1, strongest=0
+    )
     pivot: str = choice("mean", "The colour that stays as it is.", ("mean", "black"))
 
     family = "tone"
@@ -100,7 +102,9 @@ class RGBShift(ImageTransform):
     Albumentations, which that paper used.
     """
 
-    shift: float = number(40.0, "Largest shift.", unit="levels", low=0, high=400, identity=0, strongest=255)
+    shift: float = number(
+        40.0, "How far a channel may move.", unit="levels", low=0, high=400, identity=0, strongest=255
+    )
     draw: str = choice("ends", _DRAW, _DRAWS)
 
     family = "tone"
@@ -132,7 +136,9 @@ class ColourJitter(ImageTransform):
     brightness: float = _jitter("brightness")
     contrast: float = _jitter("contrast")
     saturation: float = _jitter("saturation")
-    hue: float = number(0.1, "Turn of the hue.", unit="turns", low=0, high=0.5, identity=0, strongest=0.5)
+    hue: float = number(
+        0.1, "How far the hue may turn.", unit="turns", low=0, high=0.5, identity=0, strongest=0.5
+    )
     draw: str = choice("ends", _DRAW, _DRAWS)
 
     family = "tone"

@@ -146,7 +146,7 @@ def test_activations_of_another_network_are_refused(name: str) -> None:
             TopKCoverage(LAYERS),
             r"cannot merge TopKCoverage\(.*\) into NeuronCoverage",
         ),
-        (NeuronCoverage(LAYERS), NeuronCoverage(LAYERS[:2]), "of another kind, network or counting"),
+        (NeuronCoverage(LAYERS), NeuronCoverage(LAYERS[:2]), "of the same kind, network and counting"),
         (NeuronCoverage(LAYERS), NeuronCoverage(LAYERS, threshold=0.3), "differ in threshold"),
         (TopKCoverage(LAYERS), TopKCoverage(LAYERS, k=1), "differ in k"),
         (MultisectionCoverage(RANGES), MultisectionCoverage(RANGES, sections=9), "differ in their sections"),

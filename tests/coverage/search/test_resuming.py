@@ -106,7 +106,7 @@ def test_seconds_cut_the_course_and_do_not_change_it(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"seed": 1}, "a run with seed 0, and it cannot go on with seed 1"),
-        ({"search": "random"}, "has search 'curious', and 'random' was asked for"),
+        ({"search": "random"}, "has search 'curious', and 'random' was asked for: resume with the same"),
         ({"lambda": 4}, "has lambda 5, and 4"),
         ({"transforms": ["blur"]}, "has transforms"),
         ({"data": Drive(4)}, "4"),

@@ -17,7 +17,7 @@ from roadworthy.errors import InputError
     [
         ([], "at least one row"),
         ([0.0, np.nan], "leave such rows out"),
-        ([0.0, 1.0, 0.5], r"time must grow, got 0\.5 s after 1"),
+        ([0.0, 1.0, 0.5], r"time must grow, but row 2 has 0\.5 s after 1 s: sort"),
         ([0.0, 0.0], "time must grow"),
         ([[0.0]], "a number for each row"),
         (["now"], "expected numbers"),
@@ -71,7 +71,7 @@ def test_cutting_by_distance_names_the_sectors_that_were_reached() -> None:
     cut = drive.cut_by_distance([5.0, 30.0, 90.0], names=["start", "bend", "hill", "end"])
     assert cut.sectors.tolist() == [0, 1, 1, 2, 2, 2]
     assert cut.sector_names == ("start", "bend", "hill")
-    with pytest.raises(InputError, match="no distance"):
+    with pytest.raises(InputError, match="no distance to be cut by: cut it by time"):
         Drive("lap", [0.0]).cut_by_distance([1.0])
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from roadworthy.cases import Acceptance, Severity
 from roadworthy.errors import InputError
-from roadworthy.runs.suites import Suite, SuitePlan, passes_of, plan_suite
-from roadworthy.runs.suites.reading import SuiteError
+from roadworthy.runs.suites import Suite, SuiteError, SuitePlan, passes_of, plan_suite
 
 Read = Callable[[str], Suite]
 

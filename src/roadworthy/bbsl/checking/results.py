@@ -328,7 +328,10 @@ def _check_arguments(spec: Spec, boxes: int, seconds: float, image: tuple[float,
     if not spec.case_blocks:
         raise InputError("the specification has no cases, so there is nothing to check")
     if spec.is_temporal:
-        raise InputError("static checks look at one frame: leave out always, eventually, until and previous")
+        raise InputError(
+            "static checks look at one frame: leave out always, eventually, until and previous, and check "
+            "the conditions inside these on their own"
+        )
     if boxes < 1:
         raise InputError(f"boxes must be 1 or more, got {boxes}")
     if not seconds > 0:

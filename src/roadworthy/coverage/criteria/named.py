@@ -168,7 +168,10 @@ def parse_mixture(text: str) -> Mixture:
         except ValueError:
             weight = math.nan
         if not 0 < weight < math.inf:
-            raise InputError(f"cannot read the weight {found['weight']!r} in {text!r}: expected one above 0")
+            raise InputError(
+                f"cannot read the weight {found['weight']!r} in {text!r}: expected a number above 0, as in "
+                "0.7*neuron + 0.3*top-k"
+            )
         choices.append(parse_criterion(found["criterion"]))
         weights.append(weight)
     # The weight of what stands alone says nothing.

@@ -105,7 +105,9 @@ class Cells(Counted, ABC):
             InputError: The other one measures something else, or another network.
         """
         if type(other) is not type(self) or other.layers != self.layers:
-            raise InputError(f"cannot merge {other!r} into {self!r}: of another kind, network or counting")
+            raise InputError(
+                f"cannot merge {other!r} into {self!r}: expected one of the same kind, network and counting"
+            )
         theirs = other.settings()
         for name, own in self.settings().items():
             if not np.array_equal(own, theirs[name]):
@@ -116,7 +118,9 @@ class Cells(Counted, ABC):
         if batch.layers != self.layers:
             neurons = sum(one.neurons for one in self.layers)
             got = batch.values.shape[1]
-            raise InputError(f"{self.name} is for {neurons} neurons, got {got}: use one for each network")
+            raise InputError(
+                f"{self.name} is for {neurons} neurons, got {got}: use one for each network and counting"
+            )
         return self.visits(batch)
 
 

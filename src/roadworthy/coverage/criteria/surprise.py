@@ -95,7 +95,10 @@ def learn_reference(
     columns = _columns(known, layers)
     columns = columns[values[:, columns].var(axis=0) > least_variance]
     if not len(columns):
-        raise InputError(f"none of the chosen neurons varies by more than {least_variance:g}: choose others")
+        raise InputError(
+            f"none of the chosen neurons varies by more than {least_variance:g}: choose other layers, or a "
+            "smaller least_variance"
+        )
     return SurpriseReference(known, columns, values[:, columns], values[:, -known[-1].neurons :])
 
 

@@ -67,7 +67,10 @@ class OriginalFrames:
         """
         label = getattr(frame.signals, self.settings.output)
         if label is None:
-            raise InputError(f"frame {frame.id!r} has no label for {self.settings.output} to compare with")
+            raise InputError(
+                f"frame {frame.id!r} has no label for {self.settings.output} to compare with: use a data set "
+                "that has them, or leave the frame out"
+            )
         id = _case_id(place)
         self._frames[id] = frame.id
         return id
@@ -122,7 +125,10 @@ class OriginalFrames:
         self.mse = answers.mse()
         self.bound = self.settings.lam * answers.reference(self.settings.reference)
         if self.bound <= 0:
-            raise InputError("the answers to the originals are exactly their labels: use other frames")
+            raise InputError(
+                "the answers to the originals are exactly their labels: use frames that the network was not "
+                "fitted to"
+            )
         spread = usual_spread(np.stack(self._hidden))
         self._hidden.clear()
         # A neuron that is silent on all originals is measured by the others.

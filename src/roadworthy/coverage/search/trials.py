@@ -340,7 +340,9 @@ class Remade:
         """
         ids: Sequence[str] = getattr(data, "ids", None) or [one.id for one in data]
         if self.frame not in ids:
-            raise InputError(f"{data.name} has no frame {self.frame!r}, which {self.id} is made of")
+            raise InputError(
+                f"{data.name} has no frame {self.frame!r}, which {self.id} is made of: open the same data"
+            )
         place = list(ids).index(self.frame)
         space = self.space()
         made = tuple(Composite(one.number, (Pick(at, 0),)) for at, one in enumerate(self.made))

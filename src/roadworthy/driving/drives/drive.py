@@ -289,7 +289,7 @@ class Drive(ReadOnlyArrays):
         """
         driven = self.signals.get("distance")
         if driven is None:
-            raise InputError(f"drive {self.name} has no distance to be cut by")
+            raise InputError(f"drive {self.name} has no distance to be cut by: cut it by time")
         places = _column(ends, "ends of sectors", None)
         if not (np.diff(places, prepend=-np.inf) > 0).all():
             raise InputError(f"drive {self.name}: expected ends of sectors that grow, got {list(ends)}")
@@ -333,7 +333,8 @@ def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
     if len(back):
         before, after = stamps[back[0] : back[0] + 2]
         raise InputError(
-            f"drive {name}: time must grow, got {after:g} s after {before:g}: use Drive.repaired"
+            f"drive {name}: time must grow, but row {back[0] + 1} has {after:g} s after {before:g} s: sort "
+            "the rows and leave out repeated ones (Drive.repaired does)"
         )
     return stamps
 

@@ -178,7 +178,9 @@ class _Computation:
         if chain == ("TimeE",):
             return self._time_to(primitive)
         if primitive in ("TO", "SARR", "BD") or chain not in ((), ("DevT",)):
-            raise InputError(f"{metric} is one number for many steps: ask for it per sector")
+            raise InputError(
+                f"{metric} is one number for many steps: ask for it per sector, or for {primitive} per step"
+            )
         return self._plain(metric, chain)
 
     def value(self, metric: Metric) -> Series:

@@ -413,7 +413,10 @@ def checked_problem(
     good = SectorTable.of(nominal)
     bad = _with_names(mutants, good.metrics)
     if set(bad.metrics) != set(good.metrics):
-        raise InputError(f"expected the same metrics, got {list(good.metrics)} and {list(bad.metrics)}")
+        raise InputError(
+            f"expected the same metrics, got {list(good.metrics)} for the nominal sectors and "
+            f"{list(bad.metrics)} for the mutants"
+        )
     if not len(good):
         raise InputError("expected at least one nominal sector, got none")
     if isinstance(give_up, bool) or not isinstance(give_up, int | np.integer) or not 0 <= give_up < len(good):

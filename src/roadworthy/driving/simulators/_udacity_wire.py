@@ -153,7 +153,9 @@ class EventServer:
                 close_timeout=1.0,
             )
         except (OSError, OverflowError) as error:
-            raise InputError(f"cannot listen on {host}:{port}: {error}; choose another port") from error
+            raise InputError(
+                f"cannot listen on {host}:{port}: {error}; stop what uses the port, or choose another"
+            ) from error
         self.host, self.port = self._server.socket.getsockname()[:2]
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()

@@ -155,7 +155,9 @@ class DonkeySimulator:
                 waiting = f"scene {self._scene!r}" if self._scene else "scene"
                 raise SimulatorError(f"the Donkey simulator loaded no {waiting} within {self._wait:g} s")
             if kind == "scene_selection_ready" and self._scene is None:
-                raise SimulatorError("the Donkey simulator shows its menu: choose a scene")
+                raise SimulatorError(
+                    "the Donkey simulator shows its menu: choose a scene there, or with the option scene"
+                )
             if kind == "scene_names":
                 self._choose(message)
             elif kind in ("car_loaded", "need_car_config") or (kind == "telemetry" and self._scene is None):

@@ -89,11 +89,13 @@ class CameraFrames:
         except FileNotFoundError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except (KeyError, TypeError, OverflowError, *BROKEN_ZIP) as error:
-            raise InputError(f"{path}: expected the frames of a drive: {error}") from error
+            raise InputError(
+                f"{path}: expected the frames of a drive, as --frames keeps them: {error}"
+            ) from error
         if not all(map(math.isfinite, film._times)) or any(
             not before < after for before, after in pairwise(film._times)
         ):
-            raise InputError(f"{path}: the times in {_TIMES} must grow: record the drive again")
+            raise InputError(f"{path}: the times in {_TIMES} must grow: record the drive again with --frames")
         film._where = f"{path}: "
         return film
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from roadworthy.runs.suites.estimating import estimate_passes
 from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
-from roadworthy.runs.suites.reading import Suite, read_suite, suite_of
+from roadworthy.runs.suites.reading import Suite, SuiteError, read_suite, suite_of
 from roadworthy.runs.suites.running import RunWatcher, SuiteResult, passes_of, run_suite
 
 __all__ = [
     "Suite",
+    "SuiteError",
     "SuitePlan",
     "SuiteResult",
     "Trial",

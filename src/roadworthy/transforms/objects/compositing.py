@@ -436,7 +436,9 @@ class Add(ObjectEdit):
 
     element: str = word("pedestrian", "What is added: words of the ontology, such as red car.")
     relation: str = choice("on", "How it stands to the reference.", RELATIONS)
-    reference: str = word(ROADSIDE, "A place such as roadside, lane or crosswalk, ego-vehicle, or things.")
+    reference: str = word(
+        ROADSIDE, "A place (roadside, road, lane, sidewalk, crosswalk, terrain), ego-vehicle, or things."
+    )
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
     gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")

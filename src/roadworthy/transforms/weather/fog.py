@@ -166,7 +166,11 @@ class Fog(WeatherTransform):
     visibility: float = number(_CLOSEST, "How far one sees at amount 1.", unit="metres", low=5, high=5000)
     overcast: float = number(1.0, "How far the light turns into that of an overcast sky.", low=0, high=1)
     patches: float = number(0.15, "How patchy it is.", low=0, high=1)
-    style: str = choice("distance", "Denser with distance, or ImageNet-C's veil.", ("distance", "imagenet-c"))
+    style: str = choice(
+        "distance",
+        "Whether it thickens with distance or is ImageNet-C's even veil.",
+        ("distance", "imagenet-c"),
+    )
 
     fact, value, least_change = "weather", "foggy", 900.0
     presets: ClassVar[Presets] = {

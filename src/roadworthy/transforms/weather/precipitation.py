@@ -261,7 +261,9 @@ class Rain(WeatherTransform):
     amounts of 0.1 to 1.
     """
 
-    angle: float = number(6.0, "Slant, positive from the upper right.", unit="degrees", low=-60, high=60)
+    angle: float = number(
+        6.0, "How slanted it falls, positive from the upper right.", unit="degrees", low=-60, high=60
+    )
     length: float = number(0.04, "How long a streak is, in widths of the image.", low=0.002, high=0.5)
     streaks: float = number(1.0, "How many streaks are in the air.", low=0, high=3)
     wetness: float = number(1.0, "How wet the road is.", low=0, high=1)
@@ -458,12 +460,16 @@ class Snow(WeatherTransform):
     direction, over whitened colours. Its severities 1 to 5 are at the amounts 0.2 to 1.
     """
 
-    angle: float = number(12.0, "Slant, positive from the upper right.", unit="degrees", low=-60, high=60)
+    angle: float = number(
+        12.0, "How slanted it falls, positive from the upper right.", unit="degrees", low=-60, high=60
+    )
     flakes: float = number(1.0, "How many flakes are in the air.", low=0, high=3)
     cover: float = number(1.0, "How much snow lies on the ground and on things.", low=0, high=1)
     haze: float = number(1.0, "How far distant things fade.", low=0, high=3)
     overcast: float = number(1.0, "How far the sky and its light turn grey.", low=0, high=1)
-    style: str = choice("scene", "Following the scene, or ImageNet-C's noise.", ("scene", "imagenet-c"))
+    style: str = choice(
+        "scene", "Whether it follows the scene or is ImageNet-C's noise.", ("scene", "imagenet-c")
+    )
 
     fact, value, least_change = "weather", "snowy", 900.0
     presets: ClassVar[Presets] = {

@@ -195,7 +195,7 @@ def test_dates_need_no_unit(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     file.write_text("t,v\n2020-01-01 00:00:00.0,1\n2020-01-01 00:00:00.5,2\n")
     assert read_table(file, mapping=SPEED).time.tolist() == [0.0, 0.5]
-    with pytest.raises(InputError, match="column 't' holds dates, which have no unit"):
+    with pytest.raises(InputError, match="column 't' holds dates, which have no unit: leave it out"):
         read_table(file, mapping={"time": {"column": "t", "unit": "ns"}})
 
 
@@ -223,7 +223,7 @@ def test_signals_and_events_that_are_nearly_spelt_right_are_told(tmp_path: Path)
         ({"time": "t", "signals": {"speed": {"column": "v", "positive": "left"}}}, "a speed has no sides"),
         (
             {"time": "t", "signals": {"brake": {"column": "v", "unit": "bar"}}},
-            "expected a factor to 0 to 1, got 'bar'",
+            "expected the number that turns the column into 0 to 1, got 'bar'",
         ),
         ({"time": "t", "signals": {"brake": "twice"}}, "2 columns are called 'twice': rename all but one"),
     ],

@@ -119,7 +119,10 @@ def _about(told: bytes, file: Path) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"{file}: is a broken drive: its metadata cannot be read ({error!r})") from None
     if version != _VERSION:
-        raise InputError(f"{file}: expected a drive of version {_VERSION}, got {version}: update Roadworthy")
+        raise InputError(
+            f"{file}: expected a drive of version {_VERSION}, got {version}: read it with the Roadworthy "
+            "that wrote it"
+        )
     if lacking:
         raise InputError(f"{file}: is a broken drive: its metadata has no {', '.join(lacking)}")
     return {key: about[key] for key in _ABOUT}

@@ -220,7 +220,9 @@ def _seconds(column: _UnitColumn, table: pa.Table, path: str | PathLike[str]) ->
 
     if pa.types.is_timestamp(table[column.column].type):
         if column.unit is not None:
-            raise InputError(f"{path}: column {column.column!r} holds dates, which have no unit")
+            raise InputError(
+                f"{path}: column {column.column!r} holds dates, which have no unit: leave it out"
+            )
         return 1.0
     unit = column.unit if column.unit is not None else "s"
     if isinstance(unit, str):
@@ -246,6 +248,9 @@ def _converted(name: str, column: _UnitColumn, values: NDArray[np.float64]) -> N
         )
         return np.asarray(units.decode_steering(values), np.float64)
     if isinstance(column.unit, str):
-        raise InputError(f"{name}: expected a factor to {SIGNALS.get(name, 'our unit')}, got {column.unit!r}")
+        raise InputError(
+            f"{name}: expected the number that turns the column into {SIGNALS.get(name, 'our unit')}, "
+            f"got {column.unit!r}"
+        )
     turned = values * (column.unit if column.unit is not None else 1.0)
     return -turned if column.positive == "left" else turned
