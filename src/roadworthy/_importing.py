@@ -83,7 +83,10 @@ class _FromSource(SourceFileLoader):
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    name = module_name(path)
+    try:
+        name = module_name(path)
+    except OSError as error:
+        raise InputError(f"cannot import {path}: {error.strerror}") from error
     if name in sys.modules:
         return sys.modules[name]
     loader = _FromSource(name, str(path))

@@ -40,6 +40,13 @@ def test_a_search_is_told_drawn_and_stored(roadworthy: Run, tmp_path: Path) -> N
     assert sum(one["failures"] for one in stored["findings"]) == stored["failing_tries"] == len(violated) > 0
 
 
+def test_a_search_may_be_about_the_speed(roadworthy: Run) -> None:
+    result = roadworthy("coverage", "search", *FEW, "--tries", "2", "--output", "speed")
+    assert result.exit_code in (0, 1, 3), result.output
+    assert "(label - prediction)^2 <= 5 * MSE of the 4 seed images" in result.output
+    assert "worst (m/s)" in result.output
+
+
 def test_a_search_goes_on_with_a_larger_budget(roadworthy: Run, tmp_path: Path) -> None:
     first = document(roadworthy("coverage", "search", *FEW, "--json"))
     larger = document(roadworthy("coverage", "search", *FEW, "--tries", "45", "--json"))

@@ -326,25 +326,29 @@ def test_voc_counts_from_one_and_includes_the_last_pixel() -> None:
     np.testing.assert_array_equal(boxes.truncation, [0.5])
     np.testing.assert_array_equal(boxes.occlusion, [0.0])
     assert Boxes.from_voc(VOC.encode("utf-8")) == boxes
+    assert Boxes.from_voc(boxes.to_voc("000001.jpg", 353, 500)) == boxes
+
+
+@given(boxes_of(NAMES, scored=False))
+def test_voc_round_trip(boxes: Boxes) -> None:
+    assert Boxes.from_voc(boxes.to_voc("a & <b>.png", 4096, 4096)) == boxes
 
 
 def test_voc_keeps_attributes_and_flags() -> None:
-    xml = """<annotation>
-      <object><name>stop sign</name><occluded>1</occluded>
-        <bndbox><xmin>2</xmin><ymin>3</ymin><xmax>3</xmax><ymax>4</ymax></bndbox>
-        <attributes><attribute><name>shape</name><value>octagon</value></attribute></attributes></object>
-      <object><name>van</name><pose>Rear</pose><truncated>0</truncated>
-        <bndbox><xmin>6</xmin><ymin>7</ymin><xmax>7.5</xmax><ymax>8</ymax></bndbox>
-        <attributes><attribute><name>color</name><value>red</value></attribute>
-          <attribute><name>note</name><value>&lt;odd&gt; &amp; "so"</value></attribute></attributes></object>
-    </annotation>"""
-    assert Boxes.from_voc(xml) == Boxes(
+    boxes = Boxes(
         [[1.0, 2, 3, 4], [5, 6, 7.5, 8]],
         ["stop sign", "van"],
         occlusion=[0.5, NAN],
         truncation=[NAN, 0.0],
         attributes=[{"shape": "octagon"}, {"color": "red", "pose": "Rear", "note": '<odd> & "so"'}],
     )
+    assert Boxes.from_voc(boxes.to_voc("a.png", 10, 10)) == boxes
+
+
+def test_voc_flags_follow_the_annotation_guidelines() -> None:
+    xml = Boxes([[0, 0, 1, 1]], ["car"], occlusion=[0.06], truncation=[0.14]).to_voc("a.png", 10, 10)
+    assert "<occluded>1</occluded>" in xml
+    assert "<truncated>0</truncated>" in xml
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_mirrored_steers_to_the_other_side_and_nothing_else() -> None:
 def test_speed_units(unit: str, value: float, metres_per_second: float) -> None:
     units = SignalUnits(speed=unit)
     assert units.decode_speed(value) == pytest.approx(metres_per_second)
+    assert units.encode_speed(metres_per_second) == pytest.approx(value)
 
 
 def test_steering_units_sign_and_ratio() -> None:
@@ -82,6 +83,7 @@ def test_batches_are_converted_at_once() -> None:
 )
 def test_units_round_trip(value: float, speed: str | float, steering: str | float, ratio: float) -> None:
     units = SignalUnits(speed, steering, "left", ratio)
+    assert units.encode_speed(units.decode_speed(value)) == pytest.approx(value)
     assert units.encode_steering(units.decode_steering(value)) == pytest.approx(value)
 
 

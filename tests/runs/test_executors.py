@@ -33,6 +33,7 @@ from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError, MissingExtraError, UnknownNameError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model, load_model
+from roadworthy.models.onnx import OnnxRuntime
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
 from roadworthy.runs.executors.pickling import Looking, Parcel, Shipment, pack, unpack
@@ -148,6 +149,21 @@ def constant_network(file: Path, speed: float, *, weights: str = "") -> None:
     graph = helper.make_graph(nodes, "constant", [image], [answer], [bias, zero])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     onnx.save(model, file, save_as_external_data=bool(weights), location=weights or None, size_threshold=100)
+
+
+def test_weights_of_branches_are_among_the_files(tmp_path: Path) -> None:
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    outside = numpy_helper.from_array(np.ones(2, np.float32), "w")
+    onnx.external_data_helper.set_external_data(outside, "w.bin")
+    branch = helper.make_graph([], "branch", [], [], [outside])
+    node = helper.make_node("If", ["choice"], ["y"], then_branch=branch, else_branch=branch)
+    choice = helper.make_tensor_value_info("choice", TensorProto.BOOL, [])
+    onnx.save(helper.make_model(helper.make_graph([node], "g", [choice], [])), tmp_path / "n.onnx")
+    runtime = object.__new__(OnnxRuntime)
+    object.__setattr__(runtime, "path", tmp_path / "n.onnx")
+    assert runtime.files == (tmp_path / "n.onnx", tmp_path / "w.bin")
 
 
 @pytest.mark.parametrize("weights", ["", "weights.bin"])

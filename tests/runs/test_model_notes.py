@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roadworthy.cases import Prediction
+from roadworthy.cases import ClassScores, Prediction
 from roadworthy.datasets import load
-from roadworthy.frames import Frame, Signals
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models import ModelSpec, RegressionOutput, SystemUnderTest, callable_model
 from roadworthy.runs.executors import executor_for
-from roadworthy.runs.model_notes import note_models, notes
+from roadworthy.runs.model_notes import _differ, note_models, notes
 from roadworthy.runs.store import begin_manifest
 
 DATA = load("world", count=1, size="64x32")
@@ -151,3 +151,35 @@ def test_a_model_that_ends_its_process_does_not_end_the_run(tmp_path: Path, seve
     with executor_for("processes", workers=1) as executor:
         assert note_models(tmp_path, [Fickle("exits")], load("world", count=1, size="64x32"),
                            executor=executor) == []  # fmt: skip
+
+
+BOXES = Boxes([[0, 0, 9, 9], [20, 0, 29, 9]], ["car", "tree"], scores=[0.9, 0.8])
+
+
+def scores(car: float) -> ClassScores:
+    return ClassScores(("car", "tree"), np.array([car, 1 - car]))
+
+
+ROAD = LabelMap(np.zeros((4, 6), np.uint8), ("road", "sky"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (BOXES, BOXES[np.array([1, 0])], False),  # in another order
+        (BOXES, BOXES.replace(xyxy=BOXES.xyxy + 0.1), False),
+        (BOXES, BOXES[:1], True),
+        (BOXES, BOXES.replace(xyxy=BOXES.xyxy + 5), True),
+        (BOXES, BOXES.replace(scores=np.array([0.9, 0.5])), True),
+        (ROAD, LabelMap(np.zeros((4, 6), np.uint8), ("road", "sky")), False),
+        (ROAD, LabelMap(np.ones((4, 6), np.uint8), ("road", "sky")), True),
+        (ROAD, LabelMap(np.zeros((2, 6), np.uint8), ("road", "sky")), True),
+        (scores(0.9), scores(0.9), False),
+        (scores(0.9), scores(0.1), True),
+        (Signals(speed=8.0), Signals(speed=8.0 + 1e-6), False),
+        (Signals(speed=8.0), Signals(steering=8.0), True),
+        (Signals(speed=8.0), BOXES, True),
+    ],
+)
+def test_which_answers_differ(first: Prediction, second: Prediction, expected: bool) -> None:
+    assert _differ(first, second) is expected

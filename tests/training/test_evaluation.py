@@ -80,6 +80,14 @@ def test_units_that_are_ours_are_told_once() -> None:
         assert len(scorer.measures()) == count
 
 
+def test_speeds_are_told_as_recorded_too() -> None:
+    frame = Frame("a", np.zeros((2, 2, 3), np.uint8), signals=Signals(speed=10.0))
+    scorer = SignalScorer(SignalUnits("km/h"))
+    scorer.add([frame], [Signals(speed=12.0)])
+    found = by_name(scorer.measures())
+    assert (found["speed RMSE"].value, found["speed RMSE as recorded"].value) == (2.0, pytest.approx(7.2))
+
+
 def test_earlier_frames_are_found_in_the_drive(drive: Path) -> None:
     from roadworthy.models import ImageInput, ModelSpec, RegressionOutput
 

@@ -349,6 +349,7 @@ class Boxes(ReadOnlyArrays):
     from_yolo = staticmethod(lines.read_yolo)
     to_yolo = lines.write_yolo
     from_voc = staticmethod(documents.read_voc)
+    to_voc = documents.write_voc
     from_maite = staticmethod(maite.read)
     to_maite = maite.write
 

@@ -163,6 +163,10 @@ class SignalUnits:
         with np.errstate(over="ignore"):
             return value / self._speed_divisor
 
+    def encode_speed(self, value: Values) -> Values:
+        """Return a speed, or an array of speeds, in m/s in these units."""
+        return value * self._speed_divisor
+
     def decode_steering(self, value: Values) -> Values:
         """Return degrees at the wheels, positive right, for one or many angles in these units."""
         with np.errstate(over="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -96,8 +96,7 @@ class OnnxRuntime(OpensLater):
         except Exception:
             # protobuf's own class: it is in ONNX Runtime's format, which keeps its weights inside.
             return (self.path,)
-        constants = [one.t for node in graph.node for one in node.attribute if one.HasField("t")]
-        outside = [one for one in (*graph.initializer, *constants) if uses_external_data(one)]
+        outside = [one for one in _tensors_of(graph) if uses_external_data(one)]
         names = sorted({ExternalDataInfo(one).location for one in outside})
         return (self.path, *(self.path.parent / name for name in names))
 
@@ -106,6 +105,15 @@ class OnnxRuntime(OpensLater):
         names = [one.name for one in self.outputs]
         found = self._session.run(names, {self._session.get_inputs()[0].name: images})
         return dict(zip(names, found, strict=True))
+
+
+def _tensors_of(graph: Any) -> Iterator[Any]:
+    """Yield the tensors of a graph, and of the graphs in its branches and loops."""
+    yield from graph.initializer
+    for attribute in (one for node in graph.node for one in node.attribute):
+        yield from (*([attribute.t] if attribute.HasField("t") else ()), *attribute.tensors)
+        for inner in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+            yield from _tensors_of(inner)
 
 
 def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: int = 0) -> Any:

@@ -80,7 +80,7 @@ def torch_model(
         built = built.to(device).eval()
     except RuntimeError as error:
         raise InputError(f"{label} cannot run on device {device!r}: {str(error).splitlines()[0]}") from error
-    source = inspect.getsourcefile(type(built)) if isinstance(module, str) else None
+    source = inspect.getsourcefile(imported(module, "torch:", "Class")) if isinstance(module, str) else None
     files = tuple(Path(file) for file in (weights, source) if file is not None)
     runtime = TorchRuntime(built, device, files)
     random = isinstance(module, str) and weights is None and any(True for _ in built.parameters())

@@ -102,15 +102,7 @@ class Guarded:
             SystemUnderTestError: The system crashed, gave another number of answers than frames, answered
                 with something that is not a prediction, or wrote into an image that others will see.
         """
-        # A network makes arrays of its own; what is read-only in Python is not so in torch or C.
-        lent = list(frames) if isinstance(self._system, Network) else [_lent(frame) for frame in frames]
-        answers = self._answers(frames, lambda: list(self._system.predict(lent.copy())))
-        for frame, given in zip(frames, lent, strict=True):
-            if given is not frame and not _same_images(frame, given):
-                raise SystemUnderTestError(
-                    f"{self.name} wrote into the image of frame {frame.id!r}: let it work on a copy"
-                )
-        return answers
+        return self._answers(frames, lambda lent: list(self._system.predict(lent)))
 
     def observe(self, frames: Sequence[Frame]) -> list[Reply]:
         """Return one prediction per frame with what happened inside the system.
@@ -127,8 +119,8 @@ class Guarded:
             )
         told: list[Any] = []
 
-        def answer() -> list[Prediction]:
-            answers, internals = system.observe(list(frames))
+        def answer(lent: list[Frame]) -> list[Prediction]:
+            answers, internals = system.observe(lent)
             told.append(internals)
             return list(answers)
 
@@ -139,10 +131,15 @@ class Guarded:
             )
         return [Reply(one, told[0].take([place])) for place, one in enumerate(predictions)]
 
-    def _answers(self, frames: Sequence[Frame], call: Callable[[], list[Prediction]]) -> list[Prediction]:
+    def _answers(
+        self, frames: Sequence[Frame], call: Callable[[list[Frame]], list[Prediction]]
+    ) -> list[Prediction]:
         about = _describe(frames)
+        # A network makes arrays of its own; what is read-only in Python is not so in torch or C.
+        makes_own = isinstance(getattr(self._system, "network", self._system), Network)
+        lent = list(frames) if makes_own else [_lent(frame) for frame in frames]
         try:
-            answers = call()
+            answers = call(lent.copy())
         except MissingExtraError:
             # The set-up is incomplete: no case can tell anything about the system.
             raise
@@ -160,7 +157,11 @@ class Guarded:
                 f"{self.name} gave a wrong number of predictions for {about}: "
                 f"expected {len(frames)}, got {len(answers)}"
             )
-        for frame, answer in zip(frames, answers, strict=True):
+        for frame, given, answer in zip(frames, lent, answers, strict=True):
+            if given is not frame and not _same_images(frame, given):
+                raise SystemUnderTestError(
+                    f"{self.name} wrote into the image of frame {frame.id!r}: let it work on a copy"
+                )
             if not isinstance(answer, _PREDICTIONS):
                 raise SystemUnderTestError(
                     f"{self.name} must answer frame {frame.id!r} with one of "

@@ -31,6 +31,7 @@ from roadworthy.datasets import spread
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models import Network, Recorded, SystemUnderTest, task_of
+from roadworthy.models.average_precision import matched
 from roadworthy.models.scorers import compare
 from roadworthy.runs.batches import Guarded
 from roadworthy.runs.executors import Executor
@@ -47,6 +48,7 @@ _FEW = 12  # frames that a model is asked about beside a run
 _TWICE = 4  # of them, a second time
 _SAME_SIGNAL = 1e-3  # of its value, or of 1: what rounding may change
 _SAME_PIXELS = 1e-3  # the share of pixels, likewise
+_SAME_BOX, _SAME_SCORE = 0.8, 0.01  # the least IoU of a box, and what a score may change by, likewise
 _TIMED = 2.0  # seconds for measuring how long a model takes
 _UNITS = {"speed": " m/s", "steering": "°"}
 
@@ -303,11 +305,17 @@ def _differ(one: Prediction, other: Prediction) -> bool:
     if type(one) is not type(other):
         return True
     if isinstance(one, Boxes) and isinstance(other, Boxes):
-        return one.classes != other.classes or not np.allclose(one.xyxy, other.xyxy, atol=0.5)
+        scores = [np.sort(np.zeros(0) if boxes.scores is None else boxes.scores) for boxes in (one, other)]
+        if Counter(one.classes) != Counter(other.classes) or scores[0].shape != scores[1].shape:
+            return True
+        close = np.allclose(*scores, rtol=0, atol=_SAME_SCORE)
+        return not (close and matched(one, other, _SAME_BOX).all())
     if isinstance(one, LabelMap) and isinstance(other, LabelMap):
-        return one.classes != other.classes or float(np.mean(one.ids != other.ids)) > _SAME_PIXELS
+        if one.classes != other.classes or one.shape != other.shape:
+            return True
+        return float(np.mean(one.ids != other.ids)) > _SAME_PIXELS
     if isinstance(one, ClassScores) and isinstance(other, ClassScores):
-        return one.names != other.names or not np.allclose(one.scores, other.scores, rtol=0, atol=0.01)
+        return one.names != other.names or not np.allclose(one.scores, other.scores, rtol=0, atol=_SAME_SCORE)
     assert isinstance(one, Signals)
     assert isinstance(other, Signals)
     first, second = one.as_dict(), other.as_dict()
