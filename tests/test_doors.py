@@ -204,6 +204,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
 def test_a_run_that_is_given_again_is_complete(question: Question) -> None:
-    code, _, _ = asked(*question.words, "--out", "typed")
+    code, before, _ = asked(*question.words, "--out", "typed")
     again, document, _ = asked(*question.words, "--out", "typed")
     assert (again, document["complete_before"]) == (code, True)
+    assert document["digest"] == before["digest"], "what was sealed stays as it was"

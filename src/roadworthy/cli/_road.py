@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from roadworthy.cli._answer import Answer, Shown, write_document
+from roadworthy.cli._answer import RESULT_FILE, Answer, Shown, write_document
 from roadworthy.cli._console import console, parse_options, progress, tracked
 from roadworthy.errors import InputError
 from roadworthy.models.load import model_name, short_name
@@ -225,7 +225,9 @@ def answered(
         if not result.outcomes:
             return
         made["tables"], made["document"] = made_of(result)
-        write_document(result.folder, made["document"], made["tables"])
+        # A run that is only looked at again keeps its files, and with them its digest.
+        if not (result.complete_before and (result.folder / RESULT_FILE).is_file()):
+            write_document(result.folder, made["document"], made["tables"])
 
     plan = planned(suite, how, usual) if isinstance(suite, Mapping) else suite
     published = run_plan(plan, how, usual, extras=write)

@@ -162,7 +162,8 @@ class SearchReport:
         save(figure, folder / "growth.png")
         if worst and self.findings:
             self._write_sheet(worst)
-        write_json(folder / "search.json", self.document)
+        if not (self.result.complete_before and (folder / "search.json").is_file()):
+            write_json(folder / "search.json", self.document)
 
     def _write_sheet(self, count: int) -> None:
         output = self.settings.output
