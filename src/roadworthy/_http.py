@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from roadworthy.errors import InputError
 
 LONGEST_ANSWER = 512 * 2**20
 """Bytes; a label map of a large image as JSON stays far below it."""
+_UNQUOTED = "%/?:@!$&'()*+,;=~"
 
 
 class NoAnswer(Exception):  # noqa: N818 - it is told to the user as something else
@@ -75,20 +77,15 @@ class Endpoint:
         raise NoAnswer(f"{problem} ({tries})")
 
     def _asked(self, body: bytes, headers: Mapping[str, str]) -> bytes:
-        from urllib3 import exceptions
-
-        late = (exceptions.TimeoutError, TimeoutError)
         try:
             status, answer = self._post(body, headers)
-        except (exceptions.HTTPError, OSError) as error:
-            cause = error.__cause__ or error
-            problem = f"cannot reach {self.url} ({str(cause) or type(cause).__name__})"
-            if isinstance(cause, ConnectionRefusedError):
-                problem = f"no server listens at {self.url}: connection refused"
-            # That nothing can be connected to is one of urllib3's timeouts as well.
-            elif isinstance(error, late) and not isinstance(error, exceptions.NewConnectionError):
-                problem = f"{self.url} gave no answer within {self.timeout:g} s"
-            raise _Again(problem) from None
+        except TimeoutError:
+            raise _Again(f"{self.url} gave no answer within {self.timeout:g} s") from None
+        except ConnectionRefusedError:
+            raise _Again(f"no server listens at {self.url}: connection refused") from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise _Again(f"cannot reach {self.url} ({reason})") from None
         if status >= 500:
             raise _Again(f"{self.url} answered with status {status}: {excerpt(answer)}")
         if status != 200:
@@ -96,23 +93,43 @@ class Endpoint:
         return answer
 
     def _post(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        from urllib3 import PoolManager, Timeout
-
+        parts = urlsplit(self.url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(str(parts.hostname), parts.port, timeout=self.timeout)
         end = time.monotonic() + self.timeout
-        answer = bytearray()
-        pool = PoolManager(timeout=Timeout(total=self.timeout), retries=False)
-        asked: Any = pool.request(
-            "POST", self.url, body=body, headers=headers, redirect=False, preload_content=False
-        )
-        with pool, asked as response:
-            # Read in parts: a server that sends a byte now and then would never run into a socket's timeout.
-            while part := response.read1(2**20, decode_content=False):
-                answer += part
-                if len(answer) > self.longest:
-                    raise UnusableAnswer(f"{self.url} answered with more than {self.longest} bytes")
-                if time.monotonic() > end:
-                    raise TimeoutError
+        try:
+            path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), _UNQUOTED)
+            connection.connect()
+            # Kept: the connection forgets its socket as soon as the server says that it will close it.
+            sock = connection.sock
+            _wait(sock, end)
+            connection.request("POST", path, body, dict(headers))
+            _wait(sock, end)
+            response = connection.getresponse()
+            with response:
+                # In parts: a server that sends a byte now and then would never run into a socket's timeout.
+                answer = bytearray()
+                while part := response.read1(2**20):
+                    answer += part
+                    if len(answer) > self.longest:
+                        raise UnusableAnswer(f"{self.url} answered with more than {self.longest} bytes")
+                    _wait(sock, end)
+                left = response.length
+            if left:
+                raise http.client.IncompleteRead(bytes(answer), left)
             return response.status, bytes(answer)
+        finally:
+            connection.close()
+
+
+def _wait(sock: socket.socket, end: float) -> None:
+    """Let the next sending or reading take no longer than the time that is left."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    # Since Python 3.12 it is closed as soon as all is read.
+    if sock.fileno() >= 0:
+        sock.settimeout(left)
 
 
 def excerpt(answer: bytes) -> str:

@@ -116,6 +116,36 @@ def test_a_server_that_drips_is_not_waited_for(frame: Frame) -> None:
         thread.join()
 
 
+@pytest.mark.parametrize("more", [b"", b"Connection: close\r\n"])
+def test_the_time_is_that_of_the_whole_request(frame: Frame, more: bytes) -> None:
+    """A byte shortly before the end gives no new time, whether or not the server closes the connection."""
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def stall() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + more + b"Content-Length: 1000\r\n\r\n")
+                stop.wait(0.9)
+                connection.sendall(b" ")
+                stop.wait(10)
+
+        thread = threading.Thread(target=stall)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        start = time.monotonic()
+        with pytest.raises(SystemUnderTestError, match=r"gave no answer within 1 s \(1 try\)"):
+            http_model(url, spec=STEERING, timeout=1.0, retries=0).predict([frame])
+        assert time.monotonic() - start < 1.6
+        stop.set()
+        thread.join()
+
+
+def test_an_address_may_have_letters_of_all_languages(serve: Serve, frame: Frame) -> None:
+    model = http_model(f"{serve(lambda *_: {'outputs': {'angle': [[1.0]]}})}/über?a=b", spec=STEERING)
+    assert model.predict([frame]) == [Signals(steering=1.0)]
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

@@ -10,7 +10,7 @@ import typer
 from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, shortened, suggest
 from roadworthy.report.comparison import as_document, cells_of, counted, models_of, sentence, write_comparison
 from roadworthy.report.html import write_report
 from roadworthy.report.result_files import write_junit, write_results, write_summary
@@ -130,9 +130,8 @@ def _check_finished(run: StoredRun) -> None:
     """Refuse to let a run through that did not test everything it was to test."""
     unfinished = [f"{one.requirement.id} on {one.system}" for one in run.pairs if one.outcome is None]
     if unfinished:
-        more = f" and {len(unfinished) - 3} more" if len(unfinished) > 3 else ""
         raise InputError(
-            f"{run.folder} was not finished and cannot be let through: {', '.join(unfinished[:3])}{more} "
+            f"{run.folder} was not finished and cannot be let through: {shortened(unfinished, 3)} "
             "lack an outcome; go on with `roadworthy run`, or leave --fail-on-regression out"
         )
 

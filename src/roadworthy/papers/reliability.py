@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset, Outcome
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_choice
 from roadworthy.reliability.checking import Pairs
 from roadworthy.reliability.human.answers import WIDTH, Bins, HumanAnswer, UnchangedAccuracy, bins_of
 from roadworthy.reliability.human.reading import HumanData
@@ -364,8 +364,7 @@ def study_subsets(
     what = draw or ("images" if data.answers else "answers")
     if what == "answers":
         return study_bins(bins, originals=originals, **settings)
-    if what not in get_args(Drawn):
-        raise InputError(f"--draw must be one of {', '.join(get_args(Drawn))}, got {what!r}")
+    check_choice("--draw", what, get_args(Drawn))
     if not data.answers:
         raise InputError(f"--draw {what} needs single answers; of binned ones only answers can be drawn")
     drawn: Drawn = "images" if what == "images" else "raters"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from roadworthy.errors import InputError, check_choice
+
 _INCONCLUSIVE = ("fail", "skip")
 
 
@@ -56,10 +58,10 @@ class PluginSettings:
         data = config.getoption("--roadworthy-data")
         out, bindings = config.getoption("--roadworthy-out"), config.getini("roadworthy_bindings")
         inconclusive = config.getini("roadworthy_inconclusive")
-        if inconclusive not in _INCONCLUSIVE:
-            raise pytest.UsageError(
-                f"roadworthy_inconclusive must be one of {', '.join(_INCONCLUSIVE)}, got {inconclusive!r}"
-            )
+        try:
+            check_choice("roadworthy_inconclusive", inconclusive, _INCONCLUSIVE)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
         accept = config.getoption("--roadworthy-accept") or config.getini("roadworthy_accept")
         try:
             share = read_share(accept)

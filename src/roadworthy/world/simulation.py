@@ -219,7 +219,11 @@ FAULTS: Mapping[str, DriverFault] = FrozenDict(
             DriverFault("pedestrian-blind", "does not see pedestrians", _blind_to("pedestrian")),
             DriverFault("sign-blind", "does not see traffic signs", _blind_to("traffic sign")),
             DriverFault("night-blind", "drives as fast at night as by day", _as_by_day),
-            DriverFault("lines-only", "steers by lane lines alone, or by the whole road", _by_lines_alone),
+            DriverFault(
+                "lines-only",
+                "steers by the lane lines alone: without them it takes the whole road for its lane",
+                _by_lines_alone,
+            ),
             DriverFault("rain-hasty", "drives the faster the more it rains", _faster_in_rain),
         )
     }

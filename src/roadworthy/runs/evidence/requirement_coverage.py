@@ -7,9 +7,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roadworthy.cases import Dataset, Requirement, Scalar, Status
+from roadworthy.cases import Dataset, Scalar, Status
 from roadworthy.coverage.functional import FunctionalCoverage
 from roadworthy.runs.evidence.pairs import TestedPair
+
+COLUMNS = (
+    "requirement",
+    "system",
+    "method",
+    "severity",
+    "tags",
+    "tried",
+    "cases",
+    "applicable",
+    "failed",
+    "errors",
+    "not_applicable",
+    "status",
+    "rate",
+    "accepted",
+    "summary",
+)
 
 
 def coverage_record(one: TestedPair) -> dict[str, Scalar]:
@@ -31,9 +49,6 @@ def coverage_record(one: TestedPair) -> dict[str, Scalar]:
         "accepted": one.accepted,
         "summary": one.summary,
     }
-
-
-COLUMNS = tuple(coverage_record(TestedPair(Requirement("none", "none", "none"), "", None, {}, None)))
 
 
 @dataclass(slots=True)

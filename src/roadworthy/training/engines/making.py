@@ -272,7 +272,9 @@ class _Maker:
                 "paired",
                 best.settings,
                 best.fitted,
-                teacher=f"{'a network three times as wide, and ' * best.variant.taught}the truth",
+                teacher="a network three times as wide, and the truth"
+                if best.variant.taught
+                else "the truth",
                 variant=best.variant.name,
                 weights=vars(best.variant.weights),
                 validation_distances=variants,

@@ -214,9 +214,14 @@ class EngineCard(EngineForm):
     @property
     def inputs(self) -> dict[str, int]:
         """The names of the network's inputs with their numbers of channels, in their order."""
-        image, context = 3 * (self.kind == "translation"), 4 * self.context
-        every = {"image": image, "labels": self.channels, "edges": int(self.edges), "context": context}
-        return {name: count for name, count in (every | {"noise": self.noise}).items() if count}
+        every = {
+            "image": 3 if self.kind == "translation" else 0,
+            "labels": self.channels,
+            "edges": int(self.edges),
+            "context": 4 if self.context else 0,
+            "noise": self.noise,
+        }
+        return {name: channels for name, channels in every.items() if channels}
 
     @property
     def is_nearer(self) -> bool | None:
