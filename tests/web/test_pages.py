@@ -288,3 +288,19 @@ def test_events_end_with_the_run(settings: ServerSettings) -> None:
     (event,) = answer.text.strip().split("\n\n")
     told = json.loads(event.removeprefix("data: "))
     assert (told["stage"], told["over"], told["can_continue"]) == ("failed", True, True)
+
+
+@pytest.mark.parametrize("path", ["/runs", "/compare"])
+def test_a_stored_suite_that_cannot_be_read_breaks_no_page(
+    browser: Browser, settings: ServerSettings, path: str
+) -> None:
+    folder = settings.out / "20261115-120000-aaaa"
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text('{"kind": "suite", "document": {"models": 5}}')
+    assert browser.get(path).status == 200
+
+
+def test_what_is_wrong_with_a_suite_is_told(browser: Browser) -> None:
+    answer = browser.post("/jobs", {"kind": "suite", "document": {"models": 5}})
+    assert answer.status == 422
+    assert answer.json()["error"].startswith("models: expected a mapping, got 5")

@@ -176,6 +176,6 @@ def _in_words(errors: Any) -> str:
     """Return what is wrong with a form, a sentence for each field."""
     found = []
     for one in errors:
-        where = ".".join(str(part) for part in one["loc"] if part not in ("body", "rules", "bbsl"))
+        where = ".".join(str(part) for part in one["loc"] if part not in ("body", "rules", "bbsl", "suite"))
         found.append(f"{where}: {one['msg']}" if where else str(one["msg"]))
     return "; ".join(found)

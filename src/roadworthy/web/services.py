@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,7 +11,9 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import Depends, HTTPException, Request
 
+from roadworthy._files import naming
 from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.runs.suites.schema import SuiteForm
 from roadworthy.web.copying import CopiedTest, copied_test
 from roadworthy.web.jobs.asks import AnyAsk, RulesAsk, SuiteAsk
 from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
@@ -36,15 +39,36 @@ def check_ask(ask: AnyAsk, declared: Declared, limits: ServerLimits) -> None:
     Raises:
         InputError: A model or data set was not declared, or there is too much of something.
     """
-    _check_text(ask.text, limits.rule if ask.kind == "rules" else limits.spec)
-    if ask.frames > limits.frames:
-        raise InputError(f"a run may have {limits.frames} frames at most here, got {ask.frames}")
     if isinstance(ask, SuiteAsk):
         ask.check_closed()
-    for one in ask.data.split(", ") if ask.data else ():
-        declared.check("data", one)
-    for one in ask.models:
-        declared.check("models", one)
+        references = [one.data for one in ask.form.data.values()]
+    else:
+        references = [ask.data]
+    for reference in references:
+        declared.check("data", reference)
+    for reference in ask.models:
+        declared.check("models", reference)
+    if isinstance(ask, SuiteAsk):
+        _check_amounts(ask.form, limits)
+    else:
+        _check_text(ask.text, limits.rule if ask.kind == "rules" else limits.spec)
+    if ask.frames > limits.frames:
+        raise InputError(f"a run may have {limits.frames} frames at most here, got {ask.frames}")
+
+
+def _check_amounts(form: SuiteForm, limits: ServerLimits) -> None:
+    """Refuse a suite that does not say how many frames, or whose requirements ask for too much."""
+    for name, data in form.data.items():
+        if data.sample is None and data.frames is None:
+            raise InputError(f"{name}: say with sample how many frames, {limits.frames} at most here")
+    for id, entry in form.requirements.items():
+        for key, value in entry:
+            most = limits.amounts.get(key, math.inf)
+            if isinstance(value, int | float) and value > most:
+                raise InputError(f"{id}: {key} may be {most} at most here, got {value}")
+            if isinstance(value, str):
+                with naming(id):
+                    _check_text(value, limits.spec if key == "bbsl" else limits.rule)
 
 
 def _check_text(text: str, at_most: int) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, RoadworthyError, suggest
 from roadworthy.web.jobs.queue import ID
 
@@ -44,6 +45,7 @@ class ServerLimits:
         rule: The most characters of a rule.
         spec: The most characters of a specification.
         frames: The most frames of a run.
+        amounts: The most that a requirement of a suite may say under keys that make it run for long.
         preview: The most frames of a preview.
         check_seconds: The most time for the static checks of a specification, all questions together.
         jobs: The most runs that wait or go on at a time.
@@ -56,6 +58,9 @@ class ServerLimits:
     rule: int = 4_000
     spec: int = 20_000
     frames: int = 10_000
+    amounts: Mapping[str, int] = FrozenDict(
+        tries=10_000, versions=100, batches=10_000, laps=100, seconds=3_600
+    )
     preview: int = 8
     check_seconds: float = 20.0
     jobs: int = 50

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from roadworthy.errors import InputError
-from roadworthy.web.jobs.asks import SuiteAsk
+from roadworthy.web.jobs.asks import SuiteAsk, read_ask
 from roadworthy.web.services import check_ask
 from roadworthy.web.settings import Declared, ServerLimits
 
@@ -73,9 +74,52 @@ def test_nothing_that_opens_a_file_or_reaches_another_machine(entry: Any) -> Non
         ({"models": {"m": {"model": "dave2", "options": {"threads": 1}}}}, "may name no files, options"),
         ({"data": {"d": "folder:/etc"}}, "this server has no data set 'folder:/etc'"),
         ({"data": {"d": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files, options"),
+        ({"base": "nets"}, "base: a suite that is sent here may name no files, options"),
+        ({"data": {"R0": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files, options"),
+        (
+            {"models": {"town": {"model": "dave2", "options": {"threads": 1}}}, "data": {"town": "world"}},
+            "may name no files, options",
+        ),
         ({"data": {"d": {"data": "world", "sample": 99_999}}}, "frames at most here"),
+        ({"data": {"d": "world"}}, "d: say with sample how many frames, 10000 at most here"),
+        ({"data": {"d": {"data": "world:town, world", "sample": 1}}}, "no data set 'world:town, world'"),
     ],
 )
 def test_no_more_than_what_was_declared(others: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         check(asked(RULE, **others))
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("If it rains, slow down" + " now" * 2_000, "R0: the text may have 4000 characters at most"),
+        ({"bbsl": SPEC + " " * 30_000}, "R0: the text may have 20000 characters at most"),
+        ({"rule": RULE, "text": "x" * 5_000}, "R0: the text may have 4000 characters at most"),
+        ({"coverage": "neuron", "tries": 10**9}, "R0: tries may be 10000 at most here, got 1000000000"),
+        ({"coverage": "neuron", "seconds": 1e9}, "R0: seconds may be 3600 at most here"),
+        ({"reliability": "frost", "versions": 10**9}, "R0: versions may be 100 at most here"),
+        ({"reliability": "frost", "batches": 10**9}, "R0: batches may be 10000 at most here"),
+        ({"driving": {"SD(LP)": 0.2}, "laps": 10**9}, "R0: laps may be 100 at most here"),
+        ({"driving": {"SD(LP)": 0.2}, "seconds": 1e9}, "R0: seconds may be 3600 at most here"),
+    ],
+)
+def test_the_limits_of_the_server_hold_for_each_requirement(entry: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        check(asked(entry))
+
+
+def test_frames_that_are_named_need_no_sample() -> None:
+    ask = asked(RULE, data={"town": {"data": "world:town", "frames": ["town-000001", "town-000003"]}})
+    check(ask)
+    assert ask.frames == 2
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{}, {"models": 5}, {"models": "dave2", "requirements": {"R0": {"rule": RULE, "models": [5]}}}],
+    ids=str,
+)
+def test_a_suite_that_cannot_be_read_is_no_ask(document: Any) -> None:
+    with pytest.raises(ValidationError, match=r"models|requirements"):
+        read_ask({"kind": "suite", "document": document})

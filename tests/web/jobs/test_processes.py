@@ -236,6 +236,9 @@ class TestRefusals:
         folder.mkdir(parents=True)
         (folder / "job.json").write_text('{"kind": "rules"}')
         (queue.out / "20261115-120000-bbbb").mkdir()
+        unreadable = queue.out / "20261115-120000-cccc"
+        unreadable.mkdir()
+        (unreadable / "job.json").write_text('{"kind": "suite", "document": {"models": 5}}')
         assert queue.jobs() == []
         with pytest.raises(InputError, match="is damaged"):
             queue.job(folder.name)

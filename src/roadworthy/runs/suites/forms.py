@@ -137,9 +137,15 @@ def setting(description: str, *default: Any, **limits: Any) -> Any:
 
 
 class Form(BaseModel):
-    """What every part of a suite has in common: keys that are not known are refused."""
+    """What every part of a suite has in common: keys that are not known are refused.
+
+    Attributes:
+        sendable: The keys that a suite may use which comes over the network: none that names a file, a
+            program, another machine, or an option that could.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    sendable: ClassVar[frozenset[str]] = frozenset()
 
 
 def names_of(given: object) -> list[str]:
@@ -221,6 +227,7 @@ class EntryForm(Form):
     """
 
     key: ClassVar[str]
+    sendable = frozenset({"text", "tags", "severity", "accept", "models", "data"})
     text: Text | None = setting(
         "What must hold, in your words; from the requirement itself if left out.", None
     )
@@ -238,6 +245,7 @@ class EntryForm(Form):
 class ModelForm(Form):
     """A model under test."""
 
+    sendable = frozenset({"model"})
     model: Text = setting(
         "What to open: a name, kind:path (onnx:net.onnx) or a model.yaml; paths count from the "
         "suite's folder."
@@ -255,6 +263,7 @@ class ModelForm(Form):
 class DataForm(Form):
     """Frames to test on."""
 
+    sendable = frozenset({"data", "sample", "frames"})
     data: Text = setting(
         "What to open: a name such as world, or name:path; paths count from the suite's folder."
     )

@@ -251,7 +251,7 @@ def _given(entry: Any) -> Any:
         return entry
     found = {key: value for key, value in entry.items() if value is not None}
     if isinstance(found.get("models"), list):
-        found["models"] = [as_name(one) for one in found["models"]]
+        found["models"] = [as_name(one) if isinstance(one, str) else one for one in found["models"]]
     return found
 
 

@@ -7,16 +7,17 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter, model_validator
+from pydantic_core import PydanticCustomError
 
 from roadworthy._files import naming
 from roadworthy.datasets import fitting_options
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import model_name
 from roadworthy.runs.suites import suite_of
+from roadworthy.runs.suites.forms import Form
 from roadworthy.runs.suites.schema import SuiteForm
 
 if TYPE_CHECKING:
@@ -194,13 +195,6 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-_CLOSED = re.compile(
-    "model|data|sample|frames|rule|same|traffic|reliability|preserve|measure|limit|versions|sampling|batches|"
-    "batch|confidence|coverage|training|reach|tries|seconds|search|transforms|lambda|reference|output|"
-    "counting|deepest|max_failed_tries|again|driving|worse|simulator|laps|metres|end_at|sectors|events|bbsl|"
-    "values|object|classes|matching|outside|text|tags|severity|accept|models"
-)
-"""What forms of a suite may say that comes over the network: no key of a file, a program or an option."""
 _TYPED = ("rule", "bbsl", "text", "tags")  # free text, which opens nothing
 
 
@@ -213,10 +207,21 @@ class SuiteAsk(_Form):
 
     kind: Literal["suite"] = "suite"
     document: dict[str, Any]
+    _form: SuiteForm = PrivateAttr()
 
-    @cached_property
-    def _form(self) -> SuiteForm:
-        return suite_of(self.document).form
+    @model_validator(mode="after")
+    def _read(self) -> Self:
+        # At once: a stored job that cannot be read must not break the pages that list all of them.
+        try:
+            self._form = suite_of(self.document).form
+        except RoadworthyError as error:
+            raise PydanticCustomError("suite", "{told}", {"told": str(error)}) from error
+        return self
+
+    @property
+    def form(self) -> SuiteForm:
+        """The suite, read."""
+        return self._form
 
     @property
     def name(self) -> str:
@@ -227,8 +232,6 @@ class SuiteAsk(_Form):
     def title(self) -> str:
         """The ids of its requirements."""
         return ", ".join(self._form.requirements)
-
-    text = title
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -243,7 +246,7 @@ class SuiteAsk(_Form):
     @property
     def frames(self) -> int:
         """How many frames there are, as far as the suite says so."""
-        return sum(one.sample or 0 for one in self._form.data.values())
+        return sum(one.sample or len(one.frames or ()) for one in self._form.data.values())
 
     @property
     def seed(self) -> int:
@@ -261,21 +264,28 @@ class SuiteAsk(_Form):
             InputError: Something does.
         """
         form = self._form
-        for name, one in {**form.models, **form.data, **form.requirements}.items():
-            given = one.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-            others = {key: value for key, value in given.items() if key not in (*_TYPED, "model", "data")}
-            # A table of values is a file, and so are thresholds that are no mapping.
-            if (
-                not all(map(_CLOSED.fullmatch, given))
-                or re.search(r'[/\\=]|"table"', json.dumps(others))
-                or "endcase" not in given.get("bbsl", "endcase")
-                or isinstance(given.get("driving"), str)
-                or not all(word.startswith("world") for word in given.get("simulator", ()))
-            ):
-                raise InputError(
-                    f"{name}: a suite that is sent here may name no files, options, programs or other "
-                    "machines; `roadworthy run` takes it"
-                )
+        # One after the other: a model, data and a requirement may have the same name.
+        parts = (*form.models.items(), *form.data.items(), *form.requirements.items())
+        opening = [*(["base"] if form.base else []), *(name for name, part in parts if _opens(part))]
+        if opening:
+            raise InputError(
+                f"{opening[0]}: a suite that is sent here may name no files, options, programs or other "
+                "machines; `roadworthy run` takes it"
+            )
+
+
+def _opens(part: Form) -> bool:
+    """Return whether a part of a suite names a file, a program or another machine, or could."""
+    given = part.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+    others = {key: value for key, value in given.items() if key not in (*_TYPED, "model", "data")}
+    # A table of values is a file, and so are thresholds that are no mapping.
+    return (
+        not given.keys() <= part.sendable
+        or bool(re.search(r'[/\\=]|"table"', json.dumps(others)))
+        or "endcase" not in given.get("bbsl", "endcase")
+        or isinstance(given.get("driving"), str)
+        or not all(word.startswith("world") for word in given.get("simulator", ()))
+    )
 
 
 AnyAsk: TypeAlias = RulesAsk | BbslAsk | SuiteAsk

@@ -19,6 +19,7 @@ class BbslForm(EntryForm):
     """A formal specification over bounding boxes."""
 
     key = "bbsl"
+    sendable = EntryForm.sendable | {"bbsl", "values", "object", "classes", "matching", "outside"}
     bbsl: Text = setting(
         "The file of the specification, whose path counts from the suite's folder, or the "
         "specification itself."

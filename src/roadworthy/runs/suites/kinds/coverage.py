@@ -44,6 +44,10 @@ class CoverageForm(EntryForm):
     """A search for changed images that raise coverage, with a budget."""
 
     key = "coverage"
+    sendable = EntryForm.sendable | {
+        *("coverage", "training", "reach", "tries", "seconds", "search", "transforms", "lambda"),
+        *("reference", "output", "counting", "deepest", "max_failed_tries", "again"),
+    }
     coverage: Text = setting("What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
     training: Text | None = setting(
         "Data of this suite that the network learned from, for criteria that compare with it; "

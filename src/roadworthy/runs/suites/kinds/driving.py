@@ -23,6 +23,10 @@ class DrivingForm(EntryForm):
     """An oracle of driving quality: metrics must stay within thresholds in every sector of a drive."""
 
     key = "driving"
+    sendable = EntryForm.sendable | {
+        *("driving", "worse", "simulator", "laps", "seconds", "metres", "end_at", "frames", "sectors"),
+        "events",
+    }
     driving: Thresholds = setting(
         "Metrics with their thresholds: {SD(SA): 3.1, Max(LP): 1.2}; or a file that `driving "
         "oracle --json` wrote; {} judges events alone."

@@ -21,6 +21,10 @@ class ReliabilityForm(EntryForm):
     """What a human still sees, the model must still see: the two requirements of Hu et al."""
 
     key = "reliability"
+    sendable = EntryForm.sendable | {
+        *("reliability", "preserve", "measure", "limit", "versions", "sampling", "batches", "batch"),
+        "confidence",
+    }
     reliability: Some = setting("What changes the images: fog, [frost, jpeg], …; a requirement for each.")
     preserve: Literal["both", "correctness", "prediction"] = setting(
         "What must be preserved; a requirement for each.", "both"

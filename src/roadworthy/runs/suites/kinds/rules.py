@@ -37,6 +37,7 @@ class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     key = "rule"
+    sendable = EntryForm.sendable | {"rule", "same", "traffic"}
     rule: Text = setting("If …, then …")
     by: Text | None = setting(
         "What makes the rule's one change instead of what is built in: a transform such as "
