@@ -78,9 +78,13 @@ class Covered(Counted):
             InputError: It is of another criterion, network or training data.
         """
         if other.layers != self.layers:
-            raise InputError(f"cannot merge {self.criterion} of two networks or countings")
+            raise InputError(
+                f"cannot merge {self.criterion} of two networks or countings: measure both with the same"
+            )
         if other.settings != self.settings or other.total != self.total:
-            raise InputError(f"cannot merge {self.criterion} with other options or training data")
+            raise InputError(
+                f"cannot merge {self.criterion} with other options or training data: measure both alike"
+            )
         self.seen |= other.seen
 
     def rows(self) -> list[LayerRow]:

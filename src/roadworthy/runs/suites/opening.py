@@ -173,7 +173,7 @@ def _labels_only(data: Dataset, size: str) -> Dataset:
     from roadworthy.bbsl.comparing import LabelledFrames
 
     if not hasattr(data, "boxes"):
-        raise InputError(f"{data.name} cannot be read without its images: leave out 'labels'")
+        raise InputError(f"{data.name} cannot be read without its images: leave out 'labels', or --size")
     width, height = (int(part) for part in size.lower().split("x"))
     return LabelledFrames(data, width, height)  # type: ignore[arg-type]  # it has boxes
 
