@@ -308,7 +308,7 @@ def _differ(one: Prediction, other: Prediction) -> bool:
         scores = [np.sort(np.zeros(0) if boxes.scores is None else boxes.scores) for boxes in (one, other)]
         if Counter(one.classes) != Counter(other.classes) or scores[0].shape != scores[1].shape:
             return True
-        close = np.allclose(*scores, rtol=0, atol=_SAME_SCORE)
+        close = np.allclose(scores[0], scores[1], rtol=0, atol=_SAME_SCORE)
         return not (close and matched(one, other, _SAME_BOX).all())
     if isinstance(one, LabelMap) and isinstance(other, LabelMap):
         if one.classes != other.classes or one.shape != other.shape:
