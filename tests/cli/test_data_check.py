@@ -119,7 +119,7 @@ def test_help_fits_and_has_examples(roadworthy: Run) -> None:
         result = roadworthy("data", command, "--help")
         assert f"$ roadworthy data {command}" in result.stdout
         assert max(map(len, result.stdout.splitlines())) <= 80
-    assert "Ends with 0" in roadworthy("data", "check", "--help").stdout
+    assert "The exit code is 0" in roadworthy("data", "check", "--help").stdout
 
 
 def test_a_pipe_gets_no_colours_and_no_progress(

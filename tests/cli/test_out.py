@@ -101,7 +101,7 @@ def test_folders_that_must_be_new_have_the_next_free_one_for_a_default() -> None
         for one in command.params:
             words = getattr(one, "help", None) or ""
             if one.name == "out" and "must be new" in words and one.default is not None and not one.required:
-                assert "next free one if left out" in words, path
+                assert "next free one by default" in words, path
                 assert one.callback is not None, path
                 found.append(path)
     assert len(found) >= 5

@@ -28,7 +28,7 @@ def test_a_search_on_the_real_drive_judges_in_the_unit_of_the_recording(
     document = json.loads(result.stdout)
     assert document["unit"] == "rad"
     assert document["coverage"]["reached"] > document["coverage"]["originals"]
-    assert 0 < len(document["findings"]) <= document["failures"] <= 80
+    assert 0 < len(document["findings"]) <= document["failing_tries"] <= 80
 
     rows = list(StoredRun.open(tmp_path / "out").rows())
     data = UdacityCh2Dataset(str(drive))

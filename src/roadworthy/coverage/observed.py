@@ -194,8 +194,7 @@ def observable(system: SystemUnderTest, counting: str | Counting = "distinct") -
         >>> observable(load_model("truth"))
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: truth does not show its layers, and coverage is about these: give a \
-network of torch or ONNX
+        roadworthy.errors.InputError: truth does not show its layers: use a torch module or an ONNX file
     """
     if not isinstance(system, Network):
         raise InputError(f"{system.name} does not show its layers: use a torch module or an ONNX file")
