@@ -125,6 +125,7 @@ class TestTorch:
         arguments = {"name": "small", "kernel": 5}
         model = load_model(f"torch:{tmp_path}/nets.py:Net.from_name", arguments=arguments, spec=STEERING)
         assert len(model.predict(frames[:2])) == 2
+        assert isinstance(model, Network)
         assert model.files == (tmp_path / "nets.py",), "what decides is the file that was named"
         with pytest.raises(InputError, match=r"Net\.from_name cannot be built: TypeError"):
             load_model(f"torch:{tmp_path}/nets.py:Net.from_name", spec=STEERING)
