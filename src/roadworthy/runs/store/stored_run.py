@@ -177,7 +177,7 @@ class StoredPair:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _PairFolder:
     """What lies in the folder of one pair."""
 
     folder: Path
@@ -222,7 +222,7 @@ class StoredRun:
         [{'fastest': 0}]
     """
 
-    def __init__(self, folder: Path, pairs: Sequence[_Found]) -> None:
+    def __init__(self, folder: Path, pairs: Sequence[_PairFolder]) -> None:
         self.folder = folder
         self._found = pairs
 
@@ -255,7 +255,7 @@ class StoredRun:
                 f"got {came}: give the folder that was written with --out"
             )
         found = ((place.parent, read_records(place)[0]) for place in places)
-        return cls(folder, [_Found(where, record, Snapshot.of(where)) for where, record in found])
+        return cls(folder, [_PairFolder(where, record, Snapshot.of(where)) for where, record in found])
 
     @cached_property
     def manifest(self) -> Mapping[str, Any] | None:
@@ -352,7 +352,7 @@ class StoredRun:
     def _connection(self) -> duckdb.DuckDBPyConnection:
         return connected(self._snapshots)
 
-    def _chosen(self, requirement: str | None, system: str | None) -> list[_Found]:
+    def _chosen(self, requirement: str | None, system: str | None) -> list[_PairFolder]:
         known = {str(found.record["id"]) for found in self._found}
         if requirement is not None and requirement not in known:
             raise InputError(
