@@ -130,7 +130,7 @@ class TestCase:
     def test_predict_refuses_what_makes_no_frame(self) -> None:
         with pytest.raises(InputError, match="at least one frame, got none"):
             Predict(())
-        with pytest.raises(InputError, match="takes frames or what makes them, got str"):
+        with pytest.raises(InputError, match="takes frames, or callables that make them, got str"):
             Predict(("a.png",))  # type: ignore[arg-type]
 
 

@@ -105,5 +105,5 @@ def test_the_layers_of_torchscript_cannot_be_watched() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(AnySize(), torch.zeros(1, 3, 10, 20))  # type: ignore[no-untyped-call]
-    with pytest.raises(InputError, match=r"TorchScript.*or ONNX"):
+    with pytest.raises(InputError, match=r"TorchScript.*to ONNX"):
         recorder(traced)

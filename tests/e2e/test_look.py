@@ -131,7 +131,8 @@ def test_what_was_placed_is_outlined_until_that_is_switched_off(page: Page, run:
 def test_a_card_of_a_run_is_outlined_too(page: Page, run: Path) -> None:
     page.goto(f"/runs/{run.name}")
     page.wait_for_selector("#worst .changed rect")
-    assert page.locator("#worst .changed").count() == 12
+    # Each is drawn when its two pictures have come.
+    wait_until(page, lambda: page.locator("#worst .changed").count() == 12)
     for wide, tall in (one[2:] for one in boxes(page, "#worst")):
         assert 0 < wide < 320
         assert 0 < tall < 160
