@@ -115,6 +115,26 @@ def test_a_server_that_ends_stops_what_goes_on_and_the_next_one_goes_on(tmp_path
     assert rows_of(job.run) == rows_of(undisturbed / "run")
 
 
+STOPPED_BY_ITSELF = """
+import os, signal
+
+def drive(image):
+    os.kill(os.getpid(), signal.SIGTERM)
+    sum(range(10_000))  # a signal is heard between two steps of Python
+    return {"steering": 0.0, "speed": 5.0}
+"""
+
+
+def test_a_stop_that_is_heard_inside_a_model_is_no_crash_of_the_model(
+    tmp_path: Path, queue: ProcessQueue
+) -> None:
+    (tmp_path / "driver.py").write_text(STOPPED_BY_ITSELF)
+    model = f"callable:{tmp_path / 'driver.py'}:drive"
+    job = queue.start(RulesAsk(text=NIGHT, models=(model,), data="world:town", frames=6))
+    until(lambda: stage_of(queue, job).is_over)
+    assert queue.job(job.id).state.stage is Stage.CANCELLED
+
+
 def test_killed_it_is_interrupted_and_goes_on(queue: ProcessQueue) -> None:
     job = queue.start(ask(FEW))
     until(lambda: queue.job(job.id).state.done > 0)

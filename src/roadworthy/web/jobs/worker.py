@@ -30,8 +30,8 @@ study also needs pairs that hold."""
 _PAUSE = 0.2  # seconds between two notes of how far it has come
 
 
-class _Cancelled(BaseException):
-    """Raised wherever the process is when it is told to stop."""
+class _Cancelled(KeyboardInterrupt):
+    """Raised wherever the process is when it is told to stop, also inside a model, whose error it is not."""
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
