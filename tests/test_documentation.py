@@ -64,6 +64,14 @@ def commands(document: str) -> list[str]:
     return found + [span for span in spans if "…" not in span and "|" not in span]
 
 
+def test_the_tests_that_are_named_exist() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (REPOSITORY / "docs/tool-confidence.md").read_text("utf-8")))
+    assert len(named) > 20
+    files = (REPOSITORY / "tests").rglob("test_*.py")
+    written = {name for file in files for name in re.findall(r"def (test_\w+)\(", file.read_text("utf-8"))}
+    assert named <= written, named - written
+
+
 def test_the_home_page_leads_to_every_page() -> None:
     home = (REPOSITORY / "docs/README.md").read_text("utf-8")
     lost = [name for name in DOCUMENTS if name.startswith("docs/") and name.count("/") == 1]

@@ -68,6 +68,27 @@ def test_scores_that_are_none(study: ClipStudy, score: Any) -> None:
         study.answer("ann", item, {"score": score})
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"rater": "ann" * 100_000},
+        {"rater": "../key"},
+        {"item": "x" * 200_000},
+        {"values": {"score": "5" * 200_000}},
+        {"values": {str(number): number for number in range(9)}},
+        {"values": {"score": [5]}},
+        {"values": {"score": 10**300}},
+    ],
+)
+def test_answers_that_are_none_leave_nothing_behind(study: ClipStudy, said: dict[str, Any]) -> None:
+    browser = Browser(Client(create_app(ServerSettings(study.folder.parent / "out", (study.folder,)))))
+    item = browser.post("/studies/study/itself/begin", {"rater": "ann"}).json()["items"][0]["id"]
+    before = {path: path.read_bytes() for path in study.folder.rglob("*") if path.is_file()}
+    answer = {"rater": "ann", "item": item, "values": {"score": 5}, **said}
+    assert browser.post("/studies/study/itself/answer", answer).status in (413, 422)
+    assert {path: path.read_bytes() for path in study.folder.rglob("*") if path.is_file()} == before
+
+
 def test_pages(study: ClipStudy) -> None:
     folder = study.folder
     browser = Browser(Client(create_app(ServerSettings(folder.parent / "out", (folder,)))))

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import pkgutil
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.web.client import Browser, Client, finished
 
 import roadworthy.web
+from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
+from roadworthy.errors import InputError
+from roadworthy.runs import RunStore
+from roadworthy.studies.study import AnswerFiles
 from roadworthy.web.app import create_app
+from roadworthy.web.jobs.queue import ProcessQueue
 from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Gate, Sessions
 from roadworthy.web.settings import ServerSettings
+from roadworthy.web.wall import CaseMark, add_mark
 
 RULE = {"text": "If it rains, slow down."}
+ASK = {**RULE, "kind": "rules", "models": ["dave2"], "data": "world:town", "frames": 2}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8321", "localhost:1", "[::1]:8321", "LOCALHOST"])
@@ -27,7 +37,24 @@ def test_names_of_this_machine_are_answered(client: Client, host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8321", "192.168.0.7", "", "[::1"],
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:8321",
+        "192.168.0.7",
+        "",
+        "[::1",
+        "[::1].evil.example",
+        "[::1]:80.evil.example",
+        "localhost:80:evil.example",
+        "localhost:evil.example",
+        "localhost:",
+        "evil.example@localhost",
+        "localhost/evil.example",
+        "localhost, evil.example",
+        "localhost\x00.evil.example",
+        "\u0130localhost",
+    ],
 )
 def test_a_foreign_host_is_refused(client: Client, host: str) -> None:
     answer = client.get("/runs", host=host)
@@ -69,10 +96,29 @@ def test_cookies_of_other_servers_of_this_machine_do_no_harm(
     assert browser.post("/write/rule", RULE).status == 200
 
 
-def test_half_a_sign_is_refused_in_words(browser: Browser) -> None:
-    answer = browser.post("/write/rule", None, [b'{"text": "If it \\ud800 rains, slow down."}'])
-    assert answer.status == 422
-    assert "invalid character" in answer.json()["error"]
+UNREADABLE = {
+    "half a character": rb'{"text": "If it \ud800 rains, slow down."}',
+    "half a character as a key": rb'{"\udfff": 1}',
+    "no UTF-8": b'{"text": "\xff"}',
+    "NaN": b'{"frames": NaN}',
+    "Infinity": b'{"frames": -Infinity}',
+    "infinite all the same": b'{"frames": 1e999}',
+    "brackets": b"[" * 100_000 + b"]" * 100_000,
+    "braces": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
+    "a number of 10,000 digits": b"1" * 10_000,
+    "no JSON": b"text=1",
+}
+
+
+@pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE)
+def test_what_could_not_be_written_again_is_refused_in_words(
+    browser: Browser, settings: ServerSettings, body: bytes
+) -> None:
+    for path in routes("POST"):
+        answer = browser.post(path, None, [body])
+        assert answer.status == 422, path
+        assert "invalid character" in answer.json()["error"]
+    assert not settings.out.exists()
 
 
 def test_an_answer_about_a_fault_of_ours_is_sealed_as_well(client: Client) -> None:
@@ -201,8 +247,45 @@ class TestToken:
         assert open_client.cookies[TOKEN_COOKIE] == "geheim"
         assert open_client.get("/runs").status == 200
 
-    def test_the_way_in_leads_to_no_other_host(self, open_client: Client) -> None:
-        assert open_client.get("//evil.example/?token=geheim").headers["location"] == "/evil.example/"
+    @pytest.mark.parametrize(
+        ("path", "target"),
+        [
+            ("//evil.example/", "/evil.example/"),
+            ("/%2F/evil.example/", "/evil.example/"),
+            ("/%5Cevil.example/", "/%5Cevil.example/"),
+            ("/%5C%5Cevil.example/", "/%5C%5Cevil.example/"),
+            ("/%09/evil.example/", "/%09/evil.example/"),
+            ("/x%0D%0AX-Evil:%201", "/x%0D%0AX-Evil%3A%201"),
+            ("/runs/%E2%82%AC", "/runs/%E2%82%AC"),
+            ("http://evil.example/", "/http%3A//evil.example/"),
+        ],
+    )
+    def test_the_way_in_leads_to_no_other_host(self, open_client: Client, path: str, target: str) -> None:
+        answer = open_client.get(f"{path}?token=geheim")
+        assert (answer.status, answer.headers["location"]) == (303, target)
+
+    def test_no_referrer_tells_it(self, open_client: Client) -> None:
+        for path in ("/runs?token=geheim", "/runs?token=falsch", "/nowhere", "/static/web.css"):
+            assert open_client.get(path).headers["referrer-policy"] == "no-referrer"
+
+    def test_no_time_tells_how_much_of_it_is_right(
+        self, open_client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        compared: list[tuple[bytes, bytes]] = []
+
+        def compare(first: bytes, second: bytes) -> bool:
+            compared.append((first, second))
+            return False
+
+        monkeypatch.setattr("hmac.compare_digest", compare)
+        assert open_client.get("/runs", authorization="Bearer geheim").status == 401
+        assert (b"geheim", b"geheim") in compared
+
+    @pytest.mark.parametrize(
+        "path", ["/static/../runs", "/static/%2e%2e/runs", "/static/..%2fruns", "/static//runs"]
+    )
+    def test_what_needs_none_leads_to_nothing_else(self, open_client: Client, path: str) -> None:
+        assert open_client.get(path).status == 404
 
     @pytest.mark.parametrize("token", ["falsch", "x%0d%0aX-Evil:%201", "%E2%82%AC"])
     @pytest.mark.parametrize("path", ["/static/web.css", "/runs"])
@@ -218,6 +301,11 @@ class TestToken:
     def test_numbers_and_given_names_are_answered_but_no_other_names(self, open_client: Client) -> None:
         for host, status in (("10.0.0.1:8321", 200), ("bench.local", 200), ("evil.example", 421)):
             assert open_client.get("/runs", authorization="Bearer geheim", host=host).status == status
+
+
+@pytest.mark.parametrize("name", ["x-http-method-override", "x-http-method", "x-method-override"])
+def test_no_header_makes_another_method(browser: Browser, name: str) -> None:
+    assert browser.get("/jobs?_method=POST", **{name: "POST"}).status == 405
 
 
 class TestSizes:
@@ -304,6 +392,97 @@ class TestFiles:
         (folder / "film.webm").write_bytes(b"film")
         film = browser.get("/runs/given/files/film.webm")
         assert film.headers["content-disposition"].startswith("attachment")
+
+
+class TestLinks:
+    """Folders that lead elsewhere: runs are copied from machine to machine."""
+
+    @pytest.mark.parametrize("link", ["", "run"])
+    def test_a_job_that_lies_elsewhere_is_none(
+        self, browser: Browser, settings: ServerSettings, tmp_path: Path, link: str
+    ) -> None:
+        elsewhere = tmp_path / "elsewhere"
+        (elsewhere / "run").mkdir(parents=True)
+        (elsewhere / "run" / "secret.png").write_text("secret")
+        (elsewhere / "job.json").write_text(json.dumps(ASK))
+        folder = settings.out / "20261115-120000-aaaa"
+        if link:
+            folder.mkdir(parents=True)
+            (folder / "job.json").write_text(json.dumps(ASK))
+        else:
+            settings.out.mkdir()
+        (folder / link).symlink_to(elsewhere / link)
+        assert browser.get("/runs/20261115-120000-aaaa/files/secret.png").status == 404
+        assert "20261115-120000-aaaa" not in browser.page("/runs").text
+
+    def test_marks_are_not_written_elsewhere(self, tmp_path: Path) -> None:
+        victim, folder = tmp_path / "victim.txt", tmp_path / "run"
+        victim.write_text("mine")
+        folder.mkdir()
+        (folder / "marks.jsonl").symlink_to(victim)
+        with pytest.raises(InputError, match="cannot write"):
+            add_mark(folder, CaseMark("R1", "dave2", "a", "fault"))
+        assert victim.read_text() == "mine"
+
+    def test_answers_are_not_written_elsewhere(self, tmp_path: Path) -> None:
+        elsewhere, folder = tmp_path / "elsewhere", tmp_path / "study"
+        elsewhere.mkdir()
+        folder.mkdir()
+        (folder / "answers").symlink_to(elsewhere)
+        with pytest.raises(InputError, match="leads elsewhere"):
+            AnswerFiles(folder, ("item",)).write("ann", [{"item": "a"}])
+        assert not list(elsewhere.iterdir())
+
+    def test_names_that_are_no_text_break_no_list(self, browser: Browser, settings: ServerSettings) -> None:
+        drive = settings.runs[0] / os.fsdecode(b"drive-\xff")
+        drive.mkdir()
+        (drive / "drive.parquet").write_bytes(b"")
+        for path in ("/runs", "/runs/given", "/drives", "/studies"):
+            assert browser.page(path).status == 200, path
+
+    def test_nor_is_such_a_folder_taken_for_new_runs(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="--out must have a name that is text"):
+            ServerSettings(tmp_path / os.fsdecode(b"out-\xff"))
+
+
+def test_only_so_many_runs_wait(settings: ServerSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProcessQueue, "_began", lambda *_: False)
+    few = replace(settings, limits=replace(settings.limits, jobs=2))
+    browser = Browser(Client(create_app(few)))
+    answers = [browser.post("/jobs", ASK) for _ in range(4)]
+    assert [one.status for one in answers] == [201, 201, 422, 422]
+    assert "cancel some" in answers[-1].json()["error"]
+    assert len(list(settings.out.iterdir())) == 2
+
+
+SCRIPT = "<img src=x onerror=alert(1)>\"'"
+
+
+def test_script_in_what_a_run_holds_is_text(browser: Browser, settings: ServerSettings) -> None:
+    folder = settings.runs[0]
+    requirement = Requirement(f"R {SCRIPT}", f"Slow down {SCRIPT}", "rules", tags=(SCRIPT,))
+    with RunStore(folder / "runs" / "r" / "m", requirement, system=SCRIPT, images=folder / "images") as store:
+        case = Case(SCRIPT, requirement.id, (RecordDrive("x"),), {"change.1": SCRIPT, "frame": SCRIPT})
+        store.append(case, Verdict.from_margin(case, -1.0), [store.add_image(np.zeros((8, 8, 3), np.uint8))])
+        case = Case("b", requirement.id, (RecordDrive("x"),))
+        store.append(case, Verdict.not_applicable(case, SCRIPT))
+    pages = ["/runs", "/runs/given", "/look", "/look/given", "/compare", "/studies", "/coverage", "/drives"]
+    texts = [browser.page(path).text for path in pages]
+    assert not [path for path, text in zip(pages, texts, strict=True) if "<img src=x" in text]
+    assert "&lt;img src=x" in texts[1]
+
+
+def test_script_in_what_is_asked_for_is_text(
+    settings: ServerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ProcessQueue, "_began", lambda *_: False)
+    hostile = replace(settings, models=(SCRIPT,), data=(SCRIPT,))
+    browser = Browser(Client(create_app(hostile)))
+    job = browser.post("/jobs", {**ASK, "text": SCRIPT, "models": [SCRIPT], "data": SCRIPT}).json()
+    for path in ("/write", "/runs", job["url"]):
+        text = browser.page(path).text
+        assert "<img src=x" not in text
+        assert "&lt;img src=x" in text
 
 
 def test_nothing_but_http_is_let_in(settings: ServerSettings) -> None:

@@ -205,6 +205,8 @@ class AnswerFiles:
             InputError: The file cannot be written.
         """
         text = csv_text(self.columns, ([row[name] for name in self.columns] for row in rows))
+        if self.folder.is_symlink():
+            raise InputError(f"cannot write {self.folder}: it leads elsewhere; make it a folder of its own")
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:

@@ -92,7 +92,6 @@ def create_app(settings: ServerSettings) -> FastAPI:
     app.add_exception_handler(RoadworthyError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _missing)
-    app.add_exception_handler(UnicodeEncodeError, _unwritable)
     app.add_exception_handler(Exception, _broken)
     app.add_middleware(Gate, settings=settings, sessions=Sessions())
     return app
@@ -155,12 +154,6 @@ async def _missing(request: Request, error: Exception) -> Response:
         reason = error.detail if error.detail != "Not Found" else "There is no such page."
         return _told(request, 404, "Not found", reason)
     return _told(request, error.status_code, "That did not work", str(error.detail))
-
-
-async def _unwritable(request: Request, error: Exception) -> Response:
-    del error
-    reason = "The text has an invalid character, such as half an emoji. Type it again."
-    return _told(request, 422, "This input is not valid", reason)
 
 
 async def _broken(request: Request, error: Exception) -> Response:

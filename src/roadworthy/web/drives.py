@@ -58,7 +58,12 @@ def find_drives(folder: Path) -> dict[str, Path]:
 def _folders(folder: Path) -> Iterator[Path]:
     for place, names, _ in os.walk(folder):
         # In order, so that the same ones are found every time; a run's images and rows hold no drives.
-        names[:] = sorted(one for one in names if one not in ("images", "cases") and not one.startswith("."))
+        # A name that cannot be shown cannot stand in an address either.
+        names[:] = sorted(
+            one
+            for one in names
+            if one not in ("images", "cases") and not one.startswith(".") and one.isprintable()
+        )
         here = Path(place)
         if len(here.relative_to(folder).parts) >= _DEPTH:
             names.clear()

@@ -62,7 +62,8 @@ class Pages:
             version=__version__,
             **values,
         )
-        return HTMLResponse(text, status_code=status)
+        # A folder may have a name that is no text.
+        return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
 
 
 def _sentence(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -46,10 +46,8 @@ class PreviewTrial:
     system: SystemUnderTest
 
 
-def trial_of(
-    ask: RulesAsk | BbslAsk, model: str, opened: Callable[[str], SystemUnderTest] = load_model
-) -> PreviewTrial:
-    """Return what a run would try on one of its models, which is opened with the data.
+def trial_of(ask: RulesAsk | BbslAsk, model: str) -> PreviewTrial:
+    """Return what a run would try on one of its models, opened now as the run would open it.
 
     Raises:
         InputError: Something of it cannot be used; says what.
@@ -63,25 +61,19 @@ def trial_of(
         (part,) = kind.parts(entry, context)
     except RuleError as error:
         raise InputError(f"the rule is not understood: {error.reason}") from error
-    system = opened(model)
+    system = load_model(model)
     data = open_data(name, form, suite.folder, history=history_of(system)).frames
     requirement = Requirement(id, part.text, kind.name, acceptance=Acceptance(ask.allow))
     return PreviewTrial(kind.method({id: part}, context), part.inside, requirement, data, system)
 
 
-def preview(
-    ask: RulesAsk | BbslAsk,
-    count: int,
-    pictures: PictureCache,
-    opened: Callable[[str], SystemUnderTest] = load_model,
-) -> dict[str, Any]:
+def preview(ask: RulesAsk | BbslAsk, count: int, pictures: PictureCache) -> dict[str, Any]:
     """Return what the page shows before a run, with the answers of its first model.
 
     Args:
         ask: What the run would be.
         count: How many frames.
         pictures: Where pictures are kept for the page.
-        opened: Opens a model.
 
     Raises:
         InputError: Something of what is asked for cannot be used.
@@ -92,7 +84,7 @@ def preview(
         >>> [len(one["pictures"]) for one in preview(ask, 1, PictureCache())["frames"]]
         [2]
     """
-    trial = trial_of(ask, ask.models[0], opened)
+    trial = trial_of(ask, ask.models[0])
     chosen = list(spread(len(trial.data), count))
     if isinstance(ask, BbslAsk):
         if not isinstance(trial.inside, BbslMethod):

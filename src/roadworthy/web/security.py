@@ -14,8 +14,9 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
+from pydantic_core import from_json
 from starlette.requests import cookie_parser
 
 from roadworthy.web.settings import ServerSettings
@@ -59,6 +60,10 @@ _NO_TOKEN = (
 _OLD_PAGE = (
     "The page is from before the server was started again, or is not one of its own. Reload it; your text is "
     "kept."
+)
+_NO_JSON = (
+    "The text has an invalid character, such as half an emoji, a number that is none, or too many brackets: "
+    "{}. Type it again."
 )
 
 HEADERS = (
@@ -174,14 +179,11 @@ class Gate:
             for one in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             if one[0] != "token"
         ]
-        # Only a path of ours: "//other.example" would be another host.
-        target = "/" + scope["path"].lstrip("/") + (f"?{urlencode(query)}" if query else "")
+        # Only a path of ours, quoted: "//other.example" and "/\\other.example" would be another host.
+        target = "/" + quote(scope["path"].lstrip("/")) + (f"?{urlencode(query)}" if query else "")
         cookie = f"{TOKEN_COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
         await _answer(
-            send,
-            303,
-            b"",
-            [(b"location", target.encode("latin-1", "replace")), (b"set-cookie", cookie.encode("latin-1"))],
+            send, 303, b"", [(b"location", target.encode("ascii")), (b"set-cookie", cookie.encode("latin-1"))]
         )
 
     async def _pass_on(
@@ -199,6 +201,11 @@ class Gate:
             if body is None:
                 reason = f"A request may have {limits.body // 1024} KiB at most. Send less."
                 await _refuse(send, headers, 413, "size", reason)
+                return
+            try:
+                _check_json(body)
+            except ValueError as error:
+                await _refuse(send, headers, 422, "json", _NO_JSON.format(error))
                 return
             receive = _given(body, receive)
 
@@ -231,6 +238,16 @@ async def _body(receive: Receive, length: str, limit: int) -> bytes | None:
             return None
         if not message.get("more_body", False):
             return bytes(taken)
+
+
+def _check_json(body: bytes) -> None:
+    """Refuse what is read here but cannot be written again, or not by everybody.
+
+    Raises:
+        ValueError: It has half a character, a number that is none, or lies too deep.
+    """
+    if body:
+        json.dumps(from_json(body, allow_inf_nan=False), allow_nan=False)
 
 
 def _given(body: bytes, receive: Receive) -> Receive:

@@ -6,12 +6,17 @@ import secrets
 import socket
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.web.settings import ServerSettings, is_loopback
 
+if TYPE_CHECKING:
+    import uvicorn
+
 PORT = 8321
 _TRIED = 20  # ports after the usual one
+_BACKLOG = 128  # connections that wait to be taken in
 
 
 def settings_for(
@@ -72,7 +77,7 @@ def listening(host: str, port: int | None) -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((host, one))
-            found.listen(128)
+            found.listen(_BACKLOG)
         except OSError as error:
             found.close()
             if port is not None or one == wanted[-1]:
@@ -92,20 +97,15 @@ def address(host: str, port: int, token: str | None) -> str:
     return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
 
 
-def serve(settings: ServerSettings, socket_: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until Ctrl+C; `announce` is called when it answers, and a Ctrl+C from then on ends it."""
+def server_for(settings: ServerSettings, announce: Callable[[], None]) -> uvicorn.Server:
+    """Return the server of the page; `announce` is called when it answers."""
     import uvicorn
 
     from roadworthy.web.app import create_app
+    from roadworthy.web.connections import Connection
 
-    config = uvicorn.Config(
-        create_app(settings),
-        log_level="warning",
-        # A page that watches a run keeps its line open; it must not keep the server from ending.
-        timeout_graceful_shutdown=2,
-        server_header=False,
-        ws="none",
-    )
+    class Limited(Connection):
+        limits = settings.limits
 
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -113,4 +113,22 @@ def serve(settings: ServerSettings, socket_: socket.socket, announce: Callable[[
             # Not before: an interrupt that comes while libraries are loaded may be lost in them.
             announce()
 
-    Announcing(config).run(sockets=[socket_])
+    config = uvicorn.Config(
+        create_app(settings),
+        log_level="warning",
+        # A page that watches a run keeps its line open; it must not keep the server from ending.
+        timeout_graceful_shutdown=2,
+        server_header=False,
+        # Nobody stands between a browser and this server: whoever says so is not believed.
+        proxy_headers=False,
+        ws="none",
+        http=Limited,
+        # As many are taken in at once, and each is one of the files that a process may have open.
+        backlog=_BACKLOG,
+    )
+    return Announcing(config)
+
+
+def serve(settings: ServerSettings, socket_: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until Ctrl+C; `announce` is called when it answers, and a Ctrl+C from then on ends it."""
+    server_for(settings, announce).run(sockets=[socket_])

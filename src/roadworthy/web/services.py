@@ -144,7 +144,7 @@ class Services:
             raise InputError("a suite has no preview: start the run")
         check_ask(ask, self.declared, self.settings.limits)
         with self._previewing.taken():
-            return preview(ask, min(count, self.settings.limits.preview), self.pictures, self.declared.model)
+            return preview(ask, min(count, self.settings.limits.preview), self.pictures)
 
     def least(self, ask: AnyAsk, case: Mapping[str, Any]) -> dict[str, Any]:
         """Return the least change with which a case of a rule still fails."""
@@ -152,7 +152,7 @@ class Services:
             raise InputError("only a case of a rule can be shrunk")
         check_ask(ask, self.declared, self.settings.limits)
         with self._previewing.taken():
-            return shrunk(ask, case, self.pictures, self.declared.model)
+            return shrunk(ask, case, self.pictures)
 
     def copied(self, folder: Path, case: Mapping[str, Any], ask: AnyAsk | None) -> CopiedTest:
         """Return the suite that tries one case of a run again."""
@@ -188,7 +188,7 @@ class Services:
         """Load what the first rule would have to wait for."""
         try:
             self.rule("If a pedestrian appears on the roadside, the ego-vehicle should slow down.")
-            self.declared.models("regression")
+            self.declared.models()
             import duckdb  # noqa: F401  # takes a second; the first wall would wait for it
         except (RoadworthyError, OSError):
             # Whoever needs it is told what is wrong.

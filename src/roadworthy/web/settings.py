@@ -8,15 +8,10 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, RoadworthyError, suggest
 from roadworthy.web.jobs.queue import ID
-
-if TYPE_CHECKING:
-    from roadworthy.models import SystemUnderTest
-
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 """What a browser on this machine may call a server on it."""
@@ -37,9 +32,12 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """How much one request may ask for.
+    """How many may come, for how long each is waited for, and how much one request may ask for.
 
     Attributes:
+        connections: The most connections at a time.
+        head_seconds: The most time for the head of a request to arrive.
+        read_seconds: The most time for an answer to be read so far that more of it can be sent.
         body: The most bytes of a request.
         body_seconds: The most time for them to arrive.
         rule: The most characters of a rule.
@@ -53,6 +51,9 @@ class ServerLimits:
         waiting: The most requests that wait for one another, where only one can be worked on at a time.
     """
 
+    connections: int = 128
+    head_seconds: float = 10.0
+    read_seconds: float = 60.0
     body: int = 256 * 1024
     body_seconds: float = 20.0
     rule: int = 4_000
@@ -84,7 +85,7 @@ class ServerSettings:
         limits: How much one request may ask for.
 
     Raises:
-        InputError: A folder of a run does not exist.
+        InputError: A folder of a run does not exist, or that of new ones has a name that is no text.
     """
 
     out: Path
@@ -100,6 +101,8 @@ class ServerSettings:
         for folder in self.runs:
             if not folder.is_dir():
                 raise InputError(f"--run must be the folder of a run, got {folder}, which is no folder")
+        if any("\ud800" <= letter <= "\udfff" for letter in str(self.out)):
+            raise InputError(f"--out must have a name that is text, got {str(self.out)!r}")
 
     def admits(self, host: str) -> bool:
         """Return whether a request may be addressed so.
@@ -112,7 +115,7 @@ class ServerSettings:
             >>> [settings.admits(one) for one in ("localhost:8321", "[::1]:80", "evil.example")]
             [True, True, False]
         """
-        name = _without_port(host)
+        name = _name_of(host)
         if name in _LOOPBACK_NAMES or name in self.names:
             return True
         try:
@@ -121,11 +124,13 @@ class ServerSettings:
             return False
 
 
-def _without_port(host: str) -> str:
-    name = host.strip().lower()
-    if name.startswith("[") and "]" in name:
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0]
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::[0-9]{1,5})?", re.ASCII)
+
+
+def _name_of(host: str) -> str:
+    """Return the name or address of a Host header; empty where it is not written as one with a port is."""
+    written = _HOST.fullmatch(host.strip().lower())
+    return "" if written is None else written[1] or written[2]
 
 
 WORLDS = {
@@ -157,6 +162,10 @@ class FormChoice:
     outputs: tuple[str, ...] = ()
     problem: str = ""
 
+    def fits(self, task: str) -> bool:
+        """Return whether a model is for a task; one of which nothing is known before it is asked may be."""
+        return self.task in ("", task)
+
 
 class Declared:
     """The models and data sets that runs may use.
@@ -185,7 +194,6 @@ chauffeur, classifier, dave2, ...
             "data": {**WORLDS, **dict.fromkeys(data, "declared when the server was started")},
         }
         self._lock = RLock()
-        self._opened: dict[str, SystemUnderTest] = {}
         self._choices: dict[str, FormChoice] = {}
 
     def check(self, kind: str, reference: str) -> str:
@@ -202,25 +210,15 @@ chauffeur, classifier, dave2, ...
             )
         return reference
 
-    def model(self, reference: str) -> SystemUnderTest:
-        """Return a declared model, opened once.
+    def models(self) -> list[FormChoice]:
+        """Return the models as they are now: files may have changed since they were last opened."""
+        from roadworthy.models.zoo import SHIPPED
 
-        Raises:
-            InputError: It was not declared, or cannot be opened.
-        """
-        from roadworthy.models import load_model
-
-        self.check("models", reference)
         with self._lock:
-            if reference not in self._opened:
-                self._opened[reference] = load_model(reference)
-            return self._opened[reference]
-
-    def models(self, task: str) -> list[FormChoice]:
-        """Return the models for a task, and those of which nothing is known before they are asked."""
-        with self._lock:
-            found = [self._model_choice(reference) for reference in self._summaries["models"]]
-        return [one for one in found if one.task in ("", task)]
+            for reference in self._summaries["models"]:
+                if reference not in SHIPPED:
+                    self._choices.pop(reference, None)
+            return [self._model_choice(reference) for reference in self._summaries["models"]]
 
     def names(self, references: Sequence[str]) -> list[str]:
         """Return what models are called in results; one that cannot be opened any more, as it was declared.
@@ -243,13 +241,13 @@ chauffeur, classifier, dave2, ...
         ]
 
     def _model_choice(self, reference: str) -> FormChoice:
-        from roadworthy.models import Network
+        from roadworthy.models import Network, load_model
         from roadworthy.models.outputs import RegressionOutput
 
         if reference not in self._choices:
             summary = self._summaries["models"][reference]
             try:
-                system = self.model(reference)
+                system = load_model(reference)
             except (RoadworthyError, OSError) as error:
                 choice = FormChoice(reference, reference, summary, problem=str(error))
             else:

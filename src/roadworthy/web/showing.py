@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
-from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.models.load import model_name
 from roadworthy.report.rules import shrunk_violations
 from roadworthy.rules.shrinking import Violation
@@ -158,19 +157,13 @@ def _number(value: object) -> float | None:
     return float(value) if math.isfinite(value) else math.copysign(1e308, value)
 
 
-def shrunk(
-    ask: RulesAsk,
-    case: Mapping[str, Any],
-    pictures: PictureCache,
-    opened: Callable[[str], SystemUnderTest] = load_model,
-) -> dict[str, Any]:
+def shrunk(ask: RulesAsk, case: Mapping[str, Any], pictures: PictureCache) -> dict[str, Any]:
     """Return how much of the change is enough for a case to fail, with its pictures and answers.
 
     Args:
         ask: What the run was asked for.
         case: The case, as the wall shows it.
         pictures: Where pictures are kept for the page.
-        opened: Opens a model.
 
     Raises:
         InputError: The case does not violate, or does not any more.
@@ -180,7 +173,7 @@ def shrunk(
     reference = next((one for one in ask.models if as_name(model_name(one)) == case["system"]), None)
     if reference is None:
         raise InputError(f"the model {case['system']!r} is not one that this run was asked for")
-    trial = trial_of(ask, reference, opened)
+    trial = trial_of(ask, reference)
     violation = Violation(str(case["parameters"]["frame"]), int(case["parameters"]["seed"]))
     smallest = shrunk_violations(trial.inside, trial.requirement, trial.data, trial.system, [violation])
     if not smallest:

@@ -31,6 +31,7 @@ Key: TypeAlias = tuple[str, str, str]
 """Requirement, system and case."""
 
 _LONGEST_NOTE = 2000
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such thing
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def add_mark(folder: Path, mark: CaseMark) -> CaseMark:
     line = json.dumps(asdict(stamped), ensure_ascii=False) + "\n"
     try:
         # One write to the end of the file: two browsers at once do not mix their lines.
-        handle = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        # Not through a link: a run that somebody else made could lead it anywhere.
+        handle = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o666)
         try:
             os.write(handle, line.encode("utf-8"))
             os.fsync(handle)

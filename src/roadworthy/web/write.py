@@ -49,11 +49,12 @@ def examples() -> list[dict[str, Any]]:
 @router.get("/write")
 def page(request: Request, services: Here) -> Response:
     """Return the page."""
+    models = services.declared.models()
     return services.pages.page(
         request,
         "write.html",
-        drivers=services.declared.models("regression"),
-        detectors=services.declared.models("detection"),
+        drivers=[one for one in models if one.fits("regression")],
+        detectors=[one for one in models if one.fits("detection")],
         data=services.declared.data(),
         limits=services.settings.limits,
         rule_roles=RULE_ROLES,

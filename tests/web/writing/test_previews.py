@@ -6,14 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.web.client import Browser, Client
 
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
 from roadworthy.runs.store import StoredRun, image_path
+from roadworthy.web.app import create_app
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.pages import PictureCache
 from roadworthy.web.previews import preview
+from roadworthy.web.settings import ServerSettings
 
 CLOSER = (
     "If a pedestrian appears on the roadside, then the ego-vehicle should slow down. "
@@ -107,3 +110,37 @@ def test_over_several_frames_there_is_no_preview() -> None:
     ask = BbslAsk(text=text, models=("detector",), data="world:town", bindings={"v": BINDINGS["v"]})
     with pytest.raises(InputError, match="several frames"):
         preview(ask, 1, PictureCache())
+
+
+def write_network(file: Path, speed: float) -> None:
+    """Write a network that answers every image with one speed."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, "h", "w"])
+    answer = helper.make_tensor_value_info("speed", TensorProto.FLOAT, ["n", 1])
+    weights = numpy_helper.from_array(np.zeros((3, 1), np.float32), "weights")
+    bias = numpy_helper.from_array(np.array([speed], np.float32), "bias")
+    nodes = [
+        helper.make_node("ReduceMean", ["image"], ["colour"], axes=[2, 3], keepdims=0),
+        helper.make_node("Gemm", ["colour", "weights", "bias"], ["speed"]),
+    ]
+    graph = helper.make_graph(nodes, "constant", [image], [answer], [weights, bias])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), file)
+
+
+def test_a_model_that_is_overwritten_is_another_here_too(tmp_path: Path) -> None:
+    description = tmp_path / "model.yaml"
+    description.write_text("model: onnx:net.onnx\nname: mine\noutput: {signals: speed}\n")
+    settings = ServerSettings(tmp_path / "out", models=(str(description),))
+    browser = Browser(Client(create_app(settings)))
+    assert "cannot read the ONNX network" in browser.page("/write").text
+    ask = RulesAsk(text=CLOSER, models=(str(description),), data="world:town", frames=8, seed=7)
+    for speed in (8.0, 3.0):
+        write_network(tmp_path / "net.onnx", speed)
+        shown = browser.post("/write/preview", {"ask": ask.model_dump(), "count": 8}).json()
+        answers = {answer["before"] for one in shown["frames"] for answer in one["answers"]}
+        assert answers == {speed}
+        assert "cannot read the ONNX network" not in browser.page("/write").text
+    description.write_text(description.read_text().replace("mine", "ours"))
+    assert "<b>ours</b>" in browser.page("/write").text

@@ -133,6 +133,8 @@ def read_job(folder: Path) -> Job:
     """
     if not (folder / ASK).is_file():
         raise InputError(f"{folder} must be the folder of a job, got one without {ASK}")
+    if folder.is_symlink() or (folder / RUN).is_symlink():
+        raise InputError(f"{folder} leads out of the folder of all jobs: show such a run with --run")
     try:
         ask = read_ask(read_json(folder / ASK))
     except ValueError as error:
@@ -178,6 +180,7 @@ class ProcessQueue:
             return self.job(job.id)
 
     def _new(self, ask: AnyAsk) -> Job:
+        text = ask.model_dump_json(indent=2)
         while True:
             letters = "".join(secrets.choice(_LETTERS) for _ in range(4))
             folder = self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-{letters}"
@@ -193,7 +196,7 @@ class ProcessQueue:
         try:
             write_state(folder, JobState())
             # Last, for a folder counts as a job with it.
-            write_text(folder / ASK, ask.model_dump_json(indent=2))
+            write_text(folder / ASK, text)
         except InputError:
             shutil.rmtree(folder, ignore_errors=True)
             raise
