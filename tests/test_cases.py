@@ -165,7 +165,10 @@ class TestVerdict:
                 {"status": Status.ERROR, "margin": None, "reason": " "},
                 "the reason why case 'c' is error must be",
             ),
-            ({"status": "maybe"}, "must be one of passed, violated, not applicable, error, got 'maybe'"),
+            (
+                {"status": "maybe"},
+                "must be one of passed, violated, not applicable, error, engine error, got 'maybe'",
+            ),
             ({"measures": {"x": (1,)}}, "'x' in the measures of case 'c' must be"),
         ],
     )
@@ -280,6 +283,7 @@ class TestConclude:
             Status.VIOLATED: 1,
             Status.NOT_APPLICABLE: 4,
             Status.ERROR: 1,
+            Status.ENGINE_ERROR: 0,
         }
         assert outcome.rate == 0.25
         assert outcome.measures["worst_margin"] == -1.0

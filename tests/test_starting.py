@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 _RULE = """
 import importlib.util
 import sys
+from pathlib import Path
 from types import ModuleType
 from roadworthy._starting import spare_torch
 
@@ -35,3 +38,83 @@ def test_a_rule_is_read_without_torch_and_torch_is_there_afterwards() -> None:
     found, rule, loaded, usable = shown.stdout.splitlines()
     assert "rainy" in rule
     assert (found, loaded, usable) == ("True", "False", "2.0 1")
+
+
+_WATCHED = """
+import ctypes, os, signal, sys, time
+from roadworthy._starting import watched
+
+last_word = watched(lambda text: print(text, file=sys.stderr, flush=True))
+try:
+    print("ready", flush=True)
+    {}
+finally:
+    last_word()
+"""
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody watches")
+
+
+def watched(body: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", _WATCHED.format(body)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@linux_only
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("os._exit(0)", "ended from within: by a model"),
+        ("os._exit(1)", "or Ray, if its cluster broke down"),
+        ("ctypes.string_at(0)", "crashed (SIGSEGV): if memory is short"),
+        ("os.abort()", "crashed (SIGABRT)"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "killed, as systems do when memory runs out"),
+        ("os.fork() or time.sleep(1); os._exit(0)", "ended from within"),  # what it started lives on
+    ],
+)
+def test_a_program_that_ends_without_a_word_ends_with_2_and_a_sentence(body: str, told: str) -> None:
+    program = watched(body)
+    complaints = program.communicate()[1]
+    assert program.returncode == 2
+    assert told in complaints
+    assert "goes on where it stood when the command is given again" in complaints
+
+
+@linux_only
+@pytest.mark.parametrize(("body", "code"), [("sys.exit(3)", 3), ("pass", 0), ("sys.exit(1)", 1)])
+def test_a_program_that_ends_as_it_should_has_its_own_code(body: str, code: int) -> None:
+    program = watched(body)
+    assert program.communicate() == ("ready\n", "")
+    assert program.returncode == code
+
+
+@linux_only
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_reach_the_program(how: signal.Signals) -> None:
+    program = watched(
+        f"signal.signal({int(how)}, lambda *_: sys.exit(7)); print('set', flush=True); time.sleep(60)"
+    )
+    assert program.stdout is not None
+    assert [next(program.stdout) for _ in range(2)] == ["ready\n", "set\n"]
+    program.send_signal(how)
+    program.communicate()
+    assert program.returncode == 7
+
+
+@linux_only
+def test_a_program_whose_watcher_is_killed_ends_too() -> None:
+    program = watched("print(os.getpid(), flush=True); time.sleep(60)")
+    assert program.stdout is not None
+    worker = int([next(program.stdout) for _ in range(2)][1])
+    program.kill()
+    program.communicate()  # both have let go of the pipes
+    assert not Path(f"/proc/{worker}").exists() or " Z " in Path(f"/proc/{worker}/stat").read_text()
+
+
+@linux_only
+def test_a_program_that_is_terminated_says_so_to_its_shell() -> None:
+    program = watched("time.sleep(60)")
+    assert program.stdout is not None
+    next(program.stdout)
+    program.terminate()
+    assert program.communicate()[1] == ""
+    assert program.returncode == -signal.SIGTERM

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+import os
+import signal
 import sys
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from importlib.abc import MetaPathFinder
 
 _MACHINERY = (__name__, "importlib")
@@ -34,3 +39,93 @@ def spare_torch() -> None:
     """
     if not any(isinstance(one, _NoTorchForThinc) for one in sys.meta_path):
         sys.meta_path.insert(0, _NoTorchForThinc())
+
+
+_FOR_THE_PROGRAM = (signal.SIGINT, signal.SIGTERM)
+
+
+def watched(say: Callable[[str], None]) -> Callable[[], None]:
+    """Go on in a child process, so that somebody is left to speak when the child ends without a word.
+
+    A library that crashes, a model that ends the process or a cluster that breaks down would else look like
+    success, or like a violation. Signals reach the child. On other systems than Linux nothing is done.
+
+    Args:
+        say: Prints why the program ended; its exit code is 2 then.
+
+    Returns:
+        What the child calls last, however it ends: its exit code is the program's then.
+    """
+    if sys.platform != "linux":
+        return lambda: None
+    reading, writing = os.pipe()
+    wanted = {signal.SIGCHLD, signal.SIGHUP, *_FOR_THE_PROGRAM}
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    parent = os.getpid()
+    child = os.fork()
+    if not child:
+        death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(2)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return lambda: _write_dot(writing)
+    code = os.waitstatus_to_exitcode(_status_of(child, wanted))
+    # What the child started may hold the other end, so nobody waits for an end of the file.
+    os.set_blocking(reading, False)
+    os.close(writing)
+    try:
+        is_whole = bool(os.read(reading, 1))
+    except BlockingIOError:
+        is_whole = False
+    if not is_whole and -code not in (signal.SIGHUP, signal.SIGPIPE, *_FOR_THE_PROGRAM):
+        say(f"{_ending(code)}. A run goes on where it stood when the command is given again.")
+        code = 2
+    if code < 0:
+        with suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.kill(parent, -code)
+    os._exit(code)
+
+
+def _write_dot(file: int) -> None:
+    with suppress(OSError):
+        os.write(file, b".")
+
+
+def _status_of(child: int, wanted: Collection[signal.Signals]) -> int:
+    """Return how a child ended; signals that somebody sends to this process meanwhile are passed on."""
+    while True:
+        info = signal.sigwaitinfo(wanted)
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return status
+        # Those of a terminal, which no process sends, go to the child as well.
+        if info.si_signo != signal.SIGCHLD and info.si_code <= 0:
+            os.kill(child, info.si_signo)
+
+
+def _ending(code: int) -> str:
+    """Return why a process ended that said nothing.
+
+    Example:
+        >>> _ending(-11)[:29]
+        'The program crashed (SIGSEGV)'
+    """
+    if code == -signal.SIGKILL:
+        return (
+            "The program was killed, as systems do when memory runs out: use fewer --workers, or fewer or "
+            "smaller frames (--sample)"
+        )
+    if code < 0:
+        return (
+            f"The program crashed ({signal.Signals(-code).name}): if memory is short (ulimit -v), allow more "
+            "or use fewer --workers; else a library or a model did it, and --executor processes keeps models "
+            "apart"
+        )
+    return (
+        "The program was ended from within: by a model (--executor processes keeps models apart), an image "
+        "engine, or Ray, if its cluster broke down (see ray status)"
+    )

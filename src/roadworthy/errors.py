@@ -3,6 +3,7 @@
 ::
 
     RoadworthyError
+    ├── EngineError           an image engine crashed or gave no usable image; says nothing about the model
     ├── InputError            what came in cannot be used; the message says what was expected and what came
     │   ├── FrameError        an image, label map, box, depth or signal breaks the rules of a Frame
     │   │   └── BrokenCutOut  a cut-out of a gallery that cannot be used (roadworthy.transforms)
@@ -27,6 +28,7 @@ from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 __all__ = [
+    "EngineError",
     "FrameError",
     "InputError",
     "MissingExtraError",
@@ -47,6 +49,15 @@ __all__ = [
 
 class RoadworthyError(Exception):
     """The root of every error raised on purpose."""
+
+
+class EngineError(RoadworthyError):
+    """An image engine or a change crashed, or gave what is no image; it says nothing about what is tested."""
+
+    @property
+    def reason(self) -> str:
+        """What happened, in words."""
+        return str(self)
 
 
 class InputError(RoadworthyError):

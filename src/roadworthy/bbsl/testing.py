@@ -188,7 +188,7 @@ def row_of(verdict: Verdict) -> TestRow | None:
         True
     """
     known = verdict.measures
-    if verdict.status is Status.ERROR:
+    if verdict.status in (Status.ERROR, Status.ENGINE_ERROR):
         return None
     iou = known.get("iou")
     found = known.get("found")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from roadworthy._frozen import ReadOnlyArrays, read_only
 from roadworthy.cases.requirements import Case, CaseStream, FrameSource, Requirement, Scalar
-from roadworthy.cases.verdicts import Outcome, Verdict, conclude_rate
+from roadworthy.cases.verdicts import Outcome, Status, Verdict, conclude_rate
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
@@ -292,6 +292,20 @@ class BaseMethod(ABC):
     def feedback(self, case: Case, verdict: Verdict) -> Feedback:  # noqa: ARG002
         """Ignore the verdict."""
         return None
+
+
+def conclude(method: Method, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+    """Return what a method makes of all verdicts; where an image engine failed, the outcome says so."""
+    failed: list[str] = []
+
+    def watched() -> Iterator[Verdict]:
+        for verdict in verdicts:
+            if verdict.status is Status.ENGINE_ERROR and not failed:
+                failed.append(verdict.reason)
+            yield verdict
+
+    outcome = method.conclude(requirement, watched())
+    return outcome.with_engine_errors(failed[0]) if failed else outcome
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from roadworthy._frozen import frozen
@@ -25,13 +25,20 @@ class Status(StrEnum):
     """What one case showed.
 
     ``ERROR`` means that the system under test crashed or answered unusably. It is kept apart from
-    ``NOT_APPLICABLE``, because a crash says something about the system and an unusable frame does not.
+    ``NOT_APPLICABLE``, because a crash says something about the system and an unusable frame does not, and
+    from ``ENGINE_ERROR``: there it was an image engine that crashed, so that the system was never asked.
     """
 
     PASSED = "passed"
     VIOLATED = "violated"
     NOT_APPLICABLE = "not applicable"
     ERROR = "error"
+    ENGINE_ERROR = "engine error"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether such a case says something about the system."""
+        return self not in (Status.NOT_APPLICABLE, Status.ENGINE_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class Verdict:
         case_id: The case that was judged.
         requirement_id: The requirement that it tried.
         status: What it showed.
-        margin: None exactly when the case is not applicable or an error.
+        margin: None exactly when the case is not applicable or an error of whatever kind.
         reason: Why; needed when there is no margin.
         measures: What was measured on the way: one flat row; None values are left out.
         visual_change: How much of the change a human sees (Δv); the runner fills it in from the frames.
@@ -83,7 +90,7 @@ class Verdict:
 
     def _check_margin(self, what: str) -> None:
         margin = self.margin
-        if self.status in (Status.NOT_APPLICABLE, Status.ERROR):
+        if self.status not in (Status.PASSED, Status.VIOLATED):
             if margin is not None:
                 raise InputError(f"{what} is {self.status}, so it must have no margin, got {margin}")
             check_text(f"the reason why {what} is {self.status}", self.reason)
@@ -137,6 +144,11 @@ class Verdict:
         """Say that the system under test crashed or answered unusably, and how."""
         return cls(case.id, case.requirement_id, Status.ERROR, None, reason, measures or {})
 
+    @classmethod
+    def engine_error(cls, case: Case, reason: str) -> Verdict:
+        """Say that an image engine crashed, and how: the system was not asked."""
+        return cls(case.id, case.requirement_id, Status.ENGINE_ERROR, None, reason)
+
 
 class OutcomeStatus(StrEnum):
     """What all cases together say about a requirement."""
@@ -176,6 +188,31 @@ class Outcome:
         object.__setattr__(self, "measures", as_scalars(f"the measures of {what}", self.measures))
         if self.rate is not None and not 0 <= self.rate <= 1:
             raise InputError(f"the rate of {what} must be between 0 and 1, got {self.rate}")
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """The counts as files have them: engine errors only where there are any."""
+        return {
+            str(status): count
+            for status, count in self.counts.items()
+            if count or status is not Status.ENGINE_ERROR
+        }
+
+    def with_engine_errors(self, first: str) -> Outcome:
+        """Return the outcome of a requirement that an engine kept from being tried in full.
+
+        What it would be without those cases is not known, so it is not passed.
+
+        Args:
+            first: What the engine said first.
+        """
+        count = self.counts[Status.ENGINE_ERROR]
+        status = OutcomeStatus.INCONCLUSIVE if self.status is OutcomeStatus.PASSED else self.status
+        cases = "1 case" if count == 1 else f"{count} cases"
+        told = (
+            f"{self.summary}; an image engine failed in {cases}, which say nothing about the model: {first}"
+        )
+        return replace(self, status=status, summary=told)
 
 
 def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
@@ -251,6 +288,8 @@ def rate_status(counts: Mapping[Status, int], acceptance: Acceptance) -> Outcome
     if failures / trials > acceptance.max_rate:
         return OutcomeStatus.VIOLATED
     bound = clopper_pearson_upper(failures, trials, acceptance.confidence)
+    if counts.get(Status.ENGINE_ERROR):
+        return OutcomeStatus.INCONCLUSIVE
     if bound <= acceptance.max_rate or (acceptance.max_rate == 0 and failures == 0):
         return OutcomeStatus.PASSED
     return OutcomeStatus.INCONCLUSIVE

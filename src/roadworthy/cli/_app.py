@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_group
 
-from roadworthy._starting import spare_torch
+from roadworthy._starting import spare_torch, watched
 from roadworthy._version import __version__
 from roadworthy.cli._answer import FAILED
 from roadworthy.cli._commands import Command, Group
@@ -179,5 +179,9 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # A sign or file name that the output cannot show must not cost the results.
         sys.stdout.reconfigure(errors="backslashreplace")
-    spare_torch()
-    app(prog_name="roadworthy")
+    last_word = watched(print_error)
+    try:
+        spare_torch()
+        app(prog_name="roadworthy")
+    finally:
+        last_word()

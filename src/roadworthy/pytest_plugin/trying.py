@@ -206,11 +206,14 @@ def try_requirement(test: PlannedTest, bench: Bench, folder: Path) -> Tried:
         Unsuitable: Another model is meant.
     """
     from roadworthy.runs.suites import run_suite
+    from roadworthy.runs.suites.running import FAILED
 
     result = run_suite(test.plan(bench), folder)
     for reason in result.failures.values():
         raise InputError(reason)
     ((pair, outcome),) = result.outcomes.items()
+    if result.exit_code() == FAILED:
+        raise InputError(outcome.summary)
     return Tried(result.plan.trials[0].requirement, pair[1], outcome, folder)
 
 

@@ -66,7 +66,7 @@ class Published:
                     "status": str(outcome.status),
                     "summary": outcome.summary,
                     "rate": outcome.rate,
-                    "counts": {str(status): count for status, count in outcome.counts.items()},
+                    "counts": outcome.counted,
                     "measures": dict(outcome.measures),
                 }
                 for (id, model), outcome in result.outcomes.items()

@@ -45,7 +45,7 @@ class ReliabilityReport:
                 "status": str(outcome.status),
                 "summary": outcome.summary,
                 **outcome.measures,
-                "counts": {str(status): count for status, count in outcome.counts.items()},
+                "counts": outcome.counted,
                 "folder": str(self.result.folder_of(id, model).relative_to(self.result.folder)),
             }
             for (id, model), outcome in self.result.outcomes.items()

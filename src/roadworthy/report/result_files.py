@@ -105,9 +105,9 @@ def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
         if result.bound is not None:
             told += f"; upper bound {result.bound:.6g}; accepted {result.accepted:.6g}"
         lines.append(told)
-    lines.append(
-        f"not applicable {result.counts[Status.NOT_APPLICABLE]}, errors {result.counts[Status.ERROR]}"
-    )
+    counts = result.counts
+    unmade = f", engine errors {number}" if (number := counts[Status.ENGINE_ERROR]) else ""
+    lines.append(f"not applicable {counts[Status.NOT_APPLICABLE]}, errors {counts[Status.ERROR]}{unmade}")
     lines.append(f"severity {requirement.severity}" + _listed(requirement.tags))
     rows = run.worst(requirement.id, result.system, _WORST) if detailed else []
     for row in rows:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from roadworthy.cases import Requirement, Scalar, Severity, Status
+from roadworthy.cases import Outcome, Requirement, Scalar, Severity, Status
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
@@ -34,7 +34,7 @@ class Result:
     Attributes:
         requirement: The requirement.
         system: The name of the system.
-        standing: What is known; unfinished where the run has no outcome yet.
+        standing: What is known; unfinished where the run has no outcome yet, or an image engine failed.
         counts: The number of cases per status.
         summary: The outcome in one sentence.
         measures: The figures of the outcome.
@@ -136,13 +136,22 @@ def _result(run: StoredRun, pair: StoredPair) -> Result:
     return Result(
         pair.requirement,
         pair.system,
-        Standing.UNFINISHED if outcome is None else Standing(outcome.status.value),
+        _standing(outcome),
         pair.counts,
         "the run did not finish" if outcome is None else outcome.summary,
         {} if outcome is None else outcome.measures,
         place,
         () if outcome is None else outcome.notes,
     )
+
+
+def _standing(outcome: Outcome | None) -> Standing:
+    if outcome is None:
+        return Standing.UNFINISHED
+    standing = Standing(outcome.status.value)
+    # Where an image engine failed, more cases of the same would not decide it.
+    is_open = standing is Standing.INCONCLUSIVE and outcome.counts[Status.ENGINE_ERROR]
+    return Standing.UNFINISHED if is_open else standing
 
 
 def whole_of(results: Sequence[Result]) -> Whole:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.cases import ClassScores, Prediction
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import EngineError, InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import CONDITIONS
 from roadworthy.report.drawing import (
@@ -263,7 +263,7 @@ def _tile(
 ) -> Tile:
     try:
         changed = change(frame, rng)
-    except NotApplicable as error:
+    except (NotApplicable, EngineError) as error:
         faded = frame.replace(image=frame.image // 3)
         return Tile(draw_frame(faded, "none", scale), error.reason)
     shown = {one.name: getattr(change, one.name) for one in change.parameters() if one.sets_strength}

@@ -59,7 +59,7 @@ class SpecificationReport:
             "system": self.system,
             "status": self.outcome.status.value,
             "summary": self.outcome.summary,
-            "counts": {status.value: count for status, count in self.outcome.counts.items()},
+            "counts": self.outcome.counted,
             "table": self.comparison.as_dict(),
             "margins": self.margins,
         }

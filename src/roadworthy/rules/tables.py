@@ -106,7 +106,7 @@ def read_tally(plan: RulePlan, rows: Iterable[Row], thresholds: Sequence[float] 
     for row in rows:
         status = Status(str(row["status"]))
         tally.counts[status] += 1
-        if status in (Status.NOT_APPLICABLE, Status.ERROR):
+        if status not in (Status.PASSED, Status.VIOLATED):
             tally.reasons[status, str(row["reason"])] += 1
             continue
         for number, relation in enumerate(plan.expectations, 1):
@@ -138,7 +138,7 @@ def violation_table(
     rows = []
     for rule in rules:
         mine = [tallies[rule, model] for model in models if (rule, model) in tallies]
-        frames = [sum(one.counts.values()) - one.counts[Status.NOT_APPLICABLE] for one in mine]
+        frames = [sum(count for status, count in one.counts.items() if status.is_judged) for one in mine]
         total = max((sum(one.counts.values()) for one in mine), default=0)
         qualify = f"{max(frames)} of {total}" if mine else ""
         rows.append((rule, qualify, *(_cell(tallies, rule, model) for model in models)))

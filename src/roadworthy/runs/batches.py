@@ -26,7 +26,7 @@ from roadworthy.cases import (
     Status,
     Verdict,
 )
-from roadworthy.errors import InputError, MissingExtraError, NotApplicable, SystemUnderTestError
+from roadworthy.errors import EngineError, InputError, MissingExtraError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, ObservableSystem, Simulator, SystemUnderTest
 
@@ -35,7 +35,10 @@ MAX_CASES = 1024
 
 _PREDICTIONS = get_args(Prediction)
 
-Failed: TypeAlias = NotApplicable | SystemUnderTestError
+Unmade: TypeAlias = NotApplicable | EngineError
+"""Why a frame was not made: it does not qualify, or what makes it crashed."""
+
+Failed: TypeAlias = Unmade | SystemUnderTestError
 """Why a case has no answers. Kept as a value: it concerns one case of a batch, not the batch."""
 
 
@@ -75,7 +78,7 @@ class JudgedCase:
 class Made(NamedTuple):
     """A frame that was made, or why it could not be, and how long that took."""
 
-    frame: Frame | NotApplicable
+    frame: Frame | Unmade
     seconds: float
 
 
@@ -228,6 +231,8 @@ def judge(method: Method, case: Case, answers: Answers | Failed) -> Verdict:
         verdict = method.judge(case, answers)
     except NotApplicable as error:
         return Verdict.not_applicable(case, error.reason or "no reason given")
+    except EngineError as error:
+        return Verdict.engine_error(case, str(error) or "no reason given")
     except SystemUnderTestError as reason:
         return Verdict.error(case, str(reason) or "no reason given")
     if not isinstance(verdict, Verdict):
@@ -350,7 +355,7 @@ class Answered:
         """Return the answers to a case, or the first reason why there are none."""
         for source in _sources(case):
             frame = self.made[key_of(source)].frame
-            if isinstance(frame, NotApplicable):
+            if isinstance(frame, Unmade):
                 return frame
         items: list[Predicted | Driven] = []
         for item in case.asks:
@@ -380,19 +385,19 @@ class Answered:
         if key not in self._drives:
             try:
                 self._drives[key] = Driven(self.simulator.drive(item.scenario, Guarded(self.system)))
-            except (NotApplicable, SystemUnderTestError) as reason:
+            except (NotApplicable, EngineError, SystemUnderTestError) as reason:
                 self._drives[key] = reason
         return self._drives[key]
 
 
 def _timed(source: FrameSource) -> Made:
     start = time.perf_counter()
-    frame: Frame | NotApplicable
+    frame: Frame | Unmade
     try:
         frame = source if isinstance(source, Frame) else source()
-    except NotApplicable as reason:
+    except (NotApplicable, EngineError) as reason:
         frame = reason
-    if not isinstance(frame, Frame | NotApplicable):
+    if not isinstance(frame, Frame | Unmade):
         raise InputError(f"a frame source must make a Frame, got {type(frame).__name__} from {source!r}")
     return Made(frame, time.perf_counter() - start)
 

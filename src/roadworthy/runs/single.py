@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Outcome, Requirement, ResumableMethod, Scalar, Status
+from roadworthy.cases.methods import conclude
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.checkpoints import Checkpoints
@@ -162,7 +163,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 def concluded(method: Method, requirement: Requirement, store: RunStore) -> RunResult:
     """Conclude from the rows of a store that is complete, and write the outcome beside them."""
-    outcome = method.conclude(requirement, read_verdicts(store.folder))
+    outcome = conclude(method, requirement, read_verdicts(store.folder))
     store.conclude(outcome)
     return RunResult(outcome, frozen(store.counts), store.folder)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from roadworthy._files import writing
 from roadworthy._options import checked_options
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import EngineError, InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import write_image
 from roadworthy.ontology import ontology
@@ -217,7 +217,7 @@ def write_changed(change: Transform, frames: Iterable[Frame], folder: Path, seed
             row: dict[str, object] = {"frame": frame.id, "transform": str(change)}
             try:
                 changed = change(frame, rng_for(seed, frame.id))
-            except NotApplicable as error:
+            except (NotApplicable, EngineError) as error:
                 reasons[error.reason] += 1
                 row["reason"] = error.reason
             else:

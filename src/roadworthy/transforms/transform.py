@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from roadworthy.errors import InputError, NotApplicable, suggest
+from roadworthy.errors import EngineError, InputError, NotApplicable, RoadworthyError, suggest
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.registry import transforms
@@ -289,6 +289,7 @@ class Transform(ABC):
 
         Raises:
             NotApplicable: The frame does not qualify or lacks what the transform needs, such as a label map.
+            EngineError: The change crashed, or gave what is no image.
         """
         generator = np.random.default_rng(rng)
         if self.is_identity:
@@ -333,6 +334,11 @@ class Transform(ABC):
             if error.frame is not None:
                 raise
             raise NotApplicable(error.reason, frame=frame.id) from error
+        except (RoadworthyError, KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:
+            # A change may be a user's own, and its crash, or sys.exit, is not the end of the run.
+            raise EngineError(f"{self.name} raised {type(error).__name__}: {error}") from error
 
     def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
         """Return a changed image: height × width × 3, or height × width for a grey one.

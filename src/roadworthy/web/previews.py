@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from roadworthy.bbsl.method import BbslMethod
 from roadworthy.cases import Acceptance, Answers, Case, Method, Predict, Predicted, Requirement, Verdict
 from roadworthy.datasets import ChosenFrames, spread
-from roadworthy.errors import InputError, NotApplicable, RuleError, SystemUnderTestError
+from roadworthy.errors import EngineError, InputError, NotApplicable, RuleError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.models import SystemUnderTest, history_of, load_model
 from roadworthy.runs.suites import suite_of
@@ -123,6 +123,8 @@ def _changed(
         verdict = trial.method.judge(case, Answers((Predicted(tuple(frames), predictions),)))
     except NotApplicable as error:
         verdict = Verdict.not_applicable(case, error.reason)
+    except EngineError as error:
+        verdict = Verdict.engine_error(case, error.reason)
     except SystemUnderTestError as error:
         verdict = Verdict.error(case, str(error))
     return {

@@ -112,9 +112,9 @@ def _worst(run: StoredRun, ids: Sequence[str], count: int) -> list[dict[str, Any
 
 def _reasons(run: StoredRun) -> list[tuple[str, int]]:
     rows = run.query(
-        "SELECT reason, count(*) AS number FROM cases WHERE status = $1 "
-        "GROUP BY reason ORDER BY number DESC, reason LIMIT $2",
-        [str(Status.NOT_APPLICABLE), _REASONS],
+        "SELECT reason, count(*) AS number FROM cases WHERE status IN ($1, $2) "
+        "GROUP BY reason ORDER BY number DESC, reason LIMIT $3",
+        [str(Status.NOT_APPLICABLE), str(Status.ENGINE_ERROR), _REASONS],
     )
     return [(str(row["reason"]), int(str(row["number"]))) for row in rows]
 

@@ -271,7 +271,7 @@ _STATUSES = {
     "violated": "status = 'violated'",
     "error": "status = 'error'",
     "passed": "status = 'passed'",
-    "not applicable": "status = 'not applicable'",
+    "not applicable": "status IN ('not applicable', 'engine error')",
     "all": "true",
 }
 _CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.change")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import EngineError, InputError
 from roadworthy.frames import Frame
 from roadworthy.transforms import read_engines, transform_for
 from roadworthy.transforms.engines import commands as pipelines
@@ -140,7 +140,7 @@ def test_what_goes_wrong_is_told(example: Path, stand_in: Any, town: Frame) -> N
     change = transform_for(TREES, read_engines(example, allow_commands=True))
 
     def reason() -> str:
-        with pytest.raises(NotApplicable) as caught:
+        with pytest.raises(EngineError) as caught:
             change(town, 1, measure=False)
         return caught.value.reason
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from tests.loading import load_file
 
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import EngineError, InputError
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.transforms import read_engines, transform_for
@@ -41,7 +41,7 @@ def engine_of(folder: Path, url: str, http: str = "", more: str = "") -> UserEng
 
 
 def reason_of(engine: UserEngine, frame: Frame, operation: Operation = LINES) -> str:
-    with pytest.raises(NotApplicable) as caught:
+    with pytest.raises(EngineError) as caught:
         engine.transform(operation)(frame, 1, measure=False)
     return caught.value.reason
 

@@ -257,7 +257,7 @@ def failing_rows(run: StoredRun, most: int) -> FailingRows:
         )
         found = connection.execute(
             'SELECT status, min(reason), count(*), count(DISTINCT requirement), min("case"), '
-            "count(*) OVER () FROM kept WHERE status IN ('not applicable', 'error') "
+            "count(*) OVER () FROM kept WHERE status NOT IN ('passed', 'violated') "
             f"GROUP BY status, {_ALIKE} ORDER BY status, count(*) DESC, {_ALIKE} LIMIT $1",
             [most],
         ).fetchall()

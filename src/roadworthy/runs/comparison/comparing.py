@@ -32,7 +32,7 @@ _SEARCHES = frozenset({"coverage"})
 
 _JUDGED = ("passed", "violated", "error")
 _FAILED = ("violated", "error")
-_NOT = "not applicable"
+_NOT = ("not applicable", "engine error")
 _ABSENT = "absent"
 
 
@@ -287,8 +287,8 @@ def _measured(
         still_failing=failed[0] - fixed,
         new=sum(count for move, count in moves.items() if move[0] == _ABSENT),
         gone=sum(count for move, count in moves.items() if move[1] == _ABSENT),
-        no_longer_judged=sum(count for (was, now), count in moves.items() if was in _JUDGED and now == _NOT),
-        newly_judged=sum(count for (was, now), count in moves.items() if was == _NOT and now in _JUDGED),
+        no_longer_judged=sum(count for (was, now), count in moves.items() if was in _JUDGED and now in _NOT),
+        newly_judged=sum(count for (was, now), count in moves.items() if was in _NOT and now in _JUDGED),
         different=found.different,
         examples_broken=tuple(found.broken),
         examples_fixed=tuple(found.fixed),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
-from roadworthy.cases import Scalar
+from roadworthy.cases import Scalar, Status
 from roadworthy.intervals import clopper_pearson_interval
 
 Row = Mapping[str, Scalar]
@@ -52,7 +52,7 @@ def changes_in(row: Row) -> Iterator[TriedChange]:
         TriedChange(condition='rotation', quantity='angle', amount=15.0, failed=True, margin=-2.0)
     """
     status = str(row["status"])
-    failed = None if status == "not applicable" else status in _FAILED
+    failed = status in _FAILED if Status(status).is_judged else None
     margin = _margin(row.get("margin"))
     if row.get("param.change.1") is not None:
         yield from _relations(row, failed)

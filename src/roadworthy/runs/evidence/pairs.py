@@ -37,7 +37,7 @@ class TestedPair:
     @property
     def applicable(self) -> int:
         """How many cases tried the requirement."""
-        return sum(self.counts.values()) - self.counts.get(Status.NOT_APPLICABLE, 0)
+        return sum(count for status, count in self.counts.items() if status.is_judged)
 
     @property
     def failed(self) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy.cases import Dataset, Outcome, OutcomeStatus, Status
+from roadworthy.cases.methods import conclude
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import Verification
@@ -204,7 +205,7 @@ def _conclude_again(folder: Path, plan: SuitePlan, found: Verification) -> None:
             continue
         method = Pass(plan, (trial,), frozenset([(trial.requirement.id, pair.system)])).method()
         try:
-            again = method.conclude(trial.requirement, read_verdicts(pair.folder))
+            again = conclude(method, trial.requirement, read_verdicts(pair.folder))
         except InputError:
             continue  # a row contradicts itself, which is among the findings
         if _said(again) != _said(told):

@@ -191,7 +191,7 @@ def _eligible(
             continue
         judged = 0
         for row in rows_of(pair):
-            if row["status"] == Status.NOT_APPLICABLE:
+            if not Status(str(row["status"])).is_judged:
                 continue
             judged += 1
             if trial.kind.one_at_a_time and judged > count:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar
 
 from roadworthy.errors import InputError
-from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, blamed, divided
+from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, divided, unmade
 from roadworthy.runs.executors.pickling import SERIAL, Parcel, pack, pack_job
 from roadworthy.runs.executors.work import BatchJob, Done, Session, WorkUnit
 
@@ -251,8 +251,8 @@ class Dispatcher:
     def _after(self, piece: Piece, fault: Fault, *, fresh: bool) -> list[Piece]:
         """Return what is tried again after a worker failed on a piece."""
         if piece.unit.blame:
-            # Not even the frames can be made.
-            piece.result = blamed(piece)
+            # It was not the system.
+            piece.result = unmade(piece)
             return []
         if fault == "memory" and not fresh:
             # What the batches before left behind may be too much, not what this one takes.

@@ -203,7 +203,8 @@ def blame_of(fault: Fault, piece: Piece, limits: Limits) -> str:
     return f"the process of {name} died, tried alone {TRIES} times: a crash, an exit, or killed"
 
 
-def blamed(piece: Piece) -> Done:
-    """Return the verdict on a case whose frames cannot be made either."""
+def unmade(piece: Piece) -> Done:
+    """Return the verdict on a case whose frames cannot be made, without any system, either."""
     (case,), (name,) = piece.unit.cases, piece.unit.systems
-    return Done([BatchResult(0, name, Verdict.error(case, piece.unit.blame))])
+    reason = "what makes its frames hangs, crashes or takes too much memory, with no model in the process"
+    return Done([BatchResult(0, name, Verdict.engine_error(case, reason))])

@@ -130,7 +130,11 @@ def _child(client: Any, experiment: str, parent: str, one: TestedPair) -> str:
 
 
 def _metrics(one: TestedPair) -> dict[str, float]:
-    numbers: dict[str, float] = {f"cases_{_name(status)}": one.counts.get(status, 0) for status in Status}
+    numbers: dict[str, float] = {
+        f"cases_{_name(status)}": one.counts.get(status, 0)
+        for status in Status
+        if status is not Status.ENGINE_ERROR or one.counts.get(status)
+    }
     if one.applicable:
         numbers["failure_rate"] = one.failed / one.applicable
     measures = {} if one.outcome is None else one.outcome.measures

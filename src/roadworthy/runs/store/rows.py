@@ -244,7 +244,7 @@ def read_outcome(record: Mapping[str, Any]) -> Outcome | None:
 def _outcome_record(outcome: Outcome) -> dict[str, object]:
     return {
         "status": str(outcome.status),
-        "counts": {str(status): count for status, count in outcome.counts.items()},
+        "counts": outcome.counted,
         "rate": outcome.rate,
         "summary": outcome.summary,
         "measures": {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import is_free, numbered
-from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requirement, Scalar
+from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requirement, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import Executor, ImageRetention
@@ -259,8 +259,14 @@ class SuiteResult:
             return FAILED
         if self.count(OutcomeStatus.VIOLATED):
             return VIOLATED
+        if self._engine_errors:
+            return FAILED
         inconclusive = self.count(OutcomeStatus.INCONCLUSIVE) and not accept_inconclusive
         return INCONCLUSIVE if inconclusive else PASSED
+
+    @property
+    def _engine_errors(self) -> int:
+        return sum(one.counts[Status.ENGINE_ERROR] for one in self.outcomes.values())
 
     @property
     def conclusion(self) -> str:
@@ -268,6 +274,8 @@ class SuiteResult:
         parts = [f"{self.count(status)} {status}" for status in OutcomeStatus if self.count(status)]
         if self.failures:
             parts.append(f"{len(self.failures)} could not be tried")
+        if self._engine_errors:
+            parts.append(f"an image engine failed in {_many(self._engine_errors, 'case')}")
         tried = (*self.outcomes, *self.failures)
         requirements, models = len({pair[0] for pair in tried}), len({pair[1] for pair in tried})
         pairs = f", {len(tried)} results" if len(tried) != requirements else ""

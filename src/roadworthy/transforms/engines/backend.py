@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import InputError, NotApplicable, suggest
+from roadworthy.errors import EngineError, InputError, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.transforms.objects.inpainting import region_of
@@ -344,13 +344,13 @@ def check_made(name: str, found: NDArray[Any], shape: tuple[int, ...]) -> None:
     """Refuse numbers of a network that are no image of this shape.
 
     Raises:
-        NotApplicable: They have another shape, or are not finite.
+        EngineError: They have another shape, or are not finite.
     """
     if found.shape != shape:
         came, wanted = (" × ".join(map(str, one)) for one in (found.shape, shape))
-        raise NotApplicable(f"engine {name!r} gave an image of {came} instead of {wanted}")
+        raise EngineError(f"engine {name!r} gave an image of {came} instead of {wanted}")
     if not np.isfinite(found).all():
-        raise NotApplicable(f"engine {name!r} gave an image with numbers that are not finite")
+        raise EngineError(f"engine {name!r} gave an image with numbers that are not finite")
 
 
 class Backend(ABC):
@@ -388,5 +388,6 @@ class Backend(ABC):
         """Return the changed image.
 
         Raises:
-            NotApplicable: There is none for this frame; the reason names what went wrong.
+            NotApplicable: There is none for this frame.
+            EngineError: It failed; the message names what went wrong.
         """

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from roadworthy._files import is_folder, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
-from roadworthy.errors import FrameError, InputError, NotApplicable
+from roadworthy.errors import EngineError, FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
 from roadworthy.transforms.engines import backend
@@ -98,26 +98,26 @@ class ProgramBackend(backend.Backend):
 
     def _read_image(self, path: Path) -> NDArray[np.uint8]:
         if not path.exists():
-            raise NotApplicable(f"engine {self.name!r} wrote no image")
+            raise EngineError(f"engine {self.name!r} wrote no image")
         try:
             image = read_image(path)
             # Reading makes 8 bits of 16, and a program that writes 16 means something else by them.
             depth = read_pixels(path).dtype
         except FrameError as error:
             reason = str(error).partition(f"{path}: ")[2] or "it is no image"
-            raise NotApplicable(f"engine {self.name!r} wrote an unreadable image: {reason}") from error
+            raise EngineError(f"engine {self.name!r} wrote an unreadable image: {reason}") from error
         if depth != np.uint8:
-            raise NotApplicable(f"engine {self.name!r} wrote an image without 8 bits per channel")
+            raise EngineError(f"engine {self.name!r} wrote an image without 8 bits per channel")
         return image
 
     def _read_labels(self, path: Path) -> LabelMap:
         if not path.exists():
-            raise NotApplicable(f"engine {self.name!r} wrote no label map")
+            raise EngineError(f"engine {self.name!r} wrote no label map")
         try:
             return LabelMap(read_ids(path))
         except FrameError as error:
             reason = str(error).replace(str(path), "it")
-            raise NotApplicable(f"engine {self.name!r} wrote an unusable label map: {reason}") from error
+            raise EngineError(f"engine {self.name!r} wrote an unusable label map: {reason}") from error
 
 
 def filled_in(words: Sequence[str], values: Mapping[str, str], folder: Path) -> list[str]:
@@ -152,7 +152,7 @@ def run_command(name: str, command: Sequence[str], folder: Path, timeout: float)
         timeout: Seconds that it may take.
 
     Raises:
-        NotApplicable: It cannot be started, fails or takes too long.
+        EngineError: It cannot be started, fails or takes too long.
     """
     complaints = folder / "stderr.txt"
     with (folder / "stdout.txt").open("wb") as stdout, complaints.open("wb") as stderr:
@@ -168,17 +168,17 @@ def run_command(name: str, command: Sequence[str], folder: Path, timeout: float)
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise NotApplicable(f"engine {name!r}: cannot start {command[0]!r}: {reason}") from error
+            raise EngineError(f"engine {name!r}: cannot start {command[0]!r}: {reason}") from error
         try:
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise NotApplicable(f"engine {name!r} did not end within {timeout:g} s") from None
+            raise EngineError(f"engine {name!r} did not end within {timeout:g} s") from None
         finally:
             _end(process)
     if status:
         how = f"exit status {status}" if status > 0 else f"signal {_signal_name(-status)}"
         told = _last_lines(complaints, folder)
-        raise NotApplicable(f"engine {name!r} failed with {how}" + (f": {told}" if told else ""))
+        raise EngineError(f"engine {name!r} failed with {how}" + (f": {told}" if told else ""))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -268,7 +268,7 @@ class EngineFunction(backend.Backend):
             raise
         except (Exception, SystemExit) as error:
             # A script that was made a function may still call sys.exit, which must not end a run as passed.
-            raise NotApplicable(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
+            raise EngineError(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
         if isinstance(found, Frame):
             return backend.EngineResult(found.image, found.labels, found)
         return backend.EngineResult(found)
@@ -366,7 +366,7 @@ class Pipeline(backend.Backend):
             found = np.asarray(pipeline(**given).images[0])
         except Exception as error:
             # What pipelines raise is not documented; out of memory is a RuntimeError, for one.
-            raise NotApplicable(f"engine {self.name!r} raised {_told(error)}") from error
+            raise EngineError(f"engine {self.name!r} raised {_told(error)}") from error
         backend.check_made(self.name, found, (*fit.padded, 3))
         image = np.asarray(np.rint(np.clip(found, 0, 1) * 255), np.uint8)
         return backend.EngineResult(fit.back(image))

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, NotApplicable, suggest
+from roadworthy.errors import EngineError, InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask, Support, blended
@@ -135,14 +135,14 @@ class EngineTransform(Transform):
         frame, image, labels = task.frame, made.image, made.labels
         gave = f"engine {self.name!r} gave"
         if not isinstance(image, np.ndarray):
-            raise NotApplicable(f"{gave} {type(image).__name__} instead of a Frame or an image array")
+            raise EngineError(f"{gave} {type(image).__name__} instead of a Frame or an image array")
         if image.shape != frame.image.shape:
             shape = " × ".join(map(str, image.shape))
-            raise NotApplicable(f"{gave} an image of another size than the frame's: {shape}")
+            raise EngineError(f"{gave} an image of another size than the frame's: {shape}")
         if image.dtype != np.uint8:
-            raise NotApplicable(f"{gave} an image of {image.dtype} instead of uint8")
+            raise EngineError(f"{gave} an image of {image.dtype} instead of uint8")
         if labels is not None and labels.shape != image.shape[:2]:
-            raise NotApplicable(f"{gave} a label map of another size than the frame's")
+            raise EngineError(f"{gave} a label map of another size than the frame's")
         if self.engine.keeps_outside and task.opacity is not None:
             image = blended(frame.image, image, task.opacity)
         changes: dict[str, object] = {"image": image}

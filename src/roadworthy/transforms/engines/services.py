@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 from roadworthy._frozen import FrozenDict
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
-from roadworthy.errors import FrameError, InputError, NotApplicable
+from roadworthy.errors import EngineError, FrameError, InputError
 from roadworthy.images import Image, decode_image, encode_image
 from roadworthy.transforms.engines import backend
 from roadworthy.transforms.operations import AddOperation, Operation
@@ -98,7 +98,7 @@ class Service(backend.Backend):
             answered = self._endpoint().post(body, {**self._headers(), "Content-Type": kind})
             return backend.EngineResult(fit.back(self._image(answered, fit)))
         except (NoAnswer, UnusableAnswer) as reason:
-            raise NotApplicable(f"engine {self.name!r}: {reason}") from None
+            raise EngineError(f"engine {self.name!r}: {reason}") from None
 
     def _endpoint(self) -> Endpoint:
         return Endpoint(self.url, self.timeout, self.retries, longest=_LONGEST)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_folder, sha256_of
-from roadworthy.errors import InputError, NotApplicable, suggest
+from roadworthy.errors import EngineError, InputError, NotApplicable, suggest
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.ontology import VOID
@@ -219,7 +219,7 @@ class NetworkBackend(Backend):
         try:
             found = network.run({name: array[None] for name, array in inputs.items()})
         except InputError as error:
-            raise NotApplicable(f"engine {self.name!r}: {error}") from error
+            raise EngineError(f"engine {self.name!r}: {error}") from error
         check_made(self.name, found, (1, 3, *fit.padded))
         return image_of(found[0])
 
@@ -485,7 +485,7 @@ def tried(
             try:
                 change(frame, rng_for(seed, frame.id), measure=False)
                 spent.append(time.perf_counter() - start)
-            except NotApplicable as error:
+            except (NotApplicable, EngineError) as error:
                 reasons[error.reason] += 1
         seconds = median(spent) if spent else None
         rows.append({"operation": words, "changed": len(spent), "seconds": seconds, "reasons": dict(reasons)})

@@ -123,7 +123,7 @@ def _outcomes(result: SuiteResult) -> tuple[dict[str, Any], ...]:
             "status": str(outcome.status),
             "summary": outcome.summary,
             "notes": list(outcome.notes),
-            "counts": {str(status): number for status, number in outcome.counts.items()},
+            "counts": outcome.counted,
         }
         for (id, system), outcome in result.outcomes.items()
     )

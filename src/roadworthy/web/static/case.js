@@ -3,7 +3,7 @@ import { outline } from "/static/change.js";
 import { chip, fill, hint, make } from "/static/page.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
-export const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error" };
+export const SAID = { passed: "holds", violated: "violated", "not applicable": "not applicable", error: "error", "engine error": "engine error" };
 export const UNITS = { speed: " m/s", steering: "°" };
 
 const isInfinite = (value) => Math.abs(value) >= 1e300;

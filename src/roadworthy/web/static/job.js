@@ -109,6 +109,7 @@ function outcomes(job) {
       chip(one.status, one.status), " ", make("b", {}, one.system),
       `: ${counts.violated ?? 0} violations of ${judged} judged${share}, ${counts["not applicable"] ?? 0} not applicable`,
       counts.error ? `, ${counts.error} errors` : "",
+      counts["engine error"] ? `, in ${counts["engine error"]} an image engine failed` : "",
       // Runs of earlier versions have none.
       (one.notes ?? []).map((note) => make("div.small.note", {}, note)));
   });
