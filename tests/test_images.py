@@ -1,4 +1,6 @@
+import os
 import struct
+import zlib
 from pathlib import Path
 
 import cv2
@@ -6,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from roadworthy import images
 from roadworthy.errors import FrameError
-from roadworthy.images import decode_image, encode_image, read_ids, read_image, write_image
+from roadworthy.images import decode_image, encode_image, read_ids, read_image, read_pixels, write_image
 
 
 @pytest.fixture
@@ -127,3 +130,56 @@ def test_wrong_images_and_endings_are_refused(picture: NDArray[np.uint8], tmp_pa
             write_image(tmp_path / name, picture)
     with pytest.raises(FrameError, match=r"cannot write the image .*a\.png: No such file"):
         write_image(tmp_path / "absent" / "a.png", picture)
+
+
+@pytest.mark.parametrize(
+    ("ending", "options"),
+    [
+        (".png", []),
+        (".jpg", []),
+        (".bmp", []),
+        (".webp", [cv2.IMWRITE_WEBP_QUALITY, 80]),
+        (".webp", [cv2.IMWRITE_WEBP_QUALITY, 101]),  # without loss
+        (".tiff", []),
+    ],
+)
+def test_images_with_too_many_pixels_are_refused_by_their_header(
+    ending: str, options: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = cv2.imencode(ending, np.zeros((37, 53, 3), np.uint8), options)[1].tobytes()
+    monkeypatch.setattr(images, "MOST_PIXELS", 37 * 53)
+    assert decode_image(data).shape == (37, 53, 3)
+    monkeypatch.setattr(images, "MOST_PIXELS", 37 * 53 - 1)
+    with pytest.raises(FrameError, match="it has 53 × 37 pixels, and images may have 1,960; make it smaller"):
+        decode_image(data)
+
+
+def test_a_bomb_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
+    # 20,000 × 20,000 grey pixels in 400 kB.
+    header = struct.pack(">IIBBBBB", 20_000, 20_000, 8, 0, 0, 0, 0)
+    row = zlib.compress(bytes(20_001))
+    chunks = [(b"IHDR", header), (b"IDAT", row * 4000), (b"IEND", b"")]
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(part)) + kind + part + struct.pack(">I", zlib.crc32(kind + part))
+        for kind, part in chunks
+    )
+    (tmp_path / "bomb.png").write_bytes(data)
+    for read in (read_image, read_ids, read_pixels):
+        with pytest.raises(FrameError, match=r"bomb.png: it has 20,000 × 20,000 pixels"):
+            read(tmp_path / "bomb.png")
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "large.png").open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(FrameError, match=r"large.png: it has 1,073,741,824 bytes, and images may have"):
+        read_image(tmp_path / "large.png")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")
+def test_pipes_and_devices_are_no_images(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "zero.png").symlink_to("/dev/zero")
+    for name in ("pipe.png", "zero.png"):
+        with pytest.raises(FrameError, match="it is a pipe, a socket or a device, and no file"):
+            read_image(tmp_path / name)

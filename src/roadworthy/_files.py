@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import lzma
 import os
 import re
+import stat
 import struct
 import zipfile
 import zlib
@@ -42,6 +44,22 @@ _LONGEST = 308
 """The digits of a whole number that can still be a float."""
 
 
+_TYPED = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+
+
+def check_file(path: Path) -> None:
+    """Refuse a pipe, a socket or a device among files: who reads it may wait for ever.
+
+    What a shell puts in the place of a file, such as /dev/fd/63, is what the user meant.
+
+    Raises:
+        OSError: It is one of these, or not there.
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and not str(path).startswith(_TYPED):
+        raise OSError(errno.EINVAL, "it is a pipe, a socket or a device, and no file", str(path))
+
+
 def read_text(path: Path) -> str:
     """Return the text of a file; a byte order mark at its start is left out.
 
@@ -49,6 +67,7 @@ def read_text(path: Path) -> str:
         FrameError: The file is missing or no UTF-8 text.
     """
     try:
+        check_file(path)
         return path.read_text("utf-8-sig")
     except OSError as error:
         raise FrameError(f"cannot read {path}: {error.strerror}") from error
@@ -101,6 +120,7 @@ def sha256_of(path: Path) -> str:
         InputError: It cannot be read.
     """
     try:
+        check_file(path)
         with path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
     except OSError as error:

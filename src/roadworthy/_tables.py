@@ -151,7 +151,7 @@ def csv_file(path: str | PathLike[str], preferred: str) -> Path:
         if not is_file(given):
             raise InputError(f"expected a folder or a CSV file, found nothing at {given}")
         return given
-    if (given / preferred).is_file():
+    if is_file(given / preferred):
         return given / preferred
     found = sorted(given.glob("*.csv"))
     if len(found) != 1:

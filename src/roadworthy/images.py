@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import check_file
 from roadworthy.errors import FrameError
 
 __all__ = [
@@ -29,7 +30,11 @@ Image: TypeAlias = NDArray[np.uint8]
 Mask: TypeAlias = NDArray[np.bool_]
 """Height × width: which pixels."""
 
-_MOST_PIXELS = 8 * 1032
+MOST_PIXELS = 100_000_000
+"""The most pixels of an image, 10,000 × 10,000: each takes three bytes of memory, several times over."""
+_LARGEST = 2**29
+"""The most bytes of an image file."""
+_PIXELS_OF_A_BYTE = 8 * 1032
 """The most pixels of a byte: PNG has 8 grey ones in a byte and packs 1032 bytes into one; JPEG packs less."""
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The markers of JPEG that a frame's size follows; the three others are tables."""
@@ -159,6 +164,11 @@ def _decoded(path: Path, how: int, what: str = "image") -> NDArray[Any]:
     """Return the pixels of an image file as OpenCV has them, read as one of its IMREAD constants says."""
     try:
         # Decoding from memory, because OpenCV cannot open every path that Python can.
+        check_file(path)
+        if (size := path.stat().st_size) > _LARGEST:
+            raise FrameError(
+                f"cannot read the {what} {path}: it has {size:,} bytes, and images may have {_LARGEST:,}"
+            )
         data = path.read_bytes()
     except OSError as error:
         raise FrameError(f"cannot read the {what} {path}: {error.strerror}") from error
@@ -176,11 +186,16 @@ def _pixels(data: bytes, name: str, how: int, what: str = "image") -> NDArray[An
     if _is_cut_short(data):
         raise FrameError(f"cannot read the {what} {name}: the file is cut short after {len(data)} bytes")
     height, width = _declared_size(data)
-    if height * width > _MOST_PIXELS * len(data):
+    if height * width > _PIXELS_OF_A_BYTE * len(data):
         # OpenCV would take gigabytes of memory, and only then notice.
         raise FrameError(
             f"cannot read the {what} {name}: it is corrupt, for its {len(data)} bytes cannot hold the "
             f"{width} × {height} pixels that its header tells of"
+        )
+    if height * width > MOST_PIXELS:
+        raise FrameError(
+            f"cannot read the {what} {name}: it has {width:,} × {height:,} pixels, and images may have "
+            f"{MOST_PIXELS:,}; make it smaller"
         )
     try:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), how)
@@ -192,12 +207,26 @@ def _pixels(data: bytes, name: str, how: int, what: str = "image") -> NDArray[An
 
 
 def _declared_size(data: bytes) -> tuple[int, int]:
-    """Return height and width as the header of a PNG or JPEG file has them; 0 where it is another file."""
-    if data.startswith(b"\x89PNG"):
-        width, height = struct.unpack(">II", data[16:24]) if len(data) >= 24 else (0, 0)
-        return height, width
-    if not data.startswith(b"\xff\xd8"):
-        return 0, 0
+    """Return height and width as the header of a PNG, JPEG, BMP, WebP or TIFF file has them; 0 elsewhere."""
+    try:
+        if data.startswith(b"\x89PNG"):
+            width, height = struct.unpack(">II", data[16:24])
+        elif data.startswith(b"\xff\xd8"):
+            return _jpeg_size(data)
+        elif data.startswith(b"BM"):
+            width, height = struct.unpack("<ii", data[18:26])
+        elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+            width, height = _webp_size(data)
+        elif data[:4] in (b"II*\0", b"MM\0*"):
+            width, height = _tiff_size(data, "<" if data[:1] == b"I" else ">")
+        else:
+            return 0, 0
+    except struct.error:
+        return 0, 0  # too short for its header, which is told elsewhere
+    return abs(height), abs(width)
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int]:
     place = 2
     while place + 9 <= len(data) and data[place] == 0xFF:
         marker, length = data[place + 1], int.from_bytes(data[place + 2 : place + 4], "big")
@@ -206,6 +235,29 @@ def _declared_size(data: bytes) -> tuple[int, int]:
             return height, width
         place += 1 if marker == 0xFF else 2 + length
     return 0, 0
+
+
+def _webp_size(data: bytes) -> tuple[int, int]:
+    """Return width and height; the numbers of both newer kinds are one less."""
+    if data[12:16] == b"VP8X":
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    if data[12:16] == b"VP8L":
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    width, height = struct.unpack("<HH", data[26:30])
+    return width & 0x3FFF, height & 0x3FFF
+
+
+def _tiff_size(data: bytes, order: str) -> tuple[int, int]:
+    """Return width and height, which are tags 256 and 257 of the first directory."""
+    (start,) = struct.unpack(f"{order}I", data[4:8])
+    (count,) = struct.unpack(f"{order}H", data[start : start + 2])
+    sizes = {256: 0, 257: 0}
+    for place in range(start + 2, start + 2 + 12 * count, 12):
+        tag, kind = struct.unpack(f"{order}HH", data[place : place + 4])
+        if tag in sizes:
+            (sizes[tag],) = struct.unpack_from(f"{order}{'H' if kind == 3 else 'I'}", data, place + 8)
+    return sizes[256], sizes[257]
 
 
 def _is_cut_short(data: bytes) -> bool:

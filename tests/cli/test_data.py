@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,20 @@ def test_frames_that_cannot_be_read_are_an_error_or_skipped(roadworthy: Callable
     result = roadworthy("data", "show", "yolo:town", "-n", "3", "-o", "on_error=skip")
     assert "yolo:town, 2 of 6 frames" in result.stdout
     assert "Skipped 3 that cannot be read, the first: cannot read the image" in result.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")
+def test_pipes_and_names_that_no_file_can_have_are_bad_frames(roadworthy: Callable[..., Result]) -> None:
+    folder = export(load("world:town", count=2, size="64x32"), "town", "yolo").folder
+    os.mkfifo(folder / "images" / "town-000007.png")
+    images = [f"./images/{path.name}" for path in sorted((folder / "images").iterdir())]
+    (folder / "list.txt").write_text("\n".join([*images, f"images/{'x' * 400}.png"]))
+    (folder / "data.yaml").write_text(f"path: {folder.resolve()}\ntrain: list.txt\nnames: [car]\n")
+    result = roadworthy("data", "check", f"yolo:{folder}", "--json")
+    assert result.exit_code == 2
+    reasons = [one["reason"] for one in json.loads(result.stdout)["bad"]]
+    assert any("town-000007.png: it is a pipe, a socket or a device" in one for one in reasons)
+    assert any("xxx.png: File name too long" in one for one in reasons)
 
 
 def test_a_log_without_its_images_says_so(roadworthy: Callable[..., Result]) -> None:

@@ -192,12 +192,12 @@ class Bdd100kDataset(_base.BaseDataset):
 
 
 def _label_file(path: Path, split: str) -> Path:
-    if path.is_file():
+    if is_file(path):
         return path
     labels = path / "labels"
     tried = [labels / "det_20" / f"det_{split}.json", labels / f"bdd100k_labels_images_{split}.json"]
     for file in tried:
-        if file.is_file():
+        if is_file(file):
             return file
     raise InputError(
         f"expected a label JSON file of BDD100K, or a folder with "
@@ -259,7 +259,7 @@ def _signals(entry: Mapping[str, Any]) -> Signals:
 
 def _with_mask(frame: Frame, folder: Path) -> Frame:
     files = (folder / f"{frame.id}.png", folder / f"{frame.id}_train_id.png")
-    file = next((one for one in files if one.is_file()), None)
+    file = next((one for one in files if is_file(one)), None)
     if file is None:
         return frame
     ids = read_ids(file)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roadworthy._files import naming
+from roadworthy._files import is_folder, naming
 from roadworthy._tables import Table
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
@@ -77,7 +77,7 @@ class CamVidDataset(_base.BaseDataset):
         self._image_names = _base.by_stem(_base.image_names(self._images))
         self._label_names: dict[str, str] = {}
         self._classes: dict[_base.Color, str | None] = {}
-        if self._labels.is_dir():
+        if is_folder(self._labels):
             found = _base.by_stem(_base.image_names(self._labels))
             self._label_names = {stem.removesuffix(_LABEL): name for stem, name in found.items()}
             self._classes = _classes(root / "class_dict.csv", class_names)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import naming, read_json
+from roadworthy._files import is_file, is_folder, naming, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.datasets._base import BaseDataset, OnError, existing_folder, natural_order
 from roadworthy.errors import FrameError, InputError, suggest
@@ -127,14 +127,14 @@ class CityscapesDataset(BaseDataset):
         image = read_image(self._root / "leftImg8bit" / split / city / f"{name}{IMAGE_ENDING}")
         metadata: dict[str, object] = {"city": city, "split": split}
         camera = self._path("camera", number, "_camera.json")
-        if camera.is_file():
+        if is_file(camera):
             metadata["camera"] = _camera(camera)
         frame = Frame(name, image, signals=self._signals(number), metadata=metadata)
         labels = self._path(self._annotations, number, f"_{self._annotations}_labelIds.png")
-        if labels.is_file():
+        if is_file(labels):
             frame = _with_labels(frame, labels)
         instances = self._path(self._annotations, number, f"_{self._annotations}_instanceIds.png")
-        return _with_instances(frame, instances) if instances.is_file() and split != "test" else frame
+        return _with_instances(frame, instances) if is_file(instances) and split != "test" else frame
 
     def _path(self, kind: str, number: int, ending: str) -> Path:
         split, city, name = self._places[number]
@@ -142,7 +142,7 @@ class CityscapesDataset(BaseDataset):
 
     def _signals(self, number: int) -> Signals:
         file = self._path("vehicle", number, "_vehicle.json")
-        if not file.is_file():
+        if not is_file(file):
             return Signals()
         with naming(file):
             found = _numbers(read_json(file), "the vehicle")
@@ -151,7 +151,7 @@ class CityscapesDataset(BaseDataset):
 
 def _places(folder: Path, split: str | None) -> list[tuple[str, str, str]]:
     """Return split, city and name of every image, in order."""
-    known = [one.name for one in folder.iterdir() if one.is_dir()]
+    known = [one.name for one in folder.iterdir() if is_folder(one)]
     if split is not None and split not in known:
         raise InputError(f"{folder} has no split {split!r}: {suggest(split, known)}")
     order = {name: index for index, name in enumerate(SPLITS)}

@@ -19,7 +19,7 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import naming, read_text
+from roadworthy._files import is_folder, naming, read_text
 from roadworthy._frozen import FrozenDict
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, shortened
@@ -68,8 +68,8 @@ class KittiDataset(_base.BaseDataset):
         self._on_invalid: _base.OnUnknown = on_invalid
         self._outside: _base.Outside = outside
         images = self._folder / "image_2"
-        self._images = _base.by_stem(_base.image_names(images)) if images.is_dir() else {}
-        self._has = {name: (self._folder / name).is_dir() for name in ("label_2", "calib")}
+        self._images = _base.by_stem(_base.image_names(images)) if is_folder(images) else {}
+        self._has = {name: is_folder(self._folder / name) for name in ("label_2", "calib")}
         ids = sorted(self._images.keys() | _stems(self._folder / "label_2"), key=_base.natural_order)
         if not ids:
             raise InputError(f"{self._folder} has no frames: expected images in image_2 or labels in label_2")

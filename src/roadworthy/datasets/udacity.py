@@ -11,7 +11,7 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import is_file, naming
+from roadworthy._files import is_file, is_folder, naming
 from roadworthy._tables import Table, csv_file, read_rows
 from roadworthy.datasets._base import BaseDataset, OnError, by_stem, image_names, stem_of
 from roadworthy.errors import FrameError, InputError, UnknownNameError, suggest
@@ -134,7 +134,7 @@ def _files(table: Table, camera: Camera) -> list[str]:
     """Return the image of every row, relative to the CSV file, whether it exists or not."""
     if "filename" in table.columns:
         return [table.key(index, "filename") for index in range(len(table.rows))]
-    folders = [name for name in ("frames", camera, "images") if (table.path.parent / name).is_dir()]
+    folders = [name for name in ("frames", camera, "images") if is_folder(table.path.parent / name)]
     folder = folders[0] if folders else "."
     known = by_stem(image_names(table.path.parent / folder))
     ids = (table.key(index, "frame_id") for index in range(len(table.rows)))

@@ -72,7 +72,7 @@ class YoloDataset(_base.BaseDataset):
         # Worked out once per folder: for every image, paths take longer than listing the files.
         folders = {file.parent for file in self._files}
         self._labels = {folder: _label_folder(folder) for folder in folders}
-        self._labelled = {folder: labels.is_dir() for folder, labels in self._labels.items()}
+        self._labelled = {folder: is_folder(labels) for folder, labels in self._labels.items()}
         prefixes = {folder: _prefix(folder, root) for folder in folders}
         self._reading = _base.box_reading(class_names, on_unknown, on_invalid)
         self._outside: _base.Outside = outside
@@ -116,7 +116,7 @@ def _yaml_file(path: Path) -> Path | None:
     if not is_folder(path):
         raise InputError(f"expected a dataset YAML file, or a folder with images/ and labels/, at {path}")
     for name in YAML_NAMES:
-        if (path / name).is_file():
+        if is_file(path / name):
             return path / name
     found = sorted([*path.glob("*.yaml"), *path.glob("*.yml")])
     return found[0] if len(found) == 1 else None
@@ -154,7 +154,7 @@ def _split_files(root: Path, split: str, given: object) -> list[Path]:
         place = _existing(root, one.replace("\\", "/"))
         if place is None:
             raise InputError(f"images of {split!r} must be a folder or text file, found none at {root / one}")
-        found = _base.image_files(place, recursive=True) if place.is_dir() else _image_list(place, root)
+        found = _base.image_files(place, recursive=True) if is_folder(place) else _image_list(place, root)
         if not found:
             raise InputError(f"{place} has no images of {split!r}: expected {', '.join(_base.IMAGE_ENDINGS)}")
         files += found
@@ -199,9 +199,9 @@ def _yaml_names(document: Mapping[str, Any]) -> Numbered:
 
 def _from_folder(folder: Path, split: str | None, names: Numbered | None) -> tuple[list[Path], Numbered]:
     images = folder / "images"
-    if not images.is_dir():
+    if not is_folder(images):
         raise InputError(f"expected a dataset YAML file or images/ and labels/ in {folder}, found neither")
-    splits = sorted((one.name for one in images.iterdir() if one.is_dir()), key=_split_order)
+    splits = sorted((one.name for one in images.iterdir() if is_folder(one)), key=_split_order)
     if split is not None and split not in splits:
         raise InputError(f"{images} has no split {split!r}: {suggest(split, splits)}")
     if split is not None:
@@ -217,7 +217,7 @@ def _from_folder(folder: Path, split: str | None, names: Numbered | None) -> tup
 
 def _names_file(folder: Path) -> Numbered:
     for name in NAMES_FILES:
-        if (folder / name).is_file():
+        if is_file(folder / name):
             return dict(enumerate(numbered_names(read_text(folder / name).splitlines(), folder / name)))
     raise InputError(f"{folder} has no class names in data.yaml or classes.txt: pass names=car,truck,person")
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from roadworthy._files import naming, read_json, read_text
+from roadworthy._files import is_file, is_folder, naming, read_json, read_text
 from roadworthy._tables import Table
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, SystemUnderTestError
@@ -133,11 +133,11 @@ def recorded_model(
     if path.suffix.lower() == ".csv":
         return _csv(label, path, output, id_column)
     boxes = {"on_invalid": on_invalid, **_detection(label, output)}
-    if path.is_dir():
+    if is_folder(path):
         return _kitti(label, path, boxes)
     if path.suffix.lower() == ".json":
         return _coco(label, path, annotations, boxes)
-    if not path.exists():
+    if not is_file(path):
         raise InputError(f"cannot read the recorded predictions {path}: there is no such file or folder")
     raise InputError(f"{path} must be a .csv file, a .json file of COCO results or a folder of KITTI results")
 
