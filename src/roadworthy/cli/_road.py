@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -18,10 +19,14 @@ from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.report.publish import Published
+    from roadworthy.runs.executors import Executor
     from roadworthy.runs.suites import SuitePlan, SuiteResult
 
 _LISTED = 40  # lines of a table; the rest is in the report
 _COLOURS = {"passed": "green", "violated": "red", "inconclusive": "yellow"}
+_SERIAL = (
+    "--executor serial does not isolate models: one that crashes ends the run, one that hangs is waited for."
+)
 _Function = TypeVar("_Function", bound=Callable[..., Answer])
 
 
@@ -35,7 +40,8 @@ class RunOptions:
     Options:
         out (FOLDER): The output folder. The command's usual one by default, or the next free one if that
             holds another run.
-        executor (envvar=ROADWORTHY_EXECUTOR): Where it runs.
+        executor (envvar=ROADWORTHY_EXECUTOR): Where it runs; serial does not isolate models and keeps no
+            timeout.
         workers (N): Number of processes; one per core by default.
         address (ADDRESS): The address of the Ray cluster, such as auto.
         timeout (S): Seconds a batch may take before its cases count as errors.
@@ -65,6 +71,15 @@ class RunOptions:
             raise InputError("--address is that of a Ray cluster: add --executor ray")
         if not 0 < self.timeout < math.inf:
             raise InputError(f"--timeout must be a number of seconds above 0, got {self.timeout:g}")
+
+    @cached_property
+    def opened(self) -> Executor:
+        """The executor: one for the plan and the run, so that workers are started once."""
+        from roadworthy.runs.executors import executor_for
+
+        if self.executor == "serial":
+            console(stderr=True).print(_SERIAL, markup=False, soft_wrap=True)
+        return executor_for(self.executor, workers=self.workers, address=self.address, timeout_s=self.timeout)
 
 
 def suite_document(
@@ -159,6 +174,7 @@ def planned(
         allow_commands=how.allow_commands,
         seed=seed,
         progress=lambda entries: tracked(list(entries), "Reading requirements"),
+        executor=how.opened,
     )
 
 
@@ -174,16 +190,10 @@ def run_plan(
         extras: Writes what else shall lie in the folder, before its files are hashed.
     """
     from roadworthy.report.publish import publish
-    from roadworthy.runs.executors import executor_for
     from roadworthy.runs.suites import run_suite
 
     folder = how.out or usual
-    with (
-        executor_for(
-            how.executor, workers=how.workers, address=how.address, timeout_s=how.timeout
-        ) as executor,
-        _watching(folder) as watcher,
-    ):
+    with how.opened as executor, _watching(folder) as watcher:
         try:
             result = run_suite(
                 plan,

@@ -61,12 +61,16 @@ def run(
 
 def _dry_run(plan: SuitePlan, how: RunOptions) -> Answer:
     """Answer what would run: how many cases, how long, how large."""
+    from roadworthy.runs.executors import executor_for
     from roadworthy.runs.store.estimate import readable_size
     from roadworthy.runs.suites import estimate_passes, passes_of
 
     err = console(stderr=True)
     with err.status("Trying a few cases") if err.is_terminal else nullcontext():
-        found = list(estimate_passes(passes_of(plan), how.images))
+        # In one process, whose time is then divided.
+        one = "serial" if how.executor == "serial" else "processes"
+        with executor_for(one, workers=1, timeout_s=how.timeout) as executor:
+            found = list(estimate_passes(passes_of(plan), how.images, executor))
     count = 1 if how.executor == "serial" else how.workers or os.cpu_count() or 1
     seconds = sum(one.seconds or 0.0 for one in found)
     likely, most = sum(one.image_bytes for one in found), sum(one.most_bytes for one in found)

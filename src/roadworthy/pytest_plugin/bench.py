@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from roadworthy.errors import InputError
 from roadworthy.models import history_of
 from roadworthy.pytest_plugin.settings import PluginSettings
+from roadworthy.runs.executors import Executor, default_executor
 from roadworthy.runs.suites.forms import DataForm, ModelForm, as_name
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 
@@ -40,6 +42,11 @@ class Bench:
         if _KEY not in config.stash:
             config.stash[_KEY] = cls(PluginSettings.of(config), config)
         return config.stash[_KEY]
+
+    @cached_property
+    def executor(self) -> Executor:
+        """Where models are asked, so that one that crashes or hangs does not take the session along."""
+        return default_executor()
 
     def model(self, reference: str) -> OpenedModel:
         """Open a model, once.
@@ -70,7 +77,9 @@ class Bench:
         """Return what a model answers to the first frame."""
         if reference not in self._facts:
             model, data = self.model(reference), self.data
-            self._facts[reference] = look_at({model.name: model}, {data.name: data})[model.name, data.name]
+            self._facts[reference] = look_at({model.name: model}, {data.name: data}, self.executor)[
+                model.name, data.name
+            ]
         return self._facts[reference]
 
     def folder(self, item: pytest.Item) -> Path:

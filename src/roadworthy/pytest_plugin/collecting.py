@@ -80,7 +80,10 @@ class SuiteFile(RequirementFile):
 
         given = bench.settings
         plan = plan_suite(
-            read_suite(_shown(self.path)), sample=given.sample, allow_commands=given.allow_commands
+            read_suite(_shown(self.path)),
+            sample=given.sample,
+            allow_commands=given.allow_commands,
+            executor=bench.executor,
         )
         for trial, model in plan.pairs:
             written = plan.suite.file.places.get(("requirements", trial.entry))

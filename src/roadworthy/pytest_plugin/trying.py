@@ -208,7 +208,7 @@ def try_requirement(test: PlannedTest, bench: Bench, folder: Path) -> Tried:
     from roadworthy.runs.suites import run_suite
     from roadworthy.runs.suites.running import FAILED
 
-    result = run_suite(test.plan(bench), folder)
+    result = run_suite(test.plan(bench), folder, executor=bench.executor)
     for reason in result.failures.values():
         raise InputError(reason)
     ((pair, outcome),) = result.outcomes.items()

@@ -104,7 +104,7 @@ def run_suite(
         sample: How many frames of all data, tries of a search and drives there are at most.
         seed: Instead of the suite's own.
         allow_commands: Whether engines of the user may run programs and code.
-        executor: Where batches are carried out; this process if left out.
+        executor: Where batches are carried out; this process, which isolates no model, if left out.
         images: Of which cases the frames are stored.
         resume: Whether a run in the folder may be gone on with.
         next_free: Whether to write to the next free folder where the one given holds something else.
@@ -134,7 +134,9 @@ def run_suite(
     elif not isinstance(suite, Suite | SuitePlan):
         suite = read_suite(suite)
     if isinstance(suite, Suite):
-        suite = plan_suite(suite, only=only, sample=sample, seed=seed, allow_commands=allow_commands)
+        suite = plan_suite(
+            suite, only=only, sample=sample, seed=seed, allow_commands=allow_commands, executor=executor
+        )
     result = run_planned(
         suite, folder, executor=executor, images=images, resume=resume, next_free=next_free, watcher=watcher
     )

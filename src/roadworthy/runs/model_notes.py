@@ -21,6 +21,7 @@ from roadworthy.cases import (
     ClassScores,
     Dataset,
     Feedback,
+    FrameSource,
     Original,
     Predict,
     Prediction,
@@ -249,10 +250,12 @@ def _notes_on_few(
             frames[index] = dataset[index]
     if not frames:
         return []
-    answers = _Asking(frames).answers(dataset, system, executor, batch_size=_FEW)
+    sources = {index: Original(dataset, index) for index in frames}
+    answers = ModelProbe(sources).answers(dataset, system, executor, batch_size=_FEW)
     found = notes(system, dataset, [frames[one] for one in answers], list(answers.values()), signals)
     # In another order and other batches, which a model must not mind.
-    again = _Asking([*answers][_TWICE - 1 :: -1]).answers(dataset, system, executor, batch_size=_TWICE - 1)
+    twice = ModelProbe({index: sources[index] for index in [*answers][_TWICE - 1 :: -1]})
+    again = twice.answers(dataset, system, executor, batch_size=_TWICE - 1)
     others = [frames[one].id for one, answer in again.items() if _differ(answers[one], answer)]
     if others:
         found.append(
@@ -262,14 +265,19 @@ def _notes_on_few(
     return [f"{system.name}: {note}" for note in found]
 
 
-class _Asking(BaseMethod):
-    """Asks a model about frames, named by their numbers, through an executor, and keeps its answers."""
+class ModelProbe(BaseMethod):
+    """Asks a model about frames, which have numbers, through an executor, and keeps its answers.
+
+    Attributes:
+        failures: Why it gave no answer, by the numbers of the frames.
+    """
 
     name = "first look"
 
-    def __init__(self, indexes: Iterable[int]) -> None:
-        self._indexes = tuple(indexes)
+    def __init__(self, sources: Mapping[int, FrameSource]) -> None:
+        self._sources = sources
         self._answers: dict[int, Prediction] = {}
+        self.failures: dict[int, str] = {}
 
     def answers(
         self, data: Dataset, system: SystemUnderTest, executor: Executor | None, *, batch_size: int
@@ -282,12 +290,12 @@ class _Asking(BaseMethod):
     def cases(
         self,
         requirement: Requirement,
-        data: Dataset,
+        data: Dataset,  # noqa: ARG002 - the frames are known
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Iterator[Case | AwaitVerdicts]:
         """Yield a case for each frame."""
-        for index in self._indexes:
-            yield Case(str(index), requirement.id, (Predict((Original(data, index),)),))
+        for index, source in self._sources.items():
+            yield Case(str(index), requirement.id, (Predict((source,)),))
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return a verdict that brings the answer along."""
@@ -297,6 +305,8 @@ class _Asking(BaseMethod):
         """Keep the answer."""
         if verdict.clue is not None:
             self._answers[int(case.id)] = cast("Prediction", verdict.clue)
+        else:
+            self.failures[int(case.id)] = verdict.reason
         return None
 
 

@@ -67,7 +67,7 @@ def run(
         simulator: What answers cases that ask for a drive.
         images: Of which cases to store the frames.
         progress: Called after every batch with the number of cases per status so far.
-        executor: Where batches are carried out; in this process when left out. See
+        executor: Where batches are carried out; when left out in this process, which isolates no system. See
             :func:`~roadworthy.runs.executors.executor_for`.
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
             the rows are those of a run that was not. A search goes on from its last checkpoint. Without such

@@ -19,7 +19,7 @@ from roadworthy._importing import required
 from roadworthy.errors import InputError
 from roadworthy.runs.batches import distinct_sources, make_frames
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand
-from roadworthy.runs.executors.faults import ENVIRONMENT, Limits, Piece, pin, process_megabytes
+from roadworthy.runs.executors.faults import ENVIRONMENT, TIMEOUT, Limits, Piece, pin, process_megabytes
 from roadworthy.runs.executors.pickling import OpenJob, Parcel, pack, pack_unit, unpack
 from roadworthy.runs.executors.work import BatchJob
 
@@ -151,7 +151,7 @@ class RayExecutor(CrewExecutor):
         workers: int | None = None,
         *,
         address: str | None = None,
-        timeout_s: float | None = None,
+        timeout_s: float | None = TIMEOUT,
         memory_mb: float | None = None,
         gpus: float = 0.0,
         makers: int | None = None,

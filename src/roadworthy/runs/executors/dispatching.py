@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -214,10 +213,10 @@ class Dispatcher:
         limits = self._limits
         if any(hand.is_open for hand in self._crew.hands):
             self._served = time.monotonic()
-        elif time.monotonic() - self._served > max(_PATIENCE, limits.seconds or math.inf):
+        elif time.monotonic() - self._served > max(_PATIENCE, limits.seconds or 0.0):
             raise InputError(
-                f"no worker has opened what it has to test for {_PATIENCE:g} s: see whether the machine or "
-                "cluster has room for one, or give a longer timeout"
+                f"no worker has opened what it has to test for {time.monotonic() - self._served:.0f} s: see "
+                "whether the machine or cluster has room for one, or give a longer timeout"
             )
         for hand in tuple(self._crew.hands):
             spent = 0.0 if hand.since is None else time.monotonic() - hand.since

@@ -94,6 +94,10 @@ TRIES = 3
 """How often a worker has to die on a case, tried alone, before the case is to blame."""
 
 
+TIMEOUT = 600.0
+"""Seconds that a batch may take, when nothing else is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a worker may take.

@@ -21,6 +21,7 @@ from typing import Any
 
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand, What
 from roadworthy.runs.executors.faults import (
+    TIMEOUT,
     Limits,
     Piece,
     environment,
@@ -107,7 +108,7 @@ class ProcessExecutor(CrewExecutor):
     name = "processes"
 
     def __init__(
-        self, workers: int, *, timeout_s: float | None = None, memory_mb: float | None = None
+        self, workers: int, *, timeout_s: float | None = TIMEOUT, memory_mb: float | None = None
     ) -> None:
         total = machine_megabytes()
         share = None if total is None else total * _SHARE / workers

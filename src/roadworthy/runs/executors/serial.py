@@ -10,14 +10,15 @@ from functools import partial
 from typing import Any, Self
 
 from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.runs.executors.faults import TIMEOUT
 from roadworthy.runs.executors.work import BatchJob, Done, Executor, Session, WorkUnit, carry
 
 
 class SerialExecutor:
     """Carries out batches in this process, when they are waited for.
 
-    It takes any system and any method, for nothing has to travel. It cannot outlive a system that hangs or
-    ends the process.
+    It takes any system and any method, for nothing has to travel. It does not isolate them: a system that
+    crashes or ends its process ends the run, one that hangs is waited for without limit, and memory has none.
 
     Example:
         >>> with SerialExecutor() as executor:
@@ -52,9 +53,6 @@ class _Here:
 
 EXECUTORS = ("serial", "processes", "ray")
 """The names of the executors."""
-
-TIMEOUT = 600.0
-"""Seconds that a batch may take, when nothing else is said."""
 
 
 def executor_for(
@@ -116,6 +114,14 @@ serial
 
     options: dict[str, Any] = {"timeout_s": timeout_s, "memory_mb": memory_mb, "gpus": gpus, "makers": makers}
     return RayExecutor(workers, address=address, **options)
+
+
+def default_executor() -> Executor:
+    """Return the executor of programs in which nobody chooses one: a process beside this one.
+
+    The environment variable ROADWORTHY_EXECUTOR names another, as for commands.
+    """
+    return executor_for(os.environ.get("ROADWORTHY_EXECUTOR") or "processes", workers=1)
 
 
 def _cores() -> int:

@@ -14,7 +14,7 @@ from roadworthy.datasets import ChosenFrames
 from roadworthy.errors import RoadworthyError
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
-from roadworthy.runs.executors import ImageRetention, Retention
+from roadworthy.runs.executors import Executor, ImageRetention, Retention
 from roadworthy.runs.several import run_several
 from roadworthy.runs.store.estimate import estimate_images
 from roadworthy.runs.suites.running import Pass
@@ -51,12 +51,15 @@ class Estimate:
     problem: str = ""
 
 
-def estimate_passes(passes: Sequence[Pass], images: ImageRetention = "failures") -> Iterator[Estimate]:
+def estimate_passes(
+    passes: Sequence[Pass], images: ImageRetention = "failures", executor: Executor | None = None
+) -> Iterator[Estimate]:
     """Yield what each pass will take, from a short probe of each kind of requirement on each data.
 
     Args:
         passes: What would be run.
         images: Of which cases images would be kept.
+        executor: Where the probes are carried out; one process of it is measured. This one if left out.
     """
     known: dict[tuple[str, str, tuple[str, ...]], _Probe] = {}
     for one in passes:
@@ -64,7 +67,7 @@ def estimate_passes(passes: Sequence[Pass], images: ImageRetention = "failures")
         if one.kind.one_at_a_time:
             key = (*key[:2], (*key[2], one.trials[0].requirement.id))
         if key not in known:
-            known[key] = _probe(one)
+            known[key] = _probe(one, executor)
         yield _scaled(one, known[key], images)
 
 
@@ -88,7 +91,7 @@ class _Probe:
     problem: str = ""
 
 
-def _probe(one: Pass) -> _Probe:
+def _probe(one: Pass, executor: Executor | None) -> _Probe:
     trials = one.trials[:_REQUIREMENTS]
     ids = {trial.requirement.id for trial in trials}
     small = Pass(one.plan, trials, frozenset(pair for pair in one.pairs if pair[0] in ids))
@@ -97,16 +100,18 @@ def _probe(one: Pass) -> _Probe:
         with TemporaryDirectory(prefix="roadworthy-probe-") as folder:
             # The first one is not counted: it opens models and fills caches.
             systems = small.systems()
-            _tried(small, systems, Path(folder, "first"), 2)
-            found = _tried(small, systems, Path(folder, "second"), _FRAMES)
+            _tried(small, systems, Path(folder, "first"), 2, executor)
+            found = _tried(small, systems, Path(folder, "second"), _FRAMES, executor)
             if found.seconds < _SHORTEST and frames > _FRAMES:
-                found = _tried(small, systems, Path(folder, "third"), 5 * _FRAMES)
+                found = _tried(small, systems, Path(folder, "third"), 5 * _FRAMES, executor)
             return found
     except RoadworthyError as error:
         return _Probe(0.0, 1.0, len(trials), problem=str(error))
 
 
-def _tried(small: Pass, systems: Sequence[SystemUnderTest], folder: Path, count: int) -> _Probe:
+def _tried(
+    small: Pass, systems: Sequence[SystemUnderTest], folder: Path, count: int, executor: Executor | None
+) -> _Probe:
     data = small.data
     if isinstance(data, ChosenFrames):
         data = data.sampled(count)
@@ -124,6 +129,7 @@ def _tried(small: Pass, systems: Sequence[SystemUnderTest], folder: Path, count:
         out=folder,
         seed=small.plan.context.seed,
         images="none",
+        executor=executor,
         simulator=small.simulator(),
         tested=lambda requirement, system: (requirement.id, system.name) in small.pairs,
     )

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.datasets import ChosenFrames, load_fitting
-from roadworthy.errors import FrameError, InputError, SystemUnderTestError
+from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
-from roadworthy.runs.batches import ask
+from roadworthy.runs.executors import Executor
+from roadworthy.runs.model_notes import ModelProbe
 from roadworthy.runs.store.digests import Digest, digest_of_dataset
 from roadworthy.runs.suites.forms import DataForm, ModelForm
 
@@ -192,16 +193,20 @@ def _first_of(frames: ChosenFrames) -> Frame:
 
 
 def look_at(
-    models: Mapping[str, OpenedModel], data: Mapping[str, OpenedData]
+    models: Mapping[str, OpenedModel], data: Mapping[str, OpenedData], executor: Executor | None = None
 ) -> dict[tuple[str, str], Facts]:
-    """Ask every model about the first frame of all data; return what came, by the names of both."""
+    """Ask every model about the first frame of all data; return what came, by the names of both.
+
+    Args:
+        models: The models.
+        data: The data.
+        executor: Where they are asked, as for any case: a model may crash, hang or end its process.
+    """
     found: dict[tuple[str, str], Facts] = {}
     for model in models.values():
         for one in data.values():
-            (answer,) = ask(model.system, [one.first], batch_size=1)
-            if isinstance(answer, SystemUnderTestError):
-                found[model.name, one.name] = Facts(model, one, None, str(answer))
-            else:
-                found[model.name, one.name] = Facts(model, one, answer)
+            look = ModelProbe({0: one.first})
+            answer = look.answers(one.frames, model.system, executor, batch_size=1).get(0)
+            found[model.name, one.name] = Facts(model, one, answer, look.failures.get(0, ""))
     seen = {model: one.answer for (model, _), one in found.items() if one.answer is not None}
     return {pair: replace(one, elsewhere=seen.get(pair[0])) for pair, one in found.items()}

@@ -13,6 +13,7 @@ from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
 from roadworthy.models import history_of
+from roadworthy.runs.executors import Executor
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
@@ -90,6 +91,7 @@ def plan_suite(
     seed: int | None = None,
     copies: Path | None = None,
     progress: Callable[[Iterable[T]], Iterable[T]] = iter,
+    executor: Executor | None = None,
 ) -> SuitePlan:
     """Check everything that a suite names, and return what is to be run.
 
@@ -102,6 +104,7 @@ def plan_suite(
         copies: A folder of copies of the files that requirements are read from, as a run has it; files that
             are not there are read where the suite says.
         progress: Wraps the entries, to show how far the check has come.
+        executor: Where models are asked about a first frame; this process if left out.
 
     Raises:
         SuiteError: Something that the suite names cannot be used, or a requirement fits no model or data.
@@ -111,14 +114,17 @@ def plan_suite(
         raise InputError(f"a sample must be 1 or more, got {sample}")
     seed = suite.form.seed if seed is None else seed
     context = Context(suite.folder, seed, allow_commands, sample, copies=copies)
-    return _Planner(suite, context, tuple(only)).plan(progress)
+    return _Planner(suite, context, tuple(only), executor).plan(progress)
 
 
 class _Planner:
     """Collects complaints, so that all are told at once."""
 
-    def __init__(self, suite: Suite, context: Context, only: tuple[str, ...]) -> None:
+    def __init__(
+        self, suite: Suite, context: Context, only: tuple[str, ...], executor: Executor | None
+    ) -> None:
         self.suite, self.context, self.only = suite, context, only
+        self.executor = executor
         self.form = suite.form
         self.complaints: list[FileProblem] = []
         self.made = SuitePlan(suite, context)
@@ -135,7 +141,7 @@ class _Planner:
         parts = {id: self._parts(id, entry) for id, entry in progress(entries.items())}
         self._open(entries)
         if not self.complaints:
-            self.facts = look_at(self.made.models, self.made.data)
+            self.facts = look_at(self.made.models, self.made.data, self.executor)
             for id, entry in entries.items():
                 self._fit(id, entry, parts[id])
         if self.complaints:

@@ -307,7 +307,7 @@ def run_suite(
     Args:
         suite: The suite, or what `plan_suite` made of it.
         out: The folder for all results; new, or that of the same suite, models and data.
-        executor: Where batches are carried out; this process if left out.
+        executor: Where batches are carried out; this process, which isolates no model, if left out.
         only: Ids, tags or kinds, where a suite is given and not its plan.
         sample: How many frames, tries and drives at most, likewise.
         images: Of which cases the frames are stored.
@@ -335,7 +335,10 @@ def run_suite(
         >>> sum(result.outcomes["N1", "dave2"].counts.values())
         4
     """
-    plan = suite if isinstance(suite, SuitePlan) else plan_suite(suite, only=only, sample=sample)
+    if isinstance(suite, SuitePlan):
+        plan = suite
+    else:
+        plan = plan_suite(suite, only=only, sample=sample, executor=executor)
     watch = watcher or RunWatcher()
     begun = time.monotonic()
     tested: Tested | None = None

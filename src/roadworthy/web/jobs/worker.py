@@ -19,6 +19,7 @@ from typing import Any
 from roadworthy._starting import spare_torch
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.report.publish import run_suite
+from roadworthy.runs.executors import default_executor
 from roadworthy.runs.store import locked
 from roadworthy.runs.suites import RunWatcher, SuiteResult
 from roadworthy.web.jobs.asks import SuiteAsk
@@ -88,12 +89,15 @@ def work_on(folder: Path) -> Stage:
         job = read_job(folder)
         notes = _Notes(job, job.state.total)
         try:
-            published = run_suite(
-                job.ask.suite(),
-                job.run,
-                images="failures" if isinstance(job.ask, SuiteAsk) or job.ask.frames > MOST_KEPT else "all",
-                watcher=notes,
-            )
+            few = isinstance(job.ask, SuiteAsk) or job.ask.frames > MOST_KEPT
+            with default_executor() as executor:
+                published = run_suite(
+                    job.ask.suite(),
+                    job.run,
+                    executor=executor,
+                    images="failures" if few else "all",
+                    watcher=notes,
+                )
             result = published.result
             if result.failures:
                 raise InputError("; ".join(result.failures.values()))
