@@ -5,14 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 _RULE = """
 import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 from roadworthy._starting import spare_torch
 
@@ -48,8 +46,9 @@ last_word = watched(lambda text: print(text, file=sys.stderr, flush=True))
 try:
     print("ready", flush=True)
     {}
-finally:
+except SystemExit:
     last_word()
+    raise
 """
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody watches")
 
@@ -64,8 +63,9 @@ def watched(body: str) -> subprocess.Popen[str]:
     ("body", "told"),
     [
         ("os._exit(0)", "ended from within: by a model"),
-        ("os._exit(1)", "or Ray, if its cluster broke down"),
+        ("os._exit(1)", "Ray, if its cluster broke down"),
         ("ctypes.string_at(0)", "crashed (SIGSEGV): if memory is short"),
+        ("raise MemoryError", "or for want of memory"),
         ("os.abort()", "crashed (SIGABRT)"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "killed, as systems do when memory runs out"),
         ("os.fork() or time.sleep(1); os._exit(0)", "ended from within"),  # what it started lives on
@@ -80,7 +80,7 @@ def test_a_program_that_ends_without_a_word_ends_with_2_and_a_sentence(body: str
 
 
 @linux_only
-@pytest.mark.parametrize(("body", "code"), [("sys.exit(3)", 3), ("pass", 0), ("sys.exit(1)", 1)])
+@pytest.mark.parametrize(("body", "code"), [("sys.exit(3)", 3), ("sys.exit()", 0), ("sys.exit(1)", 1)])
 def test_a_program_that_ends_as_it_should_has_its_own_code(body: str, code: int) -> None:
     program = watched(body)
     assert program.communicate() == ("ready\n", "")
@@ -102,12 +102,11 @@ def test_signals_reach_the_program(how: signal.Signals) -> None:
 
 @linux_only
 def test_a_program_whose_watcher_is_killed_ends_too() -> None:
-    program = watched("print(os.getpid(), flush=True); time.sleep(60)")
+    program = watched("time.sleep(600)")
     assert program.stdout is not None
-    worker = int([next(program.stdout) for _ in range(2)][1])
+    next(program.stdout)
     program.kill()
-    program.communicate()  # both have let go of the pipes
-    assert not Path(f"/proc/{worker}").exists() or " Z " in Path(f"/proc/{worker}/stat").read_text()
+    program.communicate(timeout=60)  # not before both have let go of the pipes
 
 
 @linux_only

@@ -7,6 +7,7 @@ import inspect
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from importlib.abc import MetaPathFinder
@@ -48,15 +49,16 @@ def watched(say: Callable[[str], None]) -> Callable[[], None]:
     """Go on in a child process, so that somebody is left to speak when the child ends without a word.
 
     A library that crashes, a model that ends the process or a cluster that breaks down would else look like
-    success, or like a violation. Signals reach the child. On other systems than Linux nothing is done.
+    success, or like a violation. Signals reach the child. Elsewhere than on Linux, and where
+    threads run already, nothing is done.
 
     Args:
         say: Prints why the program ended; its exit code is 2 then.
 
     Returns:
-        What the child calls last, however it ends: its exit code is the program's then.
+        What the child calls last when it ends as it should: its exit code is the program's then.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or threading.active_count() > 1:
         return lambda: None
     reading, writing = os.pipe()
     wanted = {signal.SIGCHLD, signal.SIGHUP, *_FOR_THE_PROGRAM}
@@ -127,5 +129,5 @@ def _ending(code: int) -> str:
         )
     return (
         "The program was ended from within: by a model (--executor processes keeps models apart), an image "
-        "engine, or Ray, if its cluster broke down (see ray status)"
+        "engine, Ray, if its cluster broke down (see ray status), or for want of memory (ulimit -v)"
     )

@@ -42,6 +42,7 @@ __all__ = [
     "UnknownNameError",
     "check_choice",
     "excerpt",
+    "memory_advice",
     "shortened",
     "suggest",
 ]
@@ -162,6 +163,40 @@ class SimulatorError(RoadworthyError):
 
 class SystemUnderTestError(RoadworthyError):
     """The system under test crashed or gave an answer that cannot be used."""
+
+
+_NO_MEMORY = (
+    "bad_alloc",
+    "bad allocation",
+    "cannot allocate memory",
+    "can't start new thread",
+    "failed to allocate memory",
+    "failed to map segment",
+    "insufficient memory",
+    "memoryerror",
+    "out of memory",
+    "outofmemory",
+    "unable to allocate",
+)
+"""What Python, loaders, OpenCV, ONNX Runtime, torch and DuckDB say when there is no memory left."""
+
+
+def memory_advice(error: BaseException | str) -> str:
+    """Return what to do about an error that comes of too little memory; nothing for others.
+
+    Example:
+        >>> memory_advice(RuntimeError("std::bad_alloc"))[:57]
+        'there is not enough memory (RuntimeError: std::bad_alloc)'
+        >>> memory_advice("no such file")
+        ''
+    """
+    told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    if not any(words in told.lower() for words in _NO_MEMORY):
+        return ""
+    return (
+        f"there is not enough memory ({told.splitlines()[0][:200]}): use fewer --workers, or fewer or "
+        "smaller frames, close other programs, or allow more (ulimit -v)"
+    )
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

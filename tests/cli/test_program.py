@@ -131,6 +131,52 @@ def test_a_bug_of_ours_is_a_short_message_and_not_exit_code_1(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 2.4 GiB for an array"),
+        RuntimeError("[ONNXRuntimeError] : 6 : std::bad_alloc"),
+        ImportError("libduckdb.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+    ],
+)
+def test_too_little_memory_is_no_bug_and_names_the_fix(
+    error: Exception, roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def starved(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("roadworthy.images.write_image", starved)
+    result = roadworthy("data", "show", "world", "--sample", "1", "-o", "size=32x16")
+    assert (result.exit_code, result.stdout) == (2, "")
+    said = " ".join(result.stderr.split())
+    assert "there is not enough memory" in said
+    assert "use fewer --workers" in said
+    assert "should not happen" not in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are kept on Linux")
+@pytest.mark.parametrize("megabytes", [150, 300])
+def test_a_limit_of_memory_ends_in_a_sentence(tmp_path: Path, megabytes: int) -> None:
+    import resource
+
+    limit = megabytes * 2**20
+    words = [sys.executable, "-m", "roadworthy", "data", "show", "world", "--out", str(tmp_path / "a.png")]
+    result = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert result.returncode == 2
+    said = " ".join(result.stderr.split())
+    assert re.search("not enough memory|if memory is short|for want of memory", said)
+    assert "should not happen" not in said
+
+
 def test_what_the_system_refuses_is_told_as_such(
     roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +197,7 @@ def test_an_output_that_lacks_a_sign_costs_no_results(
     written = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, "ascii", write_through=True))
     monkeypatch.setattr("sys.argv", ["roadworthy", "reliability", "change", *[str(path)] * 2])
+    monkeypatch.setattr("roadworthy.cli._app.watched", lambda _: lambda: None)  # it would fork pytest
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0

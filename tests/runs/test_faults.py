@@ -26,7 +26,8 @@ from roadworthy.runs.executors.work import BatchJob, WorkUnit
 REASONS = {
     "hangs": "meter gave no answer within 1 s, tried alone; its process was ended",
     "explodes": "meter took more than 400 MB of memory, tried alone; its process was ended",
-    "crashes": "the process of meter died, tried alone 3 times: a crash, an exit, or killed",
+    "crashes": "the process of meter died, tried alone 3 times: "
+    "a crash, an exit, or killed for want of memory",
 }
 
 

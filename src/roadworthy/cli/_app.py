@@ -25,7 +25,7 @@ from roadworthy._version import __version__
 from roadworthy.cli._answer import FAILED
 from roadworthy.cli._commands import Command, Group
 from roadworthy.cli._console import examples, print_error
-from roadworthy.errors import RoadworthyError
+from roadworthy.errors import RoadworthyError, memory_advice
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,8 @@ class _Program(Group):
                 traceback.print_exc()
             elif isinstance(error, RoadworthyError):
                 print_error(str(error))
+            elif advice := memory_advice(error):
+                print_error(advice)
             elif isinstance(error, OSError) and error.strerror:
                 # A name too long, a full disk, a folder that may not be read: no fault of the program.
                 place = "go on" if error.filename is None else f"use {error.filename}"
@@ -183,5 +185,6 @@ def main() -> None:
     try:
         spare_torch()
         app(prog_name="roadworthy")
-    finally:
+    except SystemExit:
         last_word()
+        raise

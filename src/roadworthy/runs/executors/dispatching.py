@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, memory_advice
 from roadworthy.runs.executors.faults import TRIES, Fault, Limits, Piece, Ticket, blame_of, divided, unmade
 from roadworthy.runs.executors.pickling import SERIAL, Parcel, pack, pack_job
 from roadworthy.runs.executors.work import BatchJob, Done, Session, WorkUnit
@@ -198,7 +198,8 @@ class Dispatcher:
                 hand.is_open = True
                 self._failed_starts = 0
             case "refused":
-                raise InputError(f"a worker cannot open what it has to test ({event.content}): {SERIAL}")
+                advice = memory_advice(str(event.content)) or SERIAL
+                raise InputError(f"a worker cannot open what it has to test ({event.content}): {advice}")
             case "started":
                 hand.since = time.monotonic()
             case "returned":
@@ -235,8 +236,8 @@ class Dispatcher:
             if self._failed_starts >= _STARTS:
                 raise InputError(
                     f"{_STARTS} workers died one after the other while they opened what they have to test: "
-                    f"{SERIAL}, to see why; a script that starts a run must do so under "
-                    "if __name__ == '__main__'"
+                    f"if memory is short use fewer --workers, else {SERIAL}, to see why; a script that "
+                    "starts a run must do so under if __name__ == '__main__'"
                 )
         pieces = tuple(hand.pieces)
         if pieces and hand.since is not None:

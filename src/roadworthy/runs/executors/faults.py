@@ -204,7 +204,8 @@ def blame_of(fault: Fault, piece: Piece, limits: Limits) -> str:
         return f"{name} gave no answer within {limits.seconds:g} s, tried alone; its process was ended"
     if fault == "memory":
         return f"{name} took more than {limits.megabytes:g} MB of memory, tried alone; its process was ended"
-    return f"the process of {name} died, tried alone {TRIES} times: a crash, an exit, or killed"
+    why = "a crash, an exit, or killed for want of memory"
+    return f"the process of {name} died, tried alone {TRIES} times: {why}"
 
 
 def unmade(piece: Piece) -> Done:

@@ -369,18 +369,27 @@ def run_suite(
                 _write_requirements(result)
                 written = time.monotonic()
         result.outcomes = _in_order(plan, result.outcomes)
-        _note(plan, out, watch, executor)
+        _note(result, watch, executor)
         if not result.failures:
             complete_manifest(out)
     result.seconds = time.monotonic() - begun
     return result
 
 
-def _note(plan: SuitePlan, out: Path, watch: RunWatcher, executor: Executor | None) -> None:
-    """Keep with the run what a reader should know; models that the run knows already are not asked again."""
+def _note(result: SuiteResult, watch: RunWatcher, executor: Executor | None) -> None:
+    """Keep with the run what a reader should know; models that the run knows already are not asked again.
+
+    Nor are those that never gave an answer: each further crash costs a process.
+    """
+    plan, out = result.plan, result.folder
+    answered = {
+        pair[1]
+        for pair, one in result.outcomes.items()
+        if one.counts[Status.PASSED] + one.counts[Status.VIOLATED] or not one.counts[Status.ERROR]
+    }
     asked: dict[tuple[str, str], set[str]] = {}
     for trial, model in plan.pairs:
-        if trial.data:
+        if trial.data and model in answered:
             asked.setdefault((model, trial.data), set()).update(trial.kind.signals(trial.part))
     if asked:
         watch.prepares("Looking at the models", len(asked))

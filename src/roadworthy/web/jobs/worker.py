@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from roadworthy._starting import spare_torch
-from roadworthy.errors import InputError, RoadworthyError
+from roadworthy.errors import InputError, RoadworthyError, memory_advice
 from roadworthy.report.publish import run_suite
 from roadworthy.runs.executors import default_executor
 from roadworthy.runs.store import locked
@@ -107,7 +107,7 @@ def work_on(folder: Path) -> Stage:
             notes.write(stage=Stage.FAILED, message=str(error), exit_code=2)
         except Exception as error:
             traceback.print_exc()
-            told = (
+            told = memory_advice(error) or (
                 f"{type(error).__name__}: {error}. This should not happen; log.txt says where it comes from."
             )
             notes.write(stage=Stage.FAILED, message=told, exit_code=2)
