@@ -46,6 +46,7 @@ def reason_of(engine: UserEngine, frame: Frame, operation: Operation = LINES) ->
     with pytest.raises((EngineError, NotApplicable)) as caught:
         engine.transform(operation)(frame, 1, measure=False)
     assert getattr(caught.value, "frame", frame.id) == frame.id
+    assert isinstance(caught.value, EngineError | NotApplicable)
     return caught.value.reason
 
 

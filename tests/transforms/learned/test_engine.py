@@ -54,6 +54,7 @@ def reason_of(folder: Path, frame: Frame, operation: Operation) -> str:
     with pytest.raises((EngineError, NotApplicable)) as caught:
         LearnedEngine.open(folder).transform(operation)(frame, 1, measure=False)
     assert getattr(caught.value, "frame", frame.id) == frame.id
+    assert isinstance(caught.value, EngineError | NotApplicable)
     return caught.value.reason
 
 
