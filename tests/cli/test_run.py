@@ -132,8 +132,6 @@ def test_without_a_folder_another_run_gets_the_next_one(
     assert json.loads(anew.stdout)["folder"] == "Night-driving-run-4"
     told = "Night-driving-run holds a run: writing to Night-driving-run-4."
     assert anew.stderr.removeprefix(note).startswith(told)
-        "Night-driving-run holds a run: writing to Night-driving-run-4."
-    )
 
 
 def test_results_come_in_one_order_whatever_was_known_before(
