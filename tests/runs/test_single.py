@@ -5,6 +5,7 @@ import ctypes
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -664,3 +665,50 @@ def test_nobody_else_writes_until_a_run_has_concluded(tmp_path: Path) -> None:
     run_several(Locked(several), [MIRROR], Frames(2), [Truth()], out=several)
     for folder in (one, several):
         contextvars.Context().run(hold, folder)()
+
+
+def _town(**options: Any) -> Dataset:
+    return load("world:town", count=6, size="64x48", **options)
+
+
+def test_a_run_goes_on_only_with_the_data_that_it_began_with(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run(Mirror(), MIRROR, _town(), Truth(), out=out)
+    before = digests(out)
+    with pytest.raises(
+        InputError, match="other data of the name 'world:town'.*resume with the data as it was"
+    ):
+        run(Mirror(), MIRROR, _town(weather="rainy", seed=5), Truth(), out=out, resume=True)
+    assert digests(out) == before
+    run(Mirror(), MIRROR, _town(), Truth(), out=out, resume=True)
+    assert digests(out) == before
+
+    several = tmp_path / "several"
+    run_several(Mirror(), [MIRROR], _town(), [Truth()], out=several)
+    with pytest.raises(InputError, match="other data of the name"):
+        run_several(Mirror(), [MIRROR], _town(time="night"), [Truth()], out=several, resume=True)
+
+
+@pytest.mark.parametrize("change", ["pixels", "signals", "ids"])
+def test_a_run_goes_on_only_with_frames_as_they_were(tmp_path: Path, change: str) -> None:
+    class Changed(Frames):
+        def __getitem__(self, index: int, /) -> Frame:
+            frame = super().__getitem__(index)
+            if change == "ids":
+                return replace(frame, id=f"other-{frame.id}")
+            if change == "signals":
+                return replace(frame, signals=Signals(steering=0.5))
+            return replace(frame, image=255 - frame.image)
+
+    run(Mirror(), MIRROR, Frames(7), Truth(), out=tmp_path)
+    with pytest.raises(InputError, match="other data of the name 'frames'"):
+        run(Mirror(), MIRROR, Changed(7), Truth(), out=tmp_path, resume=True)
+
+
+def test_a_run_of_before_that_does_not_say_its_content_goes_on(tmp_path: Path) -> None:
+    run(Mirror(), MIRROR, Frames(7), Truth(), out=tmp_path)
+    record = tmp_path / "requirements.jsonl"
+    stored = json.loads(record.read_text())
+    assert len(stored["run"].pop("data_content")) == 64
+    record.write_text(json.dumps(stored) + "\n")
+    assert run(Mirror(), MIRROR, Frames(7), Truth(), out=tmp_path, resume=True).counts[Status.PASSED] == 7

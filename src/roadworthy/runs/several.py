@@ -17,6 +17,7 @@ from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Reten
 from roadworthy.runs.loop import Cost
 from roadworthy.runs.single import RunResult, carry_out_pairs, check_arguments
 from roadworthy.runs.store import RunStore, locked
+from roadworthy.runs.store.digests import content_of_dataset
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import MANIFEST
 
@@ -116,6 +117,7 @@ def run_several(
             simulator=simulator,
             progress=tell,
             resume=resume,
+            content="" if (out / MANIFEST).is_file() else content_of_dataset(data),
         )
     return SeveralResults(frozen(results), frozen(costs), out / "images")
 

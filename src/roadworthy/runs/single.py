@@ -20,6 +20,8 @@ from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.loop import Cost, Work
 from roadworthy.runs.store import RunStore, locked, read_verdicts
+from roadworthy.runs.store.digests import content_of_dataset
+from roadworthy.runs.store.run_store import CONTENT
 
 Progress: TypeAlias = Callable[[Mapping[Status, int]], None]
 
@@ -99,6 +101,7 @@ def run(
             simulator=simulator,
             progress=tell,
             resume=resume,
+            content="" if out is None else content_of_dataset(data),
         )
     (result,) = results.values()
     return replace(result, folder=None) if out is None else result
@@ -117,10 +120,12 @@ def carry_out_pairs(
     simulator: Simulator | None,
     progress: Callable[[Mapping[Pair, RunStore]], None],
     resume: bool,
+    content: str = "",
 ) -> tuple[dict[Pair, RunResult], Mapping[str, Cost]]:
     """Test requirements on systems, each pair stored in a folder of its own; the caller has locked them.
 
     Only a pair that is alone leaves checkpoints: a search is run for one requirement and system at a time.
+    `content` says what the data is beyond its name, where no manifest does.
     """
     # A run of something else does not go on.
     about: dict[str, Scalar] = {"data": data.name, "seed": seed}
@@ -132,7 +137,11 @@ def carry_out_pairs(
             checkpoints = Checkpoints(method, requirement, folder, run_of, resume=resume)
         stores: dict[Pair, RunStore] = {}
         opened = partial(
-            RunStore, about=about, images=images, resume=resume, search=isinstance(method, ResumableMethod)
+            RunStore,
+            about={**about, CONTENT: content} if content else about,
+            images=images,
+            resume=resume,
+            search=isinstance(method, ResumableMethod),
         )
         for requirement, system, folder in pairs:
             store = opened(folder, requirement, system=system.name)

@@ -11,7 +11,8 @@ Pascal VOC annotation files.
 VOC counts pixels from 1 and includes the last one; here pixel i covers i to i + 1. So x1 = xmin - 1,
 y1 = ymin - 1, x2 = xmax, y2 = ymax: a box over the first ten columns is 1..10 in VOC and 0..10 here. Whole
 numbers are written as such, others with their decimals; coordinates on a grid of 1/1024 pixel survive a
-round trip exactly.
+round trip exactly. Many tools (CVAT, Roboflow) write edges of boxes instead, which begin at 0: a file with a
+box that begins at 0, where VOC has no pixel, is read so, with a warning.
 
 `truncated` and `occluded` are flags: 0 becomes a share of 0, 1 a share of 0.5. Going back follows VOC's
 annotation guidelines: occluded above 0.05, truncated above 0.15; where the share is unknown the flag is left
@@ -21,8 +22,9 @@ as CVAT does. There is no place for scores and track ids.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -158,22 +160,40 @@ FLAGS = {"truncated": ("truncation", 0.15), "occluded": ("occlusion", 0.05)}
 SHARES = {"0": 0.0, "1": 0.5, "Unspecified": _rows.NAN}
 
 
-def read_voc(xml: str | bytes, **options: Unpack[ReadOptions]) -> Boxes:
-    """Return the boxes of an annotation file."""
+def read_voc(
+    xml: str | bytes, *, counts_from: Literal[0, 1] | None = None, **options: Unpack[ReadOptions]
+) -> Boxes:
+    """Return the boxes of an annotation file.
+
+    Args:
+        xml: The file.
+        counts_from: 1 for pixels as VOC counts them, 0 for edges of boxes in a plane that begins at 0. When
+            left out it is 0, with a warning, if a box begins at 0 and none before, else 1.
+        **options: As for all readers of boxes.
+    """
     root = _parse(xml)
     if root.tag != "annotation":
         raise FrameError(f"a VOC file must start with <annotation>, got <{root.tag}>")
+    if counts_from not in (None, 0, 1):
+        raise FrameError(f"counts_from must be 0 or 1, got {counts_from!r}")
     rows = _rows.Rows.read_with(options, "VOC")
-    for index, thing in enumerate(root.findall("object")):
+    things = root.findall("object")
+    corners = [_voc_corners(f"object {index}", thing) for index, thing in enumerate(things)]
+    if counts_from is None:
+        first = min((min(left, top) for left, top, _, _ in corners), default=1.0)
+        counts_from = 0 if 0 <= first < 1 else 1
+        if counts_from == 0:
+            warnings.warn(
+                f"a box of the VOC file begins at {first:g}, and VOC counts from 1: all are read as edges that "
+                "count from 0; say counts_from=0 or counts_from=1 to choose for all files",
+                stacklevel=2,
+            )
+    for index, (thing, (left, top, right, bottom)) in enumerate(zip(things, corners, strict=True)):
         where = f"object {index}"
-        corners = []
-        for key in ("xmin", "ymin", "xmax", "ymax"):
-            text = thing.findtext(f"bndbox/{key}")
-            corners.append(_rows.number(where, f"<{key}>", None if text is None else text.strip()))
         rows.add(
             where,
             (thing.findtext("name") or "").strip(),
-            (corners[0] - 1, corners[1] - 1, corners[2], corners[3]),
+            (left - counts_from, top - counts_from, right, bottom),
             attributes=_voc_attributes(thing),
             truncation=_share(where, thing, "truncated"),
             occlusion=_share(where, thing, "occluded"),
@@ -229,6 +249,13 @@ def _share(where: str, thing: ElementTree.Element, flag: str) -> float:
     if text not in SHARES:
         raise FrameError(f"{where}: <{flag}> must be 0 or 1, got {text!r}")
     return SHARES[text]
+
+
+def _voc_corners(where: str, thing: ElementTree.Element) -> list[float]:
+    texts = {key: thing.findtext(f"bndbox/{key}") for key in ("xmin", "ymin", "xmax", "ymax")}
+    return [
+        _rows.number(where, f"<{key}>", None if text is None else text.strip()) for key, text in texts.items()
+    ]
 
 
 def _voc_attributes(thing: ElementTree.Element) -> dict[str, str]:

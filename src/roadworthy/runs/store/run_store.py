@@ -33,6 +33,8 @@ from roadworthy.runs.store.writing import (
 )
 
 SHARD_ROWS = 10_000
+CONTENT = "data_content"
+"""What the data of a run is beyond its name; runs of before, and those with a manifest, do not say it."""
 
 _WAITING_ROWS = 100
 _WAITING_SECONDS = 1.0
@@ -154,12 +156,19 @@ class RunStore:
         names = ("id", "method", "system", *settings)
         found = {name: there.get(name) for name in names} | there.get("run", {})
         wanted = {name: mine[name] for name in names} | self._about
+        found_content, wanted_content = (told.pop(CONTENT, None) for told in (found, wanted))
         for name in (*wanted, *found):
             if found.get(name) != wanted.get(name):
                 raise InputError(
                     f"{self.folder} holds a run with {name} {found.get(name)!r}, and it cannot go on with "
                     f"{name} {wanted.get(name)!r}: resume with the same, or choose another folder"
                 )
+        if None not in (found_content, wanted_content) and found_content != wanted_content:
+            raise InputError(
+                f"{self.folder} holds a run on other data of the name {found.get('data')!r}: its options or "
+                "files have changed, and rows of both would be mixed; resume with the data as it was, or "
+                "choose another folder"
+            )
         return there["outcome"] is not None and not search
 
     def _begin(self) -> None:
