@@ -337,7 +337,9 @@ def test_voc_round_trip(boxes: Boxes) -> None:
 
 def _voc_file(*corners: tuple[float, float, float, float]) -> str:
     keys = ("xmin", "ymin", "xmax", "ymax")
-    inner = ["".join(f"<{key}>{value}</{key}>" for key, value in zip(keys, box, strict=True)) for box in corners]
+    inner = [
+        "".join(f"<{key}>{value}</{key}>" for key, value in zip(keys, box, strict=True)) for box in corners
+    ]
     objects = [f"<object><name>car</name><bndbox>{text}</bndbox></object>" for text in inner]
     return f"<annotation>{''.join(objects)}</annotation>"
 
@@ -347,7 +349,9 @@ def test_a_voc_file_that_counts_from_zero_is_read_so_with_a_note(
     touching: tuple[float, float, float, float],
 ) -> None:
     xml = _voc_file((12, 20, 30, 40), touching)
-    with pytest.warns(UserWarning, match=r"a box of the VOC file begins at 0.*counts_from=0 or counts_from=1"):
+    with pytest.warns(
+        UserWarning, match=r"a box of the VOC file begins at 0.*counts_from=0 or counts_from=1"
+    ):
         boxes = Boxes.from_voc(xml)
     assert boxes.xyxy.tolist() == [[12, 20, 30, 40], list(touching)]
     assert Boxes.from_voc(xml, counts_from=0) == boxes
@@ -358,7 +362,10 @@ def test_a_voc_file_that_counts_from_zero_is_read_so_with_a_note(
 def test_a_voc_file_with_boxes_that_begin_before_zero_or_at_one_counts_from_one() -> None:
     # Warnings are errors here.
     assert Boxes.from_voc(_voc_file((1, 1, 4, 4))).xyxy.tolist() == [[0, 0, 4, 4]]
-    assert Boxes.from_voc(_voc_file((0, 3, 4, 4), (-2, 3, 4, 4))).xyxy.tolist() == [[-1, 2, 4, 4], [-3, 2, 4, 4]]
+    assert Boxes.from_voc(_voc_file((0, 3, 4, 4), (-2, 3, 4, 4))).xyxy.tolist() == [
+        [-1, 2, 4, 4],
+        [-3, 2, 4, 4],
+    ]
     assert Boxes.from_voc(_voc_file((2, 3, 4, 4)), counts_from=0).xyxy.tolist() == [[2, 3, 4, 4]]
     with pytest.raises(FrameError, match="counts_from must be 0 or 1, got 2"):
         Boxes.from_voc(_voc_file(), counts_from=2)  # type: ignore[arg-type]

@@ -676,7 +676,7 @@ def test_a_run_goes_on_only_with_the_data_that_it_began_with(tmp_path: Path) -> 
     run(Mirror(), MIRROR, _town(), Truth(), out=out)
     before = digests(out)
     with pytest.raises(
-        InputError, match="other data of the name 'world:town'.*resume with the data as it was"
+        InputError, match=r"other data of the name 'world:town'.*resume with the data as it was"
     ):
         run(Mirror(), MIRROR, _town(weather="rainy", seed=5), Truth(), out=out, resume=True)
     assert digests(out) == before

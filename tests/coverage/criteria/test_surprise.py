@@ -8,6 +8,8 @@ from scipy.stats import gaussian_kde, multivariate_normal
 
 from roadworthy.coverage import Activations
 from roadworthy.coverage.criteria import DistanceSurpriseCoverage, LikelihoodSurpriseCoverage, learn_reference
+from roadworthy.coverage.criteria.named import Training, parse_criterion
+from roadworthy.coverage.criteria.surprise import Density
 from roadworthy.errors import InputError
 
 Make = Callable[..., Activations]
@@ -35,6 +37,39 @@ def test_the_normal_distribution_gives_scipys_density(batch_of: Make) -> None:
     coverage = LikelihoodSurpriseCoverage(reference, density="gaussian")
     wanted = -multivariate_normal(TRAINING.mean(0), np.cov(TRAINING.T)).logpdf(TESTED)
     np.testing.assert_allclose(coverage.surprise(with_answer(batch_of, TESTED)), wanted, rtol=1e-3)
+
+
+@pytest.mark.parametrize("density", ["kde", "gaussian"])
+def test_a_classifier_is_surprised_at_images_of_the_class_it_gives(density: Density, batch_of: Make) -> None:
+    """Kim et al. (2019): per-class LSA takes the training inputs of the same predicted class."""
+    near, far = TRAINING, TRAINING[:40] * 0.5 + 30
+    hidden = np.concatenate([near, far, TRAINING[:1] - 50])
+    classes = np.eye(4)[[0] * len(near) + [1] * len(far) + [2]]
+    reference = learn_reference([with_answer(batch_of, hidden, classes)])
+    coverage = LikelihoodSurpriseCoverage(reference, density=density, groups="argmax")
+
+    def told(number: int) -> np.ndarray:
+        return coverage.surprise(with_answer(batch_of, TESTED, np.tile(np.eye(4)[number], (len(TESTED), 1))))
+
+    for number, members in enumerate((near, far)):
+        if density == "kde":
+            wanted = -gaussian_kde(members.T).logpdf(TESTED.T)
+        else:
+            wanted = -multivariate_normal(members.mean(0), np.cov(members.T)).logpdf(TESTED)
+        np.testing.assert_allclose(told(number), wanted, rtol=1e-3)
+    # One image has no density, and nothing is known of a class that none has.
+    assert np.isinf([told(2), told(3)]).all()
+    assert coverage.limits[1] < np.inf
+    lonely = learn_reference([with_answer(batch_of, TRAINING[:3], np.eye(3))])
+    with pytest.raises(InputError, match="no two training images of one class differ"):
+        LikelihoodSurpriseCoverage(lonely, groups="argmax")
+
+
+def test_groups_of_likelihood_are_an_option(batch_of: Make) -> None:
+    batch = with_answer(batch_of, TRAINING, TRAINING[:, :1])
+    choice = parse_criterion("likelihood-surprise(groups=sign, density=gaussian)")
+    made = choice.make(batch.layers, Training(reference=learn_reference([batch])))
+    assert made.settings()["their groups"] == (0.0,)
 
 
 def test_distance_by_hand(batch_of: Make) -> None:

@@ -130,6 +130,13 @@ TARGETS = (
     Target("drive-udacity", "driving_log.csv", _udacity, mutated_csv),
     Target("drive-donkey-record", "record_1.json", _donkey, mutated_json),
     Target("drive-donkey-catalog", "catalog_0.catalog", _donkey, mutated_json),
+    Target(
+        "drive-donkey-manifest",
+        "manifest.json",
+        _donkey,
+        mutated_text,
+        {"catalog_0.catalog": b'{"_index": 0, "_timestamp_ms": 10, "user/angle": 0.1}\n'},
+    ),
     Target("drive-commonroad", "a.xml", _commonroad, mutated_text),
     Target("drive-csv", "log.csv", _table("log.csv"), mutated_csv),
     Target("drive-parquet", "log.parquet", _table("log.parquet"), mutated_parquet),

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from roadworthy.coverage.criteria import neurons
 from roadworthy.coverage.criteria.surprise import (
     Density,
     DistanceSurpriseCoverage,
+    Groups,
     LikelihoodSurpriseCoverage,
     SurpriseReference,
     learn_reference,
@@ -218,17 +219,24 @@ class _Kind:
     per_neuron: bool
 
 
+_GroupName = Literal["argmax", "none", "sign"]
+_GROUPS: Mapping[str, Groups] = {"none": None, "sign": [0.0], "argmax": "argmax"}
+
+
 def _likelihood(
-    reference: SurpriseReference, *, density: Density = "kde", buckets: int = 1000
+    reference: SurpriseReference,
+    *,
+    density: Density = "kde",
+    groups: _GroupName = "none",
+    buckets: int = 1000,
 ) -> neurons.Cells:
-    return LikelihoodSurpriseCoverage(reference, density=density, buckets=buckets)
+    return LikelihoodSurpriseCoverage(reference, density=density, groups=_GROUPS[groups], buckets=buckets)
 
 
 def _distance(
-    reference: SurpriseReference, *, groups: Literal["argmax", "none", "sign"] = "none", buckets: int = 1000
+    reference: SurpriseReference, *, groups: _GroupName = "none", buckets: int = 1000
 ) -> neurons.Cells:
-    chosen: Any = {"none": None, "sign": [0.0], "argmax": "argmax"}[groups]
-    return DistanceSurpriseCoverage(reference, groups=chosen, buckets=buckets)
+    return DistanceSurpriseCoverage(reference, groups=_GROUPS[groups], buckets=buckets)
 
 
 _KINDS: Mapping[str, _Kind] = {

@@ -117,27 +117,49 @@ def _columns(layers: tuple[Layer, ...], names: Sequence[str]) -> NDArray[np.intp
     return np.concatenate(parts).astype(np.intp)
 
 
+Groups = Literal["argmax"] | Sequence[float] | None
+"""Which answers are alike: of the same class ("argmax"), between the same two numbers, or all (None)."""
+
+
 class _Surprise(Cells):
     """A criterion over buckets of surprise."""
 
     def __init__(
-        self, reference: SurpriseReference, buckets: int, limits: tuple[float, float] | None
+        self, reference: SurpriseReference, groups: Groups, buckets: int, limits: tuple[float, float] | None
     ) -> None:
         if buckets < 1:
             raise InputError(f"buckets must be 1 or more, got {buckets}")
+        if isinstance(groups, str) and groups != "argmax":
+            raise InputError(f"groups must be 'argmax', rising numbers or None, got {groups!r}")
+        self.groups = groups if isinstance(groups, str) or groups is None else tuple(groups)
+        if isinstance(self.groups, tuple) and list(self.groups) != sorted(self.groups):
+            raise InputError(f"groups must be rising numbers, got {self.groups}")
         super().__init__(reference.layers, buckets)
         self.reference = reference
+        self._members = self._group_of(reference.answers)
+        self._learn()
         self.limits = self._usual_limits() if limits is None else limits
         if not self.limits[0] < self.limits[1]:
             raise InputError(f"limits must be two rising numbers, got {self.limits}")
 
     @abstractmethod
-    def _surprises(self, values: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the surprise for what neurons and the last layer gave."""
+    def _learn(self) -> None:
+        """Take from the reference what surprise is measured by."""
+
+    @abstractmethod
+    def _surprises(self, values: NDArray[np.float64], members: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the surprise for what neurons gave, of images that are answered as these groups are."""
 
     @abstractmethod
     def _own(self) -> NDArray[np.float64]:
         """Return the surprise of each image of the reference at the others."""
+
+    def _group_of(self, answers: NDArray[np.float64]) -> NDArray[np.intp]:
+        if self.groups is None:
+            return np.zeros(len(answers), np.intp)
+        if self.groups == "argmax":
+            return np.asarray(answers.argmax(axis=1), np.intp)
+        return np.asarray(np.digitize(answers[:, 0], self.groups), np.intp)
 
     def _usual_limits(self) -> tuple[float, float]:
         own = self._own()
@@ -156,7 +178,8 @@ class _Surprise(Cells):
     def surprise(self, batch: Activations, /) -> NDArray[np.float64]:
         """Return how surprising each image of a batch is."""
         values = np.asarray(batch.values, np.float64)
-        return self._surprises(values[:, self.reference.columns], values[:, -self.layers[-1].neurons :])
+        members = self._group_of(values[:, -self.layers[-1].neurons :])
+        return self._surprises(values[:, self.reference.columns], members)
 
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image visits which bucket."""
@@ -167,15 +190,62 @@ class _Surprise(Cells):
         return images, np.minimum(bucket, self.total - 1)
 
 
+class _TrainingDensity:
+    """The density of training images, as surprise: its negative logarithm."""
+
+    def __init__(self, values: NDArray[np.float64], kind: Density) -> None:
+        self._kind = kind
+        count, size = values.shape
+        covariance = np.atleast_2d(np.cov(values, rowvar=False))
+        covariance = covariance + np.eye(size) * (_RIDGE * np.trace(covariance) / size)
+        if kind == "kde":
+            covariance = covariance * count ** (-2 / (size + 4))
+        self._mean = values.mean(axis=0)
+        self._root = np.linalg.cholesky(covariance)
+        self._constant = float(np.log(np.diag(self._root)).sum() + size / 2 * np.log(2 * np.pi))
+        self._white = self._whitened(values)
+
+    def _whitened(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(solve_triangular(self._root, (values - self._mean).T, lower=True).T)
+
+    def surprises(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        white = self._whitened(values)
+        if self._kind == "gaussian":
+            return np.asarray(np.square(white).sum(axis=1) / 2 + self._constant)
+        from scipy.spatial.distance import cdist
+
+        return self._from_kernels(cdist(white, self._white, "sqeuclidean"), len(self._white))
+
+    def own(self) -> NDArray[np.float64]:
+        if self._kind == "gaussian":
+            return np.asarray(np.square(self._white).sum(axis=1) / 2 + self._constant)
+        from scipy.spatial.distance import cdist
+
+        squares = cdist(self._white, self._white, "sqeuclidean")
+        np.fill_diagonal(squares, np.inf)
+        return self._from_kernels(squares, len(self._white) - 1)
+
+    def _from_kernels(self, squares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+        from scipy.special import logsumexp
+
+        return np.asarray(np.log(count) + self._constant - logsumexp(-squares / 2, axis=1))
+
+
 class LikelihoodSurpriseCoverage(_Surprise):
     """The share of buckets of likelihood-based surprise that were visited.
 
-    Surprise is the negative logarithm of the density that the training data have where an image lies. What is
-    less surprising than the lower limit visits the first bucket, what is more than the upper one visits none.
+    Surprise is the negative logarithm of the density that the training data have where an image lies: all of
+    them for a driving network; for a classifier, as in the paper, those that it gives the same class. What is
+    less surprising than the lower limit visits the first bucket, what is more than the upper one visits none,
+    nor does an image of a class that less than two different training images have.
 
     Args:
         reference: What neurons did on training data.
         density: How it is estimated; kernels have Scott's bandwidth, as in the paper.
+        groups: Whose density it is: "argmax" for a classifier, of the same class; numbers for a driving
+            network, between the same two of which the first neuron of the last layer lies; None for all.
         buckets: How many there are.
         limits: The least and the largest surprise; when left out, from the least of the training data to
             twice as far as their largest.
@@ -202,54 +272,42 @@ class LikelihoodSurpriseCoverage(_Surprise):
         reference: SurpriseReference,
         *,
         density: Density = "kde",
+        groups: Groups = None,
         buckets: int = 1000,
         limits: tuple[float, float] | None = None,
     ) -> None:
         if density not in get_args(Density):
             raise InputError(f"density must be {' or '.join(get_args(Density))}, got {density!r}")
         self.density: Density = density
-        values = reference.values
-        count, size = values.shape
-        covariance = np.atleast_2d(np.cov(values, rowvar=False))
-        covariance = covariance + np.eye(size) * (_RIDGE * np.trace(covariance) / size)
-        if density == "kde":
-            covariance = covariance * count ** (-2 / (size + 4))
-        self._mean = values.mean(axis=0)
-        self._root = np.linalg.cholesky(covariance)
-        self._constant = float(np.log(np.diag(self._root)).sum() + size / 2 * np.log(2 * np.pi))
-        self._white = self._whitened(values)
-        super().__init__(reference, buckets, limits)
+        super().__init__(reference, groups, buckets, limits)
 
     def settings(self) -> dict[str, Any]:
-        """Return the reference, limits, buckets and the kind of density."""
-        return {**super().settings(), "their density": self.density}
+        """Return the reference, limits, buckets, the kind of density, and groups where there are any."""
+        groups = {} if self.groups is None else {"their groups": self.groups}
+        return {**super().settings(), "their density": self.density, **groups}
 
-    def _whitened(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        from scipy.linalg import solve_triangular
+    def _learn(self) -> None:
+        grouped = {int(one): self.reference.values[self._members == one] for one in np.unique(self._members)}
+        # Images that are all equal have no density.
+        self._densities = {
+            group: _TrainingDensity(values, self.density)
+            for group, values in grouped.items()
+            if len(values) > 1 and np.ptp(values, axis=0).any()
+        }
+        if not self._densities:
+            raise InputError(
+                "no two training images of one class differ: learn from more images, or groups=none"
+            )
 
-        return np.asarray(solve_triangular(self._root, (values - self._mean).T, lower=True).T)
-
-    def _surprises(self, values: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
-        white = self._whitened(values)
-        if self.density == "gaussian":
-            return np.asarray(np.square(white).sum(axis=1) / 2 + self._constant)
-        from scipy.spatial.distance import cdist
-
-        return self._from_kernels(cdist(white, self._white, "sqeuclidean"), len(self._white))
+    def _surprises(self, values: NDArray[np.float64], members: NDArray[np.intp]) -> NDArray[np.float64]:
+        surprises = np.full(len(values), np.inf)
+        for group, density in self._densities.items():
+            mine = members == group
+            surprises[mine] = density.surprises(values[mine])
+        return surprises
 
     def _own(self) -> NDArray[np.float64]:
-        if self.density == "gaussian":
-            return np.asarray(np.square(self._white).sum(axis=1) / 2 + self._constant)
-        from scipy.spatial.distance import cdist
-
-        squares = cdist(self._white, self._white, "sqeuclidean")
-        np.fill_diagonal(squares, np.inf)
-        return self._from_kernels(squares, len(self._white) - 1)
-
-    def _from_kernels(self, squares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-        from scipy.special import logsumexp
-
-        return np.asarray(np.log(count) + self._constant - logsumexp(-squares / 2, axis=1))
+        return np.concatenate([density.own() for density in self._densities.values()])
 
 
 class DistanceSurpriseCoverage(_Surprise):
@@ -288,48 +346,37 @@ class DistanceSurpriseCoverage(_Surprise):
         self,
         reference: SurpriseReference,
         *,
-        groups: Literal["argmax"] | Sequence[float] | None = None,
+        groups: Groups = None,
         buckets: int = 1000,
         limits: tuple[float, float] | None = None,
     ) -> None:
-        if isinstance(groups, str) and groups != "argmax":
-            raise InputError(f"groups must be 'argmax', rising numbers or None, got {groups!r}")
-        self.groups = groups if isinstance(groups, str) or groups is None else tuple(groups)
-        if isinstance(self.groups, tuple) and list(self.groups) != sorted(self.groups):
-            raise InputError(f"groups must be rising numbers, got {self.groups}")
-        self._members = self._group_of(reference.answers)
-        if groups is not None and len(np.unique(self._members)) < 2:
-            raise InputError("the network answers all training images alike: choose other groups, or none")
-        from scipy.spatial.distance import cdist
-
-        apart = cdist(reference.values, reference.values)
-        alike = np.eye(len(apart), dtype=bool)
-        if groups is not None:
-            alike = self._members[:, None] == self._members
-        self._to_others = np.where(alike, np.inf, apart).min(axis=1)
-        np.fill_diagonal(apart, np.inf)
-        self._apart = apart
-        super().__init__(reference, buckets, limits)
+        super().__init__(reference, groups, buckets, limits)
         del self._apart
 
     def settings(self) -> dict[str, Any]:
         """Return the reference, limits, buckets and groups."""
         return {**super().settings(), "their groups": self.groups}
 
-    def _group_of(self, answers: NDArray[np.float64]) -> NDArray[np.intp]:
-        if self.groups is None:
-            return np.zeros(len(answers), np.intp)
-        if self.groups == "argmax":
-            return np.asarray(answers.argmax(axis=1), np.intp)
-        return np.asarray(np.digitize(answers[:, 0], self.groups), np.intp)
+    def _learn(self) -> None:
+        if self.groups is not None and len(np.unique(self._members)) < 2:
+            raise InputError("the network answers all training images alike: choose other groups, or none")
+        from scipy.spatial.distance import cdist
+
+        apart = cdist(self.reference.values, self.reference.values)
+        alike = np.eye(len(apart), dtype=bool)
+        if self.groups is not None:
+            alike = self._members[:, None] == self._members
+        self._to_others = np.where(alike, np.inf, apart).min(axis=1)
+        np.fill_diagonal(apart, np.inf)
+        self._apart = apart
 
     def _own(self) -> NDArray[np.float64]:
         return self._ratio(self._apart, self._members)
 
-    def _surprises(self, values: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _surprises(self, values: NDArray[np.float64], members: NDArray[np.intp]) -> NDArray[np.float64]:
         from scipy.spatial.distance import cdist
 
-        return self._ratio(cdist(values, self.reference.values), self._group_of(answers))
+        return self._ratio(cdist(values, self.reference.values), members)
 
     def _ratio(self, apart: NDArray[np.float64], members: NDArray[np.intp]) -> NDArray[np.float64]:
         within = np.where(members[:, None] == self._members, apart, np.inf)

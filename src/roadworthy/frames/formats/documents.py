@@ -184,8 +184,8 @@ def read_voc(
         counts_from = 0 if 0 <= first < 1 else 1
         if counts_from == 0:
             warnings.warn(
-                f"a box of the VOC file begins at {first:g}, and VOC counts from 1: all are read as edges that "
-                "count from 0; say counts_from=0 or counts_from=1 to choose for all files",
+                f"a box of the VOC file begins at {first:g}, and VOC counts from 1: its corners are read as "
+                "edges that count from 0; say counts_from=0 or counts_from=1 to choose for all files",
                 stacklevel=2,
             )
     for index, (thing, (left, top, right, bottom)) in enumerate(zip(things, corners, strict=True)):

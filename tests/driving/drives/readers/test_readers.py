@@ -122,6 +122,41 @@ def test_a_tub_of_the_newer_kind_and_an_empty_one(tmp_path: Path) -> None:
     assert read_donkey(tmp_path).time.tolist() == pytest.approx([0.0, 0.01, 0.02])
 
 
+def _newer_tub(folder: Path, deleted: object, *, indexed: bool = True) -> Path:
+    """Write a tub as donkeycar's `datastore_v2.py` does: catalogs, and a manifest of five lines."""
+    for catalog in range(11):
+        lines = []
+        for index in (2 * catalog, 2 * catalog + 1):
+            record = {"_timestamp_ms": 100 * index, "user/angle": 0.0, "user/throttle": index / 100}
+            lines.append(json.dumps({**record, "_index": index} if indexed else record))
+        (folder / f"catalog_{catalog}.catalog").write_text("\n".join(lines) + "\n")
+    paths = [f"catalog_{catalog}.catalog" for catalog in range(11)]
+    last = {"paths": paths, "current_index": 22, "max_len": 2, "deleted_indexes": deleted}
+    manifest = [["user/angle", "user/throttle"], ["float", "float"], {}, {"sessions": {}}, last]
+    (folder / "manifest.json").write_text("".join(f"{json.dumps(line)}\n" for line in manifest))
+    return folder
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_records_that_a_tub_deleted_are_left_out(tmp_path: Path, indexed: bool) -> None:
+    drive = read_donkey(_newer_tub(tmp_path, [0, 5, 20], indexed=indexed))
+    kept = [index for index in range(22) if index not in (0, 5, 20)]
+    assert drive.signals["throttle"].tolist() == [index / 100 for index in kept]
+    assert drive.notes == ("3 records left out that the tub marks as deleted",)
+    assert len(read_donkey(_newer_tub(tmp_path, []))) == 22
+    assert read_donkey(_newer_tub(tmp_path, [])).notes == ()
+
+
+def test_a_tub_whose_deleted_records_are_not_known_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"found no record.*22 are deleted"):
+        read_donkey(_newer_tub(tmp_path, list(range(22))))
+    with pytest.raises(InputError, match="deleted_indexes must be a list of whole numbers, got 'all'"):
+        read_donkey(_newer_tub(tmp_path, "all"))
+    (tmp_path / "manifest.json").write_text("[]\n{broken\n")
+    with pytest.raises(InputError, match=r"manifest\.json must hold.*mend it, or remove it"):
+        read_donkey(tmp_path)
+
+
 MAPPING = {
     "time": {"column": "t", "unit": "ms"},
     "signals": {

@@ -18,6 +18,7 @@ from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Signals, SignalUnits
 
 _RECORD = re.compile(r"record_(\d+)\.json$")
+_CATALOG = re.compile(r"^catalog_(\d+)\.catalog$")
 _FULL_LOCK = 16.0  # degrees at the wheels in the simulator
 
 
@@ -31,7 +32,8 @@ def read_donkey(
     """Return the drive of a tub: steering, throttle, brake, and speed and lateral position where it has them.
 
     What was driven is taken: the pilot's answer in the modes local and local_angle, else the user's. A
-    negative throttle is the brake.
+    negative throttle is the brake. Records that were deleted, in Donkey's own tools, are left out: they are
+    still in the catalogs, and the manifest of the tub lists them.
 
     Args:
         path: The folder with the records, `record_1.json` and so on, or with `catalog` files of one JSON
@@ -42,19 +44,23 @@ def read_donkey(
         gap: Rows further apart than this many seconds have a gap between them.
 
     Raises:
-        InputError: There are no records, or none can be used.
+        InputError: There are no records, none can be used, or the manifest cannot be read.
     """
     folder = Path(path)
     if not folder.is_dir():
         raise InputError(f"{folder}: expected the folder of a Donkey tub")
-    rows, broken = [], []
-    for name, record in _records(folder):
+    deleted = _deleted(folder / "manifest.json")
+    rows, broken, left_out = [], [], 0
+    for name, index, record in _records(folder):
+        if index in deleted:
+            left_out += 1
+            continue
         try:
             rows.append(_row(record))
         except (OverflowError, ValueError) as error:
             broken.append(f"{name}: {error}")
     if not rows:
-        wrong = f"; the first: {broken[0]}" if broken else ""
+        wrong = f"; the first: {broken[0]}" if broken else f"; {left_out} are deleted" if left_out else ""
         raise InputError(f"{folder}: found no record_*.json and no catalog that can be used{wrong}")
     columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     time = columns.pop("time")
@@ -65,24 +71,56 @@ def read_donkey(
     events = {}
     if half_lane is not None and "lane_offset" in known:
         events["line crossing"] = np.abs(known["lane_offset"]) > half_lane
-    return Drive.repaired(fspath(path), time, known, events, gap=gap, from_zero=True, broken=broken)
+    drive = Drive.repaired(fspath(path), time, known, events, gap=gap, from_zero=True, broken=broken)
+    if not left_out:
+        return drive
+    return drive.with_notes([f"{left_out} records left out that the tub marks as deleted"])
 
 
-def _records(folder: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the records of either version of a tub, in order."""
-    files = sorted((int(found[1]), file) for file in folder.iterdir() if (found := _RECORD.search(file.name)))
-    for _, file in files:
+def _deleted(manifest: Path) -> frozenset[int]:
+    """Return the numbers of the records that a tub no longer counts: the fifth line of its manifest."""
+    if not manifest.is_file():
+        return frozenset()
+    try:
+        documents = [parse_json(line) for line in read_text(manifest).splitlines() if line.strip()]
+    except ValueError as error:
+        raise InputError(
+            f"{manifest} must hold a line of JSON for each part of a tub's manifest: {error}; mend it, or "
+            "remove it to take deleted records, too"
+        ) from error
+    catalogs = documents[4] if len(documents) > 4 else {}
+    indexes = catalogs.get("deleted_indexes", []) if isinstance(catalogs, dict) else catalogs
+    if not isinstance(indexes, list) or not all(type(index) is int for index in indexes):
+        raise InputError(f"{manifest}: deleted_indexes must be a list of whole numbers, got {indexes!r:.80}")
+    return frozenset(indexes)
+
+
+def _records(folder: Path) -> Iterator[tuple[str, int | None, Any]]:
+    """Yield the records of either version of a tub, in order: name, number in a newer one, and content."""
+    for file in _numbered(folder, _RECORD):
         try:
-            yield file.name, read_json(file)
+            yield file.name, None, read_json(file)
         except InputError as error:
-            yield file.name, InputError(str(error).replace(f"{file} ", "", 1))
-    for file in sorted(folder.glob("catalog_*.catalog")):
+            yield file.name, None, InputError(str(error).replace(f"{file} ", "", 1))
+    position = -1
+    for file in _numbered(folder, _CATALOG):
         for number, line in enumerate(read_text(file).splitlines(), 1):
-            if line.strip():
-                try:
-                    yield f"{file.name}:{number}", parse_json(line)
-                except ValueError as error:
-                    yield f"{file.name}:{number}", error
+            if not line.strip():
+                continue
+            position += 1
+            name = f"{file.name}:{number}"
+            try:
+                record = parse_json(line)
+            except ValueError as error:
+                yield name, position, error
+                continue
+            index = record.get("_index") if isinstance(record, dict) else None
+            yield name, index if isinstance(index, int) else position, record
+
+
+def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    numbers = {file: int(match[1]) for file in folder.iterdir() if (match := pattern.search(file.name))}
+    return sorted(numbers, key=numbers.__getitem__)
 
 
 def _row(record: Any) -> dict[str, float]:
