@@ -15,6 +15,7 @@ from roadworthy.errors import EngineError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import Keeps, read_engines
 from roadworthy.transforms.engines import UserEngine
+from roadworthy.transforms.engines.backend import Fit
 from roadworthy.transforms.engines.commands import ProgramBackend, filled_in
 from roadworthy.transforms.operations import (
     AddOperation,
@@ -552,3 +553,23 @@ def test_the_examples_work(town: Frame) -> None:
         transform_for(ReplaceOperation("time", "night"), engines)(
             town.replace(image=np.zeros_like(town.image)), 1, measure=False
         )
+
+
+@pytest.mark.parametrize(
+    ("most", "size"),
+    [((30, 60), (120, 240)), ((41, 53), (120, 160)), ((25, 900), (100, 37)), ((7, 7), (50, 51))],
+)
+def test_labels_that_an_engine_sees_lie_where_the_image_does(
+    most: tuple[int, int], size: tuple[int, int]
+) -> None:
+    """Each pixel is that in the middle of its block, not in a corner, which is half a block off."""
+    fit = Fit.of(size, most=most)
+    ids = np.arange(size[0] * size[1], dtype=np.int32).reshape(size)
+    sides = zip(fit.scaled, size, strict=True)
+    rows, columns = (((np.arange(few) + 0.5) * many / few).astype(int) for few, many in sides)
+    assert np.array_equal(fit.ids(ids), ids[rows[:, None], columns])
+    # The edge of a wall is at the same place in both.
+    wall = np.zeros(size, np.uint8)
+    wall[:, size[1] // 2 :] = 255
+    seen = fit.image(np.dstack([wall] * 3))[..., 0]
+    assert np.abs((fit.ids(wall) > 0).sum() - (seen > 127).sum()) <= len(rows)

@@ -404,9 +404,9 @@ def draw_depth_legend(width: int) -> Image:
 def _mixed(canvas: Image, colors: Image, share: float | NDArray[np.float32]) -> Image:
     """Lay colours of the frame's own size over the enlarged image."""
     size = (canvas.shape[1], canvas.shape[0])
-    over = cv2.resize(colors, size, interpolation=cv2.INTER_NEAREST)
+    over = cv2.resize(colors, size, interpolation=cv2.INTER_NEAREST_EXACT)
     if isinstance(share, np.ndarray):
-        share = np.asarray(cv2.resize(share, size, interpolation=cv2.INTER_NEAREST), np.float32)[..., None]
+        share = cv2.resize(share, size, interpolation=cv2.INTER_NEAREST_EXACT)[..., None]
     mixed = canvas + (over.astype(np.float32) - canvas) * share
     return np.rint(mixed).astype(np.uint8)
 
@@ -429,7 +429,7 @@ def _with_instances(canvas: Image, instances: NDArray[np.uint16] | NDArray[np.in
 def _outlined(canvas: Image, ids: NDArray[np.integer]) -> Image:
     """Draw a thin light line where one region meets another."""
     size = (canvas.shape[1], canvas.shape[0])
-    large = cv2.resize(ids.astype(np.float32), size, interpolation=cv2.INTER_NEAREST)
+    large = cv2.resize(ids.astype(np.float32), size, interpolation=cv2.INTER_NEAREST_EXACT)
     edge = np.zeros(large.shape, np.float32)
     edge[:, 1:] += large[:, 1:] != large[:, :-1]
     edge[1:] += large[1:] != large[:-1]

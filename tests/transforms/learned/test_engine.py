@@ -164,8 +164,8 @@ class TestSynthesis:
         frame = road.replace(labels=LabelMap(ids, road.labels.classes), instances=instances)
         LearnedEngine.open(folder).transform(LINES)(frame, 0, measure=False)
         (edges,) = seen
-        # Every second pixel is seen in the smaller image; in both, edges are two pixels wide.
-        sky, right, low = (17, 9, 5) if most is None else (9, 5, 3)
+        # Of each two, the second pixel is seen in the smaller image; in both, edges are two pixels wide.
+        sky, right, low = (17, 9, 5) if most is None else (8, 4, 2)
         wanted = np.zeros((48, 64) if most is None else (24, 32), np.float32)
         wanted[sky - 1 : sky + 1] = 1
         wanted[low - 1 : low + 1, :right] = wanted[:low, right - 1 : right + 1] = 1

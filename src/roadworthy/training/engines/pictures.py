@@ -239,12 +239,12 @@ class _Reader(PictureMaker):
         if not self.classes:
             return arrays
         known = labels_of(frame)
-        labels = LabelMap(resized(known.ids, self.size, cv2.INTER_NEAREST), known.classes)
+        labels = LabelMap(resized(known.ids, self.size, cv2.INTER_NEAREST_EXACT), known.classes)
         arrays["labels"] = channels_of(labels, self.classes)
         if self.edges:
             things = frame.instances
             if things is not None:
-                things = resized(things.astype(np.int32), self.size, cv2.INTER_NEAREST)
+                things = resized(things.astype(np.int32), self.size, cv2.INTER_NEAREST_EXACT)
             arrays["edges"] = edges_of(labels, things)[0].astype(np.uint8)
         return arrays
 

@@ -80,7 +80,8 @@ class Fit:
 
     def ids(self, ids: Numbers) -> Numbers:
         """Return a map whose pixels are numbers as the engine sees it: no number is mixed with another."""
-        return self._fitted(ids, cv2.INTER_NEAREST)
+        # Exact, because the plain nearest takes the corner of each block of pixels rather than its middle.
+        return self._fitted(ids, cv2.INTER_NEAREST_EXACT)
 
     def back(self, image: Image) -> Image:
         """Return what the engine made of a picture, at the frame's size."""

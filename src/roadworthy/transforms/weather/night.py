@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.images import Image
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather._condition import WeatherTransform
-from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy
+from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
 
 _WARM: Colour = (1.0, 0.80, 0.50)
@@ -203,8 +203,8 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     if buildings is None or not buildings.any():
         return None
     size = (max(2, scene.width // step), max(2, scene.height // step))
-    walls = cv2.resize(buildings, size, interpolation=cv2.INTER_NEAREST)
-    grey = cv2.resize(scene.grey, size, interpolation=cv2.INTER_AREA if step > 1 else cv2.INTER_NEAREST)
+    walls = thinned(buildings, *size)
+    grey = cv2.resize(scene.grey, size, interpolation=cv2.INTER_AREA)
     around = max(9, size[0] // 8) | 1
     share = cv2.blur(walls, (around, around))
     mean = cv2.blur(cv2.bitwise_and(grey, walls), (around, around))
