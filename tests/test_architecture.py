@@ -256,6 +256,33 @@ def undescribed(source: str) -> set[str]:
     }
 
 
+TELLS_CONTENT = {"stamp", "content", "sha256", "_sha256"}
+"""Parameters of cached functions that say which content of a path is meant."""
+
+
+def caches_by_path(source: str) -> list[str]:
+    """Return the functions that keep results by a path alone: another file may lie there the next time."""
+    kept = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        decorators = " ".join(map(ast.unparse, node.decorator_list))
+        if "cache" not in decorators or "cached_property" in decorators:
+            continue
+        parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        paths = [one for one in parameters if one.annotation and "Path" in ast.unparse(one.annotation)]
+        if paths and not TELLS_CONTENT & {one.arg for one in parameters}:
+            kept.append(node.name)
+    return kept
+
+
+def test_no_cache_goes_by_a_path() -> None:
+    assert caches_by_path("@lru_cache(maxsize=4)\ndef read(path: Path) -> str: ...") == ["read"]
+    assert caches_by_path("@cache\ndef read(path: Path | None, stamp: str) -> str: ...") == []
+    kept = {module.name: caches_by_path(module.path.read_text("utf-8")) for module in MODULES}
+    assert {name: functions for name, functions in kept.items() if functions} == {}
+
+
 def test_a_missing_docstring_is_found() -> None:
     source = "@dataclass\nclass Bare: ...\ndef told():\n    'Why.'\ndef untold(): ...\nCONSTANT = 3\n"
     assert undescribed(source) == {"Bare", "untold"}

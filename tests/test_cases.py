@@ -38,6 +38,7 @@ from roadworthy.cases import (
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, Signals
+from roadworthy.images import write_image
 
 REQUIREMENT = Requirement("R1", "The mirror image steers the other way", "mirror")
 
@@ -367,3 +368,16 @@ class TestOriginals:
         assert hash(Original(data, 1)) == hash(Original(data, 1))
         assert Original(data, 0) != Original(data, 1)
         assert Original(data, 1) != Original(other, 1)
+
+
+def test_a_frame_that_was_written_anew_is_read_anew_by_the_next_pass(tmp_path: Path) -> None:
+    data = None
+    levels = []
+    for level in (10, 200):
+        write_image(tmp_path / "a.png", np.full((4, 6, 3), level, np.uint8))
+        data = data or load(f"folder:{tmp_path}")
+        (source,) = [make for _, make in originals(data)]
+        assert not isinstance(source, Frame)
+        assert source() is source()
+        levels.append(int(source().image[0, 0, 0]))
+    assert levels == [10, 200]

@@ -9,12 +9,13 @@ import os
 import re
 import stat
 import struct
+import time
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -125,6 +126,39 @@ def sha256_of(path: Path) -> str:
             return file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+_SETTLED = 0.1  # seconds: two writes within one tick of a file system's clock leave the same times
+
+
+def stamp_of(files: Iterable[Path]) -> str:
+    """Return what changes when a file is written, replaced, added or removed, without reading any of them.
+
+    It is what a cache goes by where the content is too large to be read each time. A file that has only just
+    changed could change again without a trace, so its stamp is a new one each time.
+
+    Example:
+        >>> import tempfile, time
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "weights")
+        ...     _ = path.write_bytes(b"1")
+        ...     before = stamp_of([path])
+        ...     _ = path.write_bytes(b"2")
+        ...     before == stamp_of([path])
+        False
+    """
+    digest, newest = sha256(), 0
+    for path in files:
+        try:
+            known = path.stat()
+        except OSError:
+            continue  # gone since it was listed
+        times = known.st_mtime_ns, known.st_ctime_ns
+        newest = max(newest, *times)
+        digest.update(os.fsencode(path) + repr((known.st_dev, known.st_ino, known.st_size, times)).encode())
+    if newest > time.time_ns() - _SETTLED * 1e9:
+        digest.update(os.urandom(16))
+    return digest.hexdigest()
 
 
 def parse_json(text: str | bytes) -> Any:

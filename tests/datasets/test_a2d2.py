@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,17 @@ def test_signals_of_the_bus(tmp_path: Path) -> None:
     assert first.extra == {"steering_wheel_angle": pytest.approx(36.0)}
     assert first.timestamp == 1533645028.0
     assert data.signals(1) == second
+
+
+def test_signals_of_a_file_that_was_written_anew_are_read_anew(tmp_path: Path) -> None:
+    written(tmp_path)
+    data = A2D2Dataset(str(bus(tmp_path, record(0, **steered([28.8], [0], vehicle_speed=[36.0])))))
+    assert data.signals(0).speed == pytest.approx(10.0)
+    (file,) = tmp_path.rglob("*_bus_signals.json")
+    before = file.stat()
+    file.write_text(file.read_text().replace("36.0", "72.0"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert data.signals(0).speed == pytest.approx(20.0)
 
 
 def test_signals_in_another_folder_and_another_ratio(tmp_path: Path) -> None:

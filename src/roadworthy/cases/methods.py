@@ -356,6 +356,8 @@ def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:
         >>> [(id, make().id) for id, make in originals(load("world:town", count=1))]
         [('town-000000', 'town-000000')]
     """
+    # Its files may be others than when it was last gone through.
+    _read.cache_clear()
     ids: Sequence[str] | None = getattr(data, "ids", None)
     if ids is None:
         yield from ((frame.id, frame) for frame in data)

@@ -24,7 +24,7 @@ from typing import Any, Literal, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import naming, read_json
+from roadworthy._files import naming, read_json, stamp_of
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap, Signals, SignalUnits
@@ -163,7 +163,7 @@ class A2D2Dataset(_base.BaseDataset):
         file = self._bus.get(id.split("_")[0])
         if file is None:
             return Signals()
-        record = _drive(file, file.stat().st_mtime_ns).get(id)
+        record = _drive(file, stamp_of([file])).get(id)
         if record is None:
             raise FrameError(f"{file} has no signals of the frame {id!r}")
         with naming(file):
@@ -211,9 +211,9 @@ def _as_in_the_paper(image: Image, labels: LabelMap | None) -> tuple[Image, Labe
     return np.asarray(small, np.uint8), LabelMap(ids.astype(labels.ids.dtype), labels.classes)
 
 
-# At module level, so that data sets travel to worker processes without it; the time tells a changed file.
+# At module level, so that data sets travel to worker processes without it.
 @lru_cache(maxsize=4)
-def _drive(path: Path, _changed: int) -> Mapping[str, Mapping[str, Any]]:
+def _drive(path: Path, stamp: str) -> Mapping[str, Mapping[str, Any]]:  # noqa: ARG001 - of this content
     """Return the records of a drive's bus signals by the id of their frame."""
     expected = f"{path}: expected a list of records with frame_name and flexray"
     records = read_json(path)

@@ -158,7 +158,8 @@ class SampledFrame:
         """
         # Where nothing is random, all versions of a frame share what is known about it.
         seed = self.seed if self.transformation.random else 0
-        curve = _strengths(self.original, self.transformation, seed)
+        frame = self.original if isinstance(self.original, Frame) else self.original()
+        curve = _strengths(frame, self.transformation, seed)
         notes: dict[str, object] = {}
         if self.sampling == "even":
             if curve.reach < LEAST_REACH:
@@ -204,8 +205,8 @@ def _level(transformation: Transformation, share: float) -> Transform:
 
 # The versions of a frame are made one after another.
 @lru_cache(maxsize=4)
-def _strengths(original: FrameSource, transformation: Transformation, seed: int) -> Strengths:
-    return Strengths(original if isinstance(original, Frame) else original(), transformation, seed)
+def _strengths(frame: Frame, transformation: Transformation, seed: int) -> Strengths:
+    return Strengths(frame, transformation, seed)
 
 
 def shares(images: int, versions: int, rng: np.random.Generator) -> list[list[float]]:

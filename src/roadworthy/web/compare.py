@@ -17,7 +17,7 @@ from roadworthy.runs.comparison import Comparison, ComparisonVerdict, compare
 from roadworthy.runs.store import StoredRun
 from roadworthy.web.jobs.queue import Job
 from roadworthy.web.services import Here, Services, folder_of
-from roadworthy.web.working import Progress, stamp_of
+from roadworthy.web.working import Progress, stamp_of_run
 
 _LONGEST = 90
 
@@ -97,7 +97,7 @@ def page(
     if bool(old) != bool(new):
         awaited["problem"] = "choose a model for both runs, or for neither to compare models of the same name"
     elif folders[0] is not None and folders[1] is not None:
-        key = ("compare", first, second, old, new, anyway, *map(stamp_of, (folders[0], folders[1])))
+        key = ("compare", first, second, old, new, anyway, *map(stamp_of_run, (folders[0], folders[1])))
         asked = partial(_compared, folders[0], folders[1], {old: new} if old else None, anyway)
         awaited = services.awaited(key, asked)
     return services.pages.page(

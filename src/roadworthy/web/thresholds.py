@@ -19,7 +19,7 @@ from roadworthy.studies import read_human_answers
 from roadworthy.studies.study import AnswerFiles
 from roadworthy.visual_change.tolerance import human_studies
 from roadworthy.web.services import Here, RunFolder
-from roadworthy.web.working import Progress, stamp_of
+from roadworthy.web.working import Progress, stamp_of_run
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def thresholds(
     # Published answers by the rule that gives Table 1 of the paper, as the command does; own ones by ours.
     rule = rule or ("careful" if single else "imagenet")
     awaited = services.awaited(
-        ("thresholds", name, rule, samples, width, stamp_of(folder)),
+        ("thresholds", name, rule, samples, width, stamp_of_run(folder)),
         lambda progress: find_thresholds(
             folder, rule=rule, samples=samples, width=width if single else None, progress=progress
         ),

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Semaphore, Thread
 from typing import Any, Generic, TypeVar
 
+from roadworthy._files import stamp_of
 from roadworthy.errors import InputError
 
 T = TypeVar("T")
@@ -221,28 +222,15 @@ class Workbench:
             return self._works[id]
 
 
-def stamp_of(folder: Path) -> tuple[int, int]:
-    """Return what changes when a file below a folder does, pictures aside: how many, and the latest time.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as place:
-        ...     _ = Path(place, "rows").write_text("1")
-        ...     stamp_of(Path(place))[0]
-        1
-    """
-    times = list(_times(folder))
-    return len(times), max(times, default=0)
+def stamp_of_run(folder: Path) -> str:
+    """Return what changes when a file below a folder does, pictures aside."""
+    return stamp_of(_files_below(folder))
 
 
-def _times(folder: Path) -> Iterator[int]:
+def _files_below(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if one != "images"]
-        for file in files:
-            try:
-                yield Path(place, file).stat().st_mtime_ns
-            except OSError:
-                continue  # gone since
+        folders[:] = sorted(name for name in folders if name != "images")
+        yield from (Path(place, file) for file in sorted(files))
 
 
 class Turns:

@@ -68,6 +68,8 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Module
     (package / "__init__.py").write_text(dedent(STAND_IN), "utf-8")
     monkeypatch.syspath_prepend(str(package.parent))
     pipelines._opened.cache_clear()
+    # The files of the tests are younger than any that a run begins with.
+    monkeypatch.setattr("roadworthy._files._SETTLED", 0.0)
     import diffusers
 
     yield diffusers
@@ -115,6 +117,10 @@ def test_things_are_painted_where_they_may_change(example: Path, stand_in: Any, 
     # It is opened once.
     change(town, 4, measure=False)
     assert len(stand_in.opened) == 2
+    # And again when it is another one.
+    (example.parent / "pipelines" / "inpainting" / "weights.safetensors").write_bytes(b"others")
+    change(town, 4, measure=False)
+    assert len(stand_in.opened) == 4
 
 
 def test_weather_is_painted_over_the_whole_image(example: Path, stand_in: Any, town: Frame) -> None:

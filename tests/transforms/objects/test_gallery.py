@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import cv2
@@ -107,6 +108,15 @@ def test_a_gallery_that_changed_is_read_again(tmp_path: Path) -> None:
     assert len(Gallery.load(tmp_path)) == 1
     Gallery([cut_out("a"), cut_out("b")]).save(tmp_path)
     assert len(Gallery.load(tmp_path)) == 2
+    # Only a picture is another, and its times are those of before.
+    before = (tmp_path / "a.png").stat()
+    assert next(iter(Gallery.load(tmp_path))).rgba[0, 5, 0] == 200
+    pixels = cut_out().rgba.copy()
+    pixels[..., 0] = 55
+    Gallery([cut_out("a", pixels=pixels), cut_out("b")]).save(tmp_path / "other")
+    (tmp_path / "other" / "a.png").replace(tmp_path / "a.png")
+    os.utime(tmp_path / "a.png", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert next(iter(Gallery.load(tmp_path))).rgba[0, 5, 0] == 55
 
 
 def test_a_gallery_grows_and_loses_nothing() -> None:
@@ -126,7 +136,8 @@ def test_a_gallery_grows_and_loses_nothing() -> None:
     assert [one.name for one in again] == ["a", "b", "a.2", "C", "c.2"]
 
 
-def test_several_galleries_are_one(tmp_path: Path) -> None:
+def test_several_galleries_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roadworthy._files._SETTLED", 0.0)
     Gallery([cut_out("mine")]).save(tmp_path)
     both = Gallery.opened(f"shipped,{tmp_path}")
     assert len(both) == len(Gallery.shipped()) + 1

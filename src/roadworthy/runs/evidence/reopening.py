@@ -15,13 +15,7 @@ from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
-from roadworthy.runs.store.digests import (
-    Digest,
-    FileDigests,
-    digest_of_dataset,
-    digest_of_engine,
-    digest_of_model,
-)
+from roadworthy.runs.store.digests import Digest, digest_of_dataset, digest_of_engine, digest_of_model
 from roadworthy.runs.store.manifest import MANIFEST, differing, read_manifest
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.kinds import kind_of
@@ -183,11 +177,10 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
         hint = "" if "--suite" in str(error) or suite is not None else "; --suite FILE may help"
         found.notes.append(f"models and data were not compared: {_first_line(error)}{hint}")
         return
-    files = FileDigests()
     present: dict[str, dict[str, Digest]] = {
-        "models": {name: digest_of_model(one.system, files) for name, one in plan.models.items()},
+        "models": {name: digest_of_model(one.system) for name, one in plan.models.items()},
         "data": {name: digest_of_dataset(one.frames.hashed) for name, one in plan.data.items()},
-        "engines": {name: digest_of_engine(one, files) for name, one in plan.context.engines.items()},
+        "engines": {name: digest_of_engine(one) for name, one in plan.context.engines.items()},
     }
     for what in ("models", "data", "engines"):
         for name, record in manifest.get(what, {}).items():

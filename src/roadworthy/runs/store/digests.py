@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,41 +61,7 @@ class Digest:
         return {**kept, "sums": dict(self.sums)} if self.sums else kept
 
 
-class FileDigests:
-    """SHA-256 of files, several at a time; a file that is asked for again is hashed again only if it changed.
-
-    Whether it changed is judged by its size and time, so one of these serves for one run and no longer.
-
-    Args:
-        threads: How many files are hashed at a time; as many as there are cores, at most 8, when left out.
-    """
-
-    def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads or _threads()
-        self._known: dict[tuple[str, int, int], str] = {}
-
-    def of(self, path: Path) -> str:
-        """Return the SHA-256 of a file's content.
-
-        Raises:
-            InputError: It cannot be read.
-        """
-        try:
-            told = path.stat()
-            key = str(path), told.st_size, told.st_mtime_ns
-            if key not in self._known:
-                self._known[key] = sha256_of(path)
-        except OSError as error:
-            raise InputError(f"cannot read {path}, which is to be hashed: {error.strerror}") from error
-        return self._known[key]
-
-    def of_all(self, paths: Sequence[Path]) -> list[str]:
-        """Return the SHA-256 of files, read in several threads."""
-        with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(self.of, paths))
-
-
-def digest_of_file(path: Path, files: FileDigests | None = None) -> Digest:
+def digest_of_file(path: Path) -> Digest:
     """Return the SHA-256 of one file, such as a suite.
 
     Raises:
@@ -109,7 +75,7 @@ def digest_of_file(path: Path, files: FileDigests | None = None) -> Digest:
         ...     digest_of_file(path).sha256[:16]
         'ba7816bf8f01cfea'
     """
-    return digest_of_files({path.name: path}, "the content of the file", files)
+    return digest_of_files({path.name: path}, "the content of the file")
 
 
 def digest_of_text(name: str, text: str) -> Digest:
@@ -123,7 +89,7 @@ def digest_of_text(name: str, text: str) -> Digest:
     return Digest(found, "the content of the file", 1, {name: found})
 
 
-def digest_of_files(named: Mapping[str, Path], hashed: str, files: FileDigests | None = None) -> Digest:
+def digest_of_files(named: Mapping[str, Path], hashed: str) -> Digest:
     """Return the SHA-256 of several files together.
 
     That of one file is that of its content. That of more is that of their list, as ``sha256sum`` writes it:
@@ -132,14 +98,13 @@ def digest_of_files(named: Mapping[str, Path], hashed: str, files: FileDigests |
     Args:
         named: The files, by the names that they shall have in the list.
         hashed: What they are, in words.
-        files: What hashes them, where several are wanted.
 
     Raises:
         InputError: One cannot be read.
     """
     names = sorted(named, key=os.fsencode)
-    paths = [named[name] for name in names]
-    sums = (files or FileDigests()).of_all(paths)
+    with ThreadPoolExecutor(_threads()) as pool:
+        sums = list(pool.map(sha256_of, (named[name] for name in names)))
     lines = b"".join(
         f"{one}  ".encode() + os.fsencode(name) + b"\n" for one, name in zip(sums, names, strict=True)
     )
@@ -148,7 +113,7 @@ def digest_of_files(named: Mapping[str, Path], hashed: str, files: FileDigests |
     return Digest(together, hashed, len(sums), listed)
 
 
-def digest_of_model(system: SystemUnderTest, files: FileDigests | None = None) -> Digest:
+def digest_of_model(system: SystemUnderTest) -> Digest:
     """Return the SHA-256 of what a system under test consists of.
 
     Of a network these are its files, of a Python function the file that defines it (not what that imports),
@@ -170,7 +135,7 @@ def digest_of_model(system: SystemUnderTest, files: FileDigests | None = None) -
     settings = _settings(network)
     found = tuple(Path(path) for path in getattr(network, "files", ()))
     if found:
-        digest = digest_of_files(_named(found), "the files of the network", files)
+        digest = digest_of_files(_named(found), "the files of the network")
         return dataclasses.replace(digest, settings=settings)
     runtime = getattr(network, "runtime", network)
     source = _source(getattr(runtime, "function", type(network)))
@@ -181,27 +146,23 @@ def digest_of_model(system: SystemUnderTest, files: FileDigests | None = None) -
             return Digest(_sha256(text), told, settings=settings)
     elif source is not None:
         told = "the file that defines it, and nothing of what that imports"
-        return dataclasses.replace(digest_of_files({source.name: source}, told, files), settings=settings)
+        return dataclasses.replace(digest_of_files({source.name: source}, told), settings=settings)
     address = getattr(runtime, "url", None)
     told = "nothing: it is in memory only" if address is None else "nothing: what answers there is not known"
     return Digest(None, told, settings=settings)
 
 
-def digest_of_engine(engine: UserEngine, files: FileDigests | None = None) -> Digest:
+def digest_of_engine(engine: UserEngine) -> Digest:
     """Return the SHA-256 of what an image engine consists of: its description and the files that it names.
 
     Of a learned engine these are its card and its network. What a service answers cannot be hashed.
-
-    Args:
-        engine: The engine.
-        files: What hashes files, where several are wanted.
 
     Raises:
         InputError: A file cannot be read.
     """
     if not engine.files:
         return Digest(None, "nothing: it has no files")
-    return digest_of_files(_named(engine.files), "its description and the files that it names", files)
+    return digest_of_files(_named(engine.files), "its description and the files that it names")
 
 
 def digest_of_dataset(data: Dataset, progress: Progress | None = None) -> Digest:

@@ -27,13 +27,7 @@ from roadworthy.runs.store import (
     model_notes,
     requirement_record,
 )
-from roadworthy.runs.store.digests import (
-    FileDigests,
-    digest_of_engine,
-    digest_of_file,
-    digest_of_model,
-    digest_of_text,
-)
+from roadworthy.runs.store.digests import digest_of_engine, digest_of_file, digest_of_model, digest_of_text
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import (
     begin_manifest,
@@ -458,7 +452,6 @@ def _has_ended(out: Path) -> bool:
 
 def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Tested:
     """Return what is tested, as a manifest has it."""
-    files = FileDigests()
     suite = plan.suite
     included = sorted(plan.context.files.items())
     data = {}
@@ -466,13 +459,13 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
         watch.prepares(f"Hashing {name}", len(one.frames))
         data[name] = one.digest(lambda done, _: watch.counts(done))
     return {
-        "models": {name: digest_of_model(one.system, files) for name, one in plan.models.items()},
+        "models": {name: digest_of_model(one.system) for name, one in plan.models.items()},
         "data": data,
         "suite": {
             suite.path.name: digest_of_text(suite.path.name, suite.file.text),
-            **{name: digest_of_file(path, files) for name, path in included},
+            **{name: digest_of_file(path) for name, path in included},
         },
-        "engines": {name: digest_of_engine(one, files) for name, one in plan.context.engines.items()},
+        "engines": {name: digest_of_engine(one) for name, one in plan.context.engines.items()},
         "seed": plan.context.seed,
         "settings": {"title": suite.name, "sample": plan.context.sample, "images": images},
     }

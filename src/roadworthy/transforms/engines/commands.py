@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import is_folder, read_json
+from roadworthy._files import is_folder, read_json, stamp_of
 from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
 from roadworthy.errors import EngineError, FrameError, InputError, NotApplicable
@@ -378,7 +378,7 @@ class Pipeline(backend.Backend):
             InputError: It cannot be opened: no frame could be painted, so that the run ends.
         """
         try:
-            return _opened(self.folder, paints, self.device, self.dtype)
+            return _opened(self.folder, stamp_of(self.files), paints, self.device, self.dtype)
         except InputError:
             raise
         except Exception as error:
@@ -432,7 +432,7 @@ def _diffusers() -> Any:
 
 # It takes gigabytes and seconds to open one, and a run uses it for every frame.
 @lru_cache(maxsize=1)
-def _opened(folder: Path, paints: str, device: str, dtype: str) -> Any:
+def _opened(folder: Path, stamp: str, paints: str, device: str, dtype: str) -> Any:  # noqa: ARG001
     import torch
 
     pipeline = getattr(_diffusers(), _CLASSES[paints]).from_pretrained(

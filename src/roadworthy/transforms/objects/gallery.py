@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import is_file, naming, read_json
+from roadworthy._files import is_file, naming, read_json, stamp_of
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import FrameError, InputError
 from roadworthy.images import read_pixels
@@ -255,13 +255,12 @@ class Gallery(Sequence[CutOut]):
                 f"there is no gallery in {str(path)!r}, for it holds no {INDEX}: give the folder that "
                 f"`roadworthy gallery harvest` wrote, or {SHIPPED!r} for the one that comes with Roadworthy"
             )
-        return _loaded(folder.resolve(), index.stat().st_mtime_ns, str(path))
+        return _loaded(folder.resolve(), stamp_of(sorted(folder.iterdir())), str(path))
 
     @classmethod
     def shipped(cls) -> Gallery:
         """Return the gallery that comes with Roadworthy."""
-        folder = Path(__file__).with_name("gallery_data")
-        return _loaded(folder, (folder / INDEX).stat().st_mtime_ns, SHIPPED)
+        return _loaded(Path(__file__).with_name("gallery_data"), SHIPPED, SHIPPED)
 
     @classmethod
     def opened(cls, reference: str) -> Gallery:
@@ -410,8 +409,8 @@ _merged = lru_cache(maxsize=16)(Gallery.merged)
 
 
 @lru_cache(maxsize=16)
-def _loaded(folder: Path, _changed: int, name: str) -> Gallery:
-    """Read a gallery; `_changed` makes it be read again when its index is another."""
+def _loaded(folder: Path, stamp: str, name: str) -> Gallery:  # noqa: ARG001 - a changed one is another
+    """Read a gallery."""
     index = folder / INDEX
     content = _checked(read_json(index), index)
     with naming(index):

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from roadworthy._files import as_record, read_json, write_text
+from roadworthy._files import as_record, read_json, stamp_of, write_text
 from roadworthy.errors import InputError
 from roadworthy.runs.store import locked
 from roadworthy.web.jobs.asks import AnyAsk, read_ask
@@ -167,7 +167,7 @@ class ProcessQueue:
         self._check = check
         self._lock = RLock()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._read: dict[Path, tuple[object, Job]] = {}
+        self._read: dict[Path, tuple[str, Job]] = {}
 
     def start(self, ask: AnyAsk) -> Job:
         """Take a run in; it begins when its turn comes."""
@@ -222,11 +222,7 @@ class ProcessQueue:
 
     def _known(self, folder: Path) -> Job:
         """Return a job; its files are read again only when they have changed: pages ask all the time."""
-        try:
-            found = (folder / STATE).stat()
-            stamp: object = found.st_ino, found.st_mtime_ns, found.st_size
-        except OSError:
-            return read_job(folder)
+        stamp = stamp_of([folder / STATE])
         kept = self._read.get(folder)
         if kept is None or kept[0] != stamp:
             kept = self._read[folder] = stamp, read_job(folder)
