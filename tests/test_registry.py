@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import roadworthy
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.registry import Entry, Registry, all_registries, models
 
@@ -218,3 +220,25 @@ def test_every_kind_has_a_registry_and_the_truth_is_a_model() -> None:
     assert [r.kind for r in all_registries()] == ["datasets", "transforms", "models", "metrics", "simulators"]
     (truth,) = (entry for entry in models.entries() if entry.name == "truth")
     assert truth.source == "built-in"
+
+
+def test_a_module_may_be_run_again(site: Site, rooms: Registry[type]) -> None:
+    text = "from plug_rooms import rooms\n@rooms.register('cellar', summary='{}')\nclass Cellar: ...\n"
+    site.module("plug_again", text.format("below"))
+    module = importlib.import_module("plug_again")
+    before = rooms.get("cellar")
+    again = importlib.reload(module)
+    assert rooms.get("cellar") is again.Cellar is not before
+    assert rooms.names().count("cellar") == 1
+    # Another one of the same name is a mistake as ever.
+    site.module("plug_other", text.format("elsewhere"))
+    with pytest.raises(InputError, match=r"rooms already has 'cellar'; rename plug_other\.Cellar"):
+        importlib.import_module("plug_other")
+
+
+def test_a_module_that_registers_can_be_collected_alone() -> None:
+    """As an editor does that runs the doctests of the file at hand."""
+    source = Path(roadworthy.__file__).parent / "transforms" / "affine.py"
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", str(source)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 5), done.stdout  # 5 where it has no doctest

@@ -114,6 +114,9 @@ class Registry(Generic[T]):
     ) -> Callable[[Registered], Registered]:
         """Return a decorator that registers a class or function under a name.
 
+        A module that is run again (a reload, a notebook's cell, a file that pytest collects alone) registers
+        what it has anew.
+
         Args:
             name: The name users type.
             summary: One line that says what it is for.
@@ -131,7 +134,8 @@ class Registry(Generic[T]):
                     # Ours first: a name that one of ours has is the newcomer's mistake, not ours.
                     self._load_home()
                 for taken in (name, *aliases):
-                    if taken in self._entries or taken in self._aliases:
+                    entry_there = self._find(taken)
+                    if entry_there is not None and not _is_run_again(entry_there.object, thing):
                         raise InputError(f"{self.kind} already has {taken!r}; rename {_where(thing)}")
                 entry: Entry[Any] = Entry(self.kind, name, summary, source, thing, tuple(aliases))
                 self._entries[name] = entry
@@ -266,6 +270,13 @@ def _describe(error: BaseException) -> str:
 
 def _first_line(thing: object) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def _is_run_again(before: object, thing: object) -> bool:
+    """Tell whether a thing is what the same lines of the same module made before."""
+    places = {_where(getattr(one, "func", one)) for one in (before, thing)}
+    # Ours come from functions, too, each once; what two calls of a user's function made may be two things.
+    return len(places) == 1 and ("<locals>" not in min(places) or min(places).startswith("roadworthy."))
 
 
 def _where(thing: object) -> str:
