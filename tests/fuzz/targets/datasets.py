@@ -29,6 +29,10 @@ def _kitti(folder: Path) -> None:
     list(data)
 
 
+def _masked(folder: Path) -> None:
+    read_frames(f"bdd100k:{folder}", masks=folder / "masks")
+
+
 def _image(folder: Path) -> None:
     from roadworthy.images import read_image
 
@@ -102,6 +106,14 @@ _YOLO = {
     "data.yaml": b"path: .\ntrain: images/train\nnames: [car, person]\n",
 }
 _A2D2 = {"20180807145028_camera_frontcenter_000000091.png": PICTURE, "20180807145028_bus_signals.json": b"[]"}
+_LABELLED = {
+    "20180807145028_camera_frontcenter_000000091.png": PICTURE,
+    "class_list.json": b'{"#ff0000": "Car 1", "#ff00ff": "RD normal street", "#87ceff": "Sky"}',
+}
+_CAMVID = {"images/a.png": PICTURE, "class_dict.csv": b"name,r,g,b\nRoad,128,64,128\nVoid,0,0,0\n"}
+_LISTED = {**_YOLO, "data.yaml": b"path: .\ntrain: train.txt\nnames: [car, person]\n"}
+_UNNAMED = {"images/a.png": PICTURE, "labels/a.txt": b"0 0.5 0.5 0.25 0.25\n"}
+_BDD = {"images/100k/val/a.png": PICTURE, "labels/det_20/det_val.json": b'[{"name": "a.png", "labels": []}]'}
 _CITY = {
     "leftImg8bit/val/ulm/ulm_000000_000019_leftImg8bit.png": PICTURE,
     "vehicle/val/ulm/ulm_000000_000019_vehicle.json": b'{"speed": 10.0, "yawRate": 0.1}',
@@ -163,6 +175,20 @@ TARGETS = (
         "cityscapes",
         mutated_bytes,
     ),
+    _target(
+        "cityscapes-labels",
+        "gtFine/val/ulm/ulm_000000_000019_gtFine_labelIds.png",
+        _CITY,
+        "cityscapes",
+        mutated_bytes,
+    ),
+    _target(
+        "a2d2-labels", "20180807145028_label_frontcenter_000000091.png", _LABELLED, "a2d2", mutated_bytes
+    ),
+    _target("camvid-labels", "labels/a_L.png", _CAMVID, "camvid", mutated_bytes),
+    _target("yolo-list", "train.txt", _LISTED, "yolo", mutated_text),
+    _target("yolo-names", "classes.txt", _UNNAMED, "yolo", mutated_text),
+    Target("bdd100k-mask", "masks/a.png", _masked, mutated_bytes, _BDD),
     Target("voc", "a.xml", _voc, mutated_text),
     Target("maite", "maite.json", _maite, mutated_json, names=""),
     Target("image", "image", _image),

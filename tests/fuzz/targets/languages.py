@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.fuzz.harness import Target
-from tests.fuzz.mutating import mutated_yaml, of_words
+from tests.fuzz.mutating import mutated_csv, mutated_yaml, of_words
 
 from roadworthy.errors import RuleError
 
@@ -76,6 +76,12 @@ def _bbsl(folder: Path) -> None:
     spec.check_types()
 
 
+_TABLE = b"""functions:
+  limit: {table: limits.csv, columns: limit}
+  area: {table: limits.csv, columns: [x1, y1, x2, y2]}
+"""
+
+
 def _bindings(folder: Path) -> None:
     from roadworthy.bbsl.bindings import load_bindings
 
@@ -123,6 +129,7 @@ TARGETS = (
     Target("rules-file", "mine.rules", _rules_file, of_words(_ENGLISH.split())),
     Target("bbsl", "stop.bbsl", _bbsl, of_words(_BBSL.split()), examples=60),
     Target("bbsl-bindings", "bindings.yaml", _bindings, mutated_yaml, {"limits.csv": b"id,limit\na,3\n"}),
+    Target("bbsl-table", "limits.csv", _bindings, mutated_csv, {"bindings.yaml": _TABLE}),
     Target("bbsl-suite", "tests.yaml", _bbsl_suite, mutated_yaml),
     Target("transform-text", "transform.txt", _transform, of_words(_TRANSFORMS.split()), names=""),
     Target("option-text", "option.txt", _options, of_words(_OPTIONS.split()), names="", examples=60),

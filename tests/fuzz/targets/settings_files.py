@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fuzz.harness import Target
-from tests.fuzz.mutating import mutated_yaml
+from tests.fuzz.mutating import mutated_text, mutated_yaml
 
 __all__ = ["TARGETS"]
+
+
+_DETECTOR = b"model: opencv:net.cfg\noutput: {task: detection, classes: names.txt}\n"
 
 
 def _suite(folder: Path) -> None:
@@ -74,6 +77,7 @@ TARGETS = (
     Target("engines", "engines.yaml", _engines, mutated_yaml),
     Target("ontology", "mine.yaml", _ontology, mutated_yaml),
     Target("model-description", "model.yaml", _description, mutated_yaml, {"names.txt": b"car\nbus\n"}),
+    Target("model-names", "names.txt", _description, mutated_text, {"model.yaml": _DETECTOR}),
     Target("operating-domain", "domain.yaml", _domain, mutated_yaml),
     Target("metric-settings", "settings.yaml", _metric_settings, mutated_yaml),
     Target("human-tolerance", "people.yaml", _tolerance, mutated_yaml),
