@@ -330,6 +330,9 @@ def test_a_precondition_that_can_never_hold_is_said() -> None:
     result = check(spec)
     assert result.vacuous
     assert not result.ok
+    # No case can hold; that every input is in one is true of no input at all.
+    assert result.non_redundant is REFUTED
+    assert (result.exhaustive, result.exclusionary) == (PROVED, PROVED)
 
 
 def test_a_precondition_that_needs_more_boxes_than_were_tried_may_still_hold() -> None:

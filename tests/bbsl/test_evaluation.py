@@ -52,6 +52,15 @@ class TestTheDoor:
             assert holds(text, b=[10, 0, 20, 5], i=[15, 30]) is True
             assert holds(text, b=[80, 0, 85, 5], i=[15, 30]) is False
 
+    def test_an_interval_whose_axis_nothing_says_is_refused(self) -> None:
+        with pytest.raises(InputError, match=r"i\(\) is compared with numbers alone.*PROJ_y\(IMG\) ⊇ i\(\)"):
+            holds("i() ~ [0, 30]", i=[80, 95])
+        # In an image of height 100, rows 80 to 95 are 5 to 20 above its lower edge.
+        assert holds("PROJ_y(IMG) ⊇ i() and i() ~ [0, 30]", i=[80, 95]) is True
+        assert holds("PROJ_x(IMG) ⊇ i() and i() ~ [0, 30]", i=[80, 95]) is False
+        # How wide it is says no axis, and needs none.
+        assert holds("w(i()) > 10", i=[80, 95]) is True
+
     def test_the_axis_is_found_through_lets_and_other_functions(self) -> None:
         spec = parse(
             """

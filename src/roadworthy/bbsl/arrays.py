@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from roadworthy.bbsl.specification import ExternalFunction
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.type_checking import Axis
-from roadworthy.bbsl.values import Box, Interval, Value, as_numbers, height_is_missing, size_is_missing
+from roadworthy.bbsl.values import (
+    Box,
+    Interval,
+    Value,
+    as_numbers,
+    axis_is_unsaid,
+    height_is_missing,
+    size_is_missing,
+)
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 
@@ -408,6 +416,8 @@ class ArrayCoordinates:
     def _interval(self, given: Array, name: str, axis: Axis) -> Intervals:
         if axis == "both":
             raise InputError(f"{name}() is compared with intervals on both axes: declare two functions")
+        if axis == "unsaid":
+            raise axis_is_unsaid(name)
         pair = _ordered(given[..., 0], given[..., 1], name)
         return self._turned(pair, name) if axis == "y" else pair
 

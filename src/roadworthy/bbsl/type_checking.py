@@ -9,7 +9,7 @@ from roadworthy.bbsl import syntax
 from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import Type
 
-Axis = Literal["x", "y", "both", "open"]
+Axis = Literal["x", "y", "both", "unsaid", "open"]
 """``both``: compared with intervals of both axes. ``open``: compared with none."""
 
 Slot = tuple[str, ...]
@@ -86,7 +86,8 @@ class _AxisSearch:
             case syntax.Combination():
                 return [*self._slots(expression.left, case), *self._slots(expression.right, case)]
             case syntax.IntervalLiteral():
-                return [*self._slots(expression.lower, case), *self._slots(expression.upper, case)]
+                ends = [*self._slots(expression.lower, case), *self._slots(expression.upper, case)]
+                return ends or [("axis", "unsaid")]
         return []
 
     def _link(self, slots: list[Slot]) -> None:
@@ -106,7 +107,9 @@ class _AxisSearch:
         on_x, on_y = ("axis", "x") in seen, ("axis", "y") in seen
         if on_x and on_y:
             return "both"
-        return "x" if on_x else "y" if on_y else "open"
+        if on_x or on_y:
+            return "x" if on_x else "y"
+        return "unsaid" if ("axis", "unsaid") in seen else "open"
 
 
 Scope = Mapping[str, Type | None]

@@ -169,6 +169,8 @@ class Coordinates:
             raise InputError(
                 f"{name}() is compared on both axes: bind a roadworthy.bbsl.Interval(lower, upper), y upward"
             )
+        if axis == "unsaid":
+            raise axis_is_unsaid(name)
         return self._turned(pair, name) if axis == "y" else pair
 
     def _turned(self, pair: Interval, name: str) -> Interval:
@@ -222,6 +224,14 @@ class Coordinates:
 def size_is_missing() -> InputError:
     """Return what to raise where IMG is asked for and the size of the image is not known."""
     return InputError("IMG needs the size of the image: give width=… and height=…")
+
+
+def axis_is_unsaid(name: str) -> InputError:
+    """Return the error for an interval of which nothing says whether it is to be turned."""
+    return InputError(
+        f"{name}() is compared with numbers alone, which does not say whether it lies along x or y: add "
+        f"PROJ_x(IMG) ⊇ {name}() or PROJ_y(IMG) ⊇ {name}()"
+    )
 
 
 def height_is_missing(name: str) -> InputError:

@@ -191,7 +191,12 @@ class CheckResult:
         return tuple(one for one in self.findings if one.concerns == name)
 
     def status(self, name: Property) -> ProofStatus:
-        """Return what is known about a property: the worst of its findings; proved when there are none."""
+        """Return what is known about a property: the worst of its findings; proved when there are none.
+
+        Under a precondition that never holds, no case can, and the other properties hold of nothing.
+        """
+        if self.vacuous and name == "non-redundant":
+            return ProofStatus.REFUTED
         found = {one.status for one in self.of(name)}
         return next((one for one in _ORDER if one in found), ProofStatus.PROVED)
 
