@@ -292,6 +292,13 @@ class TestConclude:
             "2 of 8 applicable cases failed (25.0%, at most 60.0% with 95% confidence); none accepted"
         )
 
+    @pytest.mark.parametrize(
+        ("confidence", "told"), [(0.9, "90%"), (0.999, "99.9%"), (0.9999999, "99.99999%")]
+    )
+    def test_confidence_is_told_as_it_was_asked_for(self, confidence: float, told: str) -> None:
+        requirement = replace(REQUIREMENT, acceptance=Acceptance(0.5, confidence))
+        assert f" with {told} confidence)" in conclude_rate(requirement, verdicts(passed=9)).summary
+
     def test_an_outcome_holds_plain_values_and_every_status(self) -> None:
         measures: Any = {"distance": np.float32(0.5), "unknown": None}
         status: Any = "passed"

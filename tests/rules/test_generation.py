@@ -378,7 +378,9 @@ class TestAmounts:
         ).scaled(0.5)
         assert str(both) == "rain(amount=0.5) + remove(element=line), 0.5 of it seen"
         closer = AddedElsewhere(make_transform("add", element="pedestrian"), (0.6,))
-        assert str(scaled(closer, 0.5)) == "add(element=pedestrian), 1.2 times as far away"
+        assert (
+            str(scaled(closer, 0.5)) == "add(element=pedestrian), 1.2 times as far away where there is room"
+        )
 
     @pytest.mark.parametrize("amount", [0, -1, 1.5])
     def test_amounts_out_of_range_are_refused(self, amount: float) -> None:

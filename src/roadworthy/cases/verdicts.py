@@ -267,7 +267,7 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     # No number of cases can show that none ever fails, so the bound is not held against a rate of 0.
     summary = (
         f"{failures} of {trials} applicable cases failed ({rate:.1%}, at most {bound:.1%} with "
-        f"{100 * confidence:g}% confidence); {f'{max_rate:.1%}' if max_rate else 'none'} accepted"
+        f"{100 * confidence:.12g}% confidence); {f'{max_rate:.1%}' if max_rate else 'none'} accepted"
     )
     status = rate_status(counts, requirement.acceptance)
     return Outcome(requirement.id, status, counts, rate, summary, measures)

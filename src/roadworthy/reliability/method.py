@@ -229,7 +229,7 @@ def _summary(found: Reliability, asked: Preservation, errors: int, measures: Map
         verdict = "there is nothing to lose, because the model is right on no original image"
     text = (
         f"{symbols[0]} {found.required.mean:.4f}, {symbols[1]} {found.reached.mean:.4f}: reliability "
-        f"distance {found.distance:.4f}, with {100 * asked.bootstrap.confidence:g}% confidence at most "
+        f"distance {found.distance:.4f}, with {100 * asked.bootstrap.confidence:.12g}% confidence at most "
         f"{found.bound:.4f}: {verdict}"
     )
     if errors:

@@ -102,7 +102,8 @@ class AddedElsewhere(Transform):
         return self.factors[0] * (self.base.times if isinstance(self.base, AddedElsewhere) else 1.0)
 
     def __str__(self) -> str:
-        return f"{self.thing}, {self.times:.3g} times as far away"
+        # The thing stands where it finds a place nearby, so the rows say how far away it is in each frame.
+        return f"{self.thing}, {self.times:.3g} times as far away where there is room"
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def scaled(change: Transform, amount: float) -> Transform:
         >>> str(scaled(make_transform("rain:heavy"), 0.25))
         'rain(amount=0.25)'
         >>> str(scaled(make_transform("add", element="bicyclist"), 0.5))
-        'add(element=bicyclist), 2 times as far away'
+        'add(element=bicyclist), 2 times as far away where there is room'
         >>> str(scaled(make_transform("remove", element="line"), 0.5))
         'remove(element=line), 0.5 of it seen'
     """

@@ -255,7 +255,7 @@ def plan_for(
         >>> rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down. "
         ...              "If he gets closer to the ego-vehicle, then the speed should decrease more.")
         >>> [str(scenario) for scenario in plan_for(rule).scenarios]
-        ['add(element=pedestrian)', 'add(element=pedestrian), 0.6 times as far away']
+        ['add(element=pedestrian)', 'add(element=pedestrian), 0.6 times as far away where there is room']
     """
     make = _TransformFinder(tuple(engines), gallery, traffic)
     blocks: list[list[_Made]] = []

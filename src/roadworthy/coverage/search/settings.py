@@ -130,8 +130,8 @@ class SearchSettings:
                 "accepted then (Equation 2 of DeepTest)"
             )
         text = (
-            f"Under realistic changes the squared error of {self.output} stays within {self.lam:g} times the "
-            f"{self.reference.upper()} of the originals (Equation 2 of DeepTest)"
+            f"Under the changes that a search tries, the squared error of {self.output} stays within "
+            f"{self.lam:g} times the {self.reference.upper()} of the originals (Equation 2 of DeepTest)"
         )
         if self.reach is not None:
             text += f", and {self.criterion} coverage reaches {self.reach:.0%} in {self.tries} tries"
