@@ -119,6 +119,9 @@ def test_lists_of_images_and_several_folders(tmp_path: Path) -> None:
     assert found is not None
     assert found.scores is not None
     assert found.scores.tolist() == [0.875]
+    (tmp_path / "x/images/2.png").unlink()
+    with pytest.raises(InputError, match=r"d\.yaml: cannot read the image .*2\.png: No such file"):
+        data[0]
 
 
 def test_a_folder_without_yaml(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from roadworthy.bbsl.values import (
     Interval,
     Value,
     as_numbers,
-    axis_is_unsaid,
     height_is_missing,
+    no_axis,
     size_is_missing,
 )
 from roadworthy.errors import InputError
@@ -252,9 +252,7 @@ def areas(sets: Sets) -> Array:
     total = np.where(sets.known, 0.0, np.nan)
     starts = np.cumsum(sets.counts) - sets.counts
     ends = np.stack([sets.boxes.x.lower, sets.boxes.x.upper, sets.boxes.y.lower, sets.boxes.y.upper])
-    for size in np.unique(sets.counts):
-        if size == 0:
-            continue
+    for size in np.unique(sets.counts[sets.counts > 0]):
         rows = np.flatnonzero(sets.counts == size)
         # Groups of a size that fits the processor's cache; one by one where a set alone is large.
         step = 1 if size > _LARGE else max(1, 200_000 // int(size))
@@ -417,7 +415,7 @@ class ArrayCoordinates:
         if axis == "both":
             raise InputError(f"{name}() is compared with intervals on both axes: declare two functions")
         if axis == "unsaid":
-            raise axis_is_unsaid(name)
+            raise no_axis(name)
         pair = _ordered(given[..., 0], given[..., 1], name)
         return self._turned(pair, name) if axis == "y" else pair
 

@@ -170,7 +170,7 @@ class Coordinates:
                 f"{name}() is compared on both axes: bind a roadworthy.bbsl.Interval(lower, upper), y upward"
             )
         if axis == "unsaid":
-            raise axis_is_unsaid(name)
+            raise no_axis(name)
         return self._turned(pair, name) if axis == "y" else pair
 
     def _turned(self, pair: Interval, name: str) -> Interval:
@@ -226,7 +226,7 @@ def size_is_missing() -> InputError:
     return InputError("IMG needs the size of the image: give width=… and height=…")
 
 
-def axis_is_unsaid(name: str) -> InputError:
+def no_axis(name: str) -> InputError:
     """Return the error for an interval of which nothing says whether it is to be turned."""
     return InputError(
         f"{name}() is compared with numbers alone, which does not say whether it lies along x or y: add "

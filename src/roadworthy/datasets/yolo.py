@@ -76,13 +76,16 @@ class YoloDataset(_base.BaseDataset):
         prefixes = {folder: _prefix(folder, root) for folder in folders}
         self._reading = _base.box_reading(class_names, on_unknown, on_invalid)
         self._outside: _base.Outside = outside
+        self._path = path
         ids = [f"{prefixes[file.parent]}{file.stem}" for file in self._files]
         super().__init__(f"yolo:{path}", ids, on_error=on_error)
 
     def read(self, number: int) -> Frame:
         """Read an image and its label file."""
         file = self._files[number]
-        image = read_image(file)
+        # A list may name what is no image, or not there.
+        with naming(self._path):
+            image = read_image(file)
         if not self._labelled[file.parent]:
             return Frame(self.all_ids[number], image)
         label = self._labels[file.parent] / f"{file.stem}.txt"

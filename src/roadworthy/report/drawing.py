@@ -406,7 +406,8 @@ def _mixed(canvas: Image, colors: Image, share: float | NDArray[np.float32]) -> 
     size = (canvas.shape[1], canvas.shape[0])
     over = cv2.resize(colors, size, interpolation=cv2.INTER_NEAREST_EXACT)
     if isinstance(share, np.ndarray):
-        share = cv2.resize(share, size, interpolation=cv2.INTER_NEAREST_EXACT)[..., None]
+        larger = cv2.resize(share, size, interpolation=cv2.INTER_NEAREST_EXACT)
+        share = np.asarray(larger, np.float32)[..., None]
     mixed = canvas + (over.astype(np.float32) - canvas) * share
     return np.rint(mixed).astype(np.uint8)
 
