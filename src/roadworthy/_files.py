@@ -39,6 +39,10 @@ BROKEN_ZIP = (
 )
 """What `zipfile` raises for the many ways in which a file can be broken."""
 
+_MOST_MEMBERS = 1_000_000
+_MOST_RATIO = 100  # what honest archives of text and numbers stay far below
+_HARMLESS_BYTES = 256 << 20  # however well packed they are
+
 T = TypeVar("T")
 
 _LONGEST = 308
@@ -77,6 +81,34 @@ def read_text(path: Path) -> str:
     except ValueError as error:
         # Names come out of files too, and may hold a NUL.
         raise FrameError(f"cannot read {str(path)!r}: {error}") from error
+
+
+def check_zip(path: Path, members: Sequence[zipfile.ZipInfo] | None = None) -> None:
+    """Refuse an archive that would fill memory or disk, or that names files outside of itself.
+
+    Args:
+        path: The archive.
+        members: What is about to be read of it; all if left out.
+
+    Raises:
+        InputError: It has too many members, unpacks to too much, or has members that lie over each other.
+        zipfile.BadZipFile: It is no archive, or a broken one; see `BROKEN_ZIP` for what else there is.
+    """
+    if members is None:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    packed = path.stat().st_size
+    size, stored = (sum(getattr(one, name) for one in members) for name in ("file_size", "compress_size"))
+    refused = f"{path} is refused, because it"
+    if len(members) > _MOST_MEMBERS:
+        raise InputError(f"{refused} has {len(members):,} members, more than {_MOST_MEMBERS:,}")
+    if size > max(_HARMLESS_BYTES, _MOST_RATIO * packed):
+        raise InputError(f"{refused} unpacks to {size:,} bytes from {packed:,}, as a zip bomb does")
+    if stored > packed:
+        raise InputError(f"{refused} has members that lie over each other, as a zip bomb does")
+    for one in members:
+        if re.match(r"[/\\]|[A-Za-z]:", one.filename) or ".." in re.split(r"[/\\]", one.filename):
+            raise InputError(f"{refused} names a file outside of its folder: {one.filename[:80]!r}")
 
 
 def numbered_names(lines: Sequence[str], path: Path) -> list[str]:

@@ -12,7 +12,8 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import BROKEN_ZIP
+from roadworthy._files import BROKEN_ZIP, check_zip
+from roadworthy.errors import InputError
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -76,12 +77,15 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
             it can be.
     """
     try:
+        check_zip(path)
         # Opened here, because numpy leaves a broken file open.
         with path.open("rb") as file, warnings.catch_warnings():
             # Of headers that only Python 2 writes; what they say is read or refused all the same.
             warnings.simplefilter("ignore", UserWarning)
             with np.load(file, allow_pickle=False) as arrays:
                 return {name: _checked(name, arrays[name]) for name in arrays.files}
+    except InputError as error:
+        raise ValueError(str(error)) from error
     except (*BROKEN_ZIP, *_BROKEN_ARRAY) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 

@@ -5,27 +5,59 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TextIO
 
 from roadworthy._files import is_file, is_folder, read_text
 from roadworthy.errors import FrameError, InputError
+
+_FORMULA = re.compile(r"[=+\-@\t\r\n]")
+_NUMBER = re.compile(r"[+-]?[\d.,]*(?:e[+-]?\d+)?%?", re.IGNORECASE)
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as the text of a CSV file, the names of the columns first; None is an empty cell.
 
     Example:
-        >>> csv_text(["frame", "margin"], [("town, 7", 0.5), ("town, 8", None)]).splitlines()
-        ['frame,margin', '"town, 7",0.5', '"town, 8",']
+        >>> csv_text(["frame", "margin"], [("town, 7", 0.5), ("=1+1", None)]).splitlines()
+        ['frame,margin', '"town, 7",0.5', "'=1+1,"]
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    write_csv(text, columns, rows)
     return text.getvalue()
+
+
+def write_csv(file: TextIO, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write rows as CSV, a few in memory at a time; no cell is a formula to a spreadsheet."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(map(inert, columns))
+    writer.writerows(map(inert, row) for row in rows)
+
+
+def inert(cell: object) -> object:
+    """Return a cell; text that a spreadsheet would take for a formula begins with an apostrophe.
+
+    Example:
+        >>> inert("=1+1"), inert("-1.5"), inert("R1"), inert(-1.5)
+        ("'=1+1", '-1.5', 'R1', -1.5)
+    """
+    # An apostrophe of its own before such text gets another, so that reading gives back what was written.
+    live = isinstance(cell, str) and _FORMULA.match(cell.lstrip("'")) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if live else cell
+
+
+def meant(cell: str) -> str:
+    """Return what a cell was before it was made `inert`.
+
+    Example:
+        >>> meant("'=1+1"), meant("'tis")
+        ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell.lstrip("'")) else cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +157,7 @@ def read_rows(path: Path) -> list[CsvRow]:
     reader = csv.reader(io.StringIO(read_text(path)), skipinitialspace=True)
     try:
         rows = [
-            CsvRow(reader.line_num, tuple(map(str.strip, cells)))
+            CsvRow(reader.line_num, tuple(meant(cell.strip()) for cell in cells))
             for cells in reader
             if any(cell.strip() for cell in cells)
         ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from roadworthy._tables import csv_text
 
-__all__ = ["ResultTable"]
+__all__ = ["RESULT_FILE", "TABLES_FILE", "ResultTable", "markdown_text"]
 
+RESULT_FILE, TABLES_FILE = "result.json", "tables.md"
+"""What a command adds to the folder of a run, for scripts and for people."""
 _WIDTH = 100
 
 
@@ -70,8 +73,25 @@ class ResultTable:
 
     def markdown(self) -> str:
         """Return the table as a section of a Markdown document."""
-        lines = [f"## {self.title}", "", *map(_line, (self.columns, ["---"] * len(self.columns), *self.rows))]
-        return "\n".join([*lines, *(["", self.note] if self.note else []), ""])
+        lines = [self.columns, *self.rows]
+        title, *shown = markdown_text(self.title), *map(_line, lines)
+        shown.insert(1, _line(["---"] * len(self.columns)))
+        note = ["", markdown_text(self.note)] if self.note else []
+        return "\n".join([f"## {title}", "", *shown, *note, ""])
+
+
+def markdown_text(text: str) -> str:
+    r"""Return text as Markdown shows it: nothing in it is taken for a table, a link, a mention or HTML.
+
+    Example:
+        >>> markdown_text("<b>|[x](y) max_rate _is_")
+        '&lt;b&gt;\\|\\[x\\](y) max_rate \\_is\\_'
+    """
+    line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # A space of no width after @ and #, so that nobody is called and no issue linked.
+    line = re.sub(r"([@#])(?=\w)", "\\1\u200b", line)
+    # Underscores inside of words, and what would be a list or a heading inside of a line, mean nothing.
+    return re.sub(r"([\\`*{}\[\]|~!]|(?<!\w)_|_(?!\w)|^#+(?=\s)|^[-+](?=\s))", r"\\\1", line)
 
 
 def _is_number(cell: str) -> bool:
@@ -79,5 +99,4 @@ def _is_number(cell: str) -> bool:
 
 
 def _line(cells: Sequence[str]) -> str:
-    inside = " | ".join(cell.replace("|", r"\|") for cell in cells)
-    return f"| {inside} |"
+    return f"| {' | '.join(map(markdown_text, cells))} |"

@@ -252,7 +252,9 @@ def test_a_run_of_another_version_or_with_other_libraries_is_told(
         ("[]", "is no manifest of a run"),
         ('{"format": 1, "seed": NaN}', "manifest.json: seed must be a whole number, got nan"),
         ("{", "must be JSON"),
-        ('{"format": 2}', "has format 2, newer than 1: update Roadworthy"),
+        ('{"format": 9}', "has format 9, newer than 2: update Roadworthy"),
+        ('{"format": 2, "suite": {"a.yaml": 7}}', "suite must be digests by name"),
+        ('{"format": 2, "only": "fog"}', "only must be a list of ids, tags or kinds"),
     ],
 )
 def test_a_manifest_that_cannot_be_read_is_told(tmp_path: Path, content: str, message: str) -> None:

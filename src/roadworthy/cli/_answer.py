@@ -12,7 +12,7 @@ import typer
 
 from roadworthy._files import write_json, write_text
 from roadworthy.cli._console import console, make_folder, print_error
-from roadworthy.result_tables import ResultTable
+from roadworthy.result_tables import RESULT_FILE, TABLES_FILE, ResultTable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -111,9 +111,6 @@ def _show(shown: Shown) -> None:
         out.print(Padding(Text(table.note, style="dim"), (0, 0, 0, 2)))
     if table.title:
         out.print()
-
-
-RESULT_FILE, TABLES_FILE = "result.json", "tables.md"
 
 
 def write_document(out: Path, document: Mapping[str, object], tables: Sequence[ResultTable]) -> None:

@@ -11,11 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from roadworthy.cli._answer import RESULT_FILE, Answer, Shown, write_document
+from roadworthy.cli._answer import Answer, Shown, write_document
 from roadworthy.cli._console import console, parse_options, progress, tracked
 from roadworthy.errors import InputError
 from roadworthy.models.load import model_name, short_name
-from roadworthy.result_tables import ResultTable
+from roadworthy.result_tables import RESULT_FILE, ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.report.publish import Published

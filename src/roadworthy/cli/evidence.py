@@ -13,17 +13,21 @@ from typing import Any
 
 import typer
 
+from roadworthy._files import replacing
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import console
 from roadworthy.cli.options import check_within
 from roadworthy.errors import InputError, suggest
+from roadworthy.report.deriving import check_documents
 from roadworthy.runs.evidence import verify as verified
 from roadworthy.runs.evidence import write_bundle
 from roadworthy.runs.evidence.bundle import opened_bundle
+from roadworthy.runs.evidence.checking import signature_of
 from roadworthy.runs.evidence.documents import export_reqif
 from roadworthy.runs.evidence.reopening import check_present, functional_of
 from roadworthy.runs.evidence.rerunning import rerun_sample
+from roadworthy.runs.evidence.sums import sign_sums
 from roadworthy.runs.sinks.fiftyone_groups import export_fiftyone
 from roadworthy.runs.sinks.mlflow_runs import export_mlflow
 from roadworthy.runs.store import StoredRun
@@ -102,23 +106,58 @@ def bundle(
 
 
 @command(app)
+def sign(bundle: Path, key: Path, out: Path | None = None) -> Answer:
+    """Sign a bundle, so that others can see that nobody changed it since, without a digest kept elsewhere.
+
+    What is signed is SHA256SUMS, after every file was compared with it. The signature (Ed25519, 64 bytes)
+    lies beside the bundle; hand it over with the bundle, and your public key by another way. Needs the extra
+    `sign`.
+
+    Options:
+        bundle (RUN|BUNDLE): The folder of a run, or a bundle.
+        key (--key FILE): Your private key: openssl genpkey -algorithm ed25519 -out private.pem
+        out (FILE): The signature; the bundle's name with .sig if left out.
+
+    Examples:
+        roadworthy evidence sign out --key private.pem
+        roadworthy evidence sign evidence.zip --key private.pem
+    """
+    place = out or signature_of(bundle)
+    with opened_bundle(bundle) as opened:
+        if opened.damaged:
+            raise InputError(f"{bundle} is damaged, so it is not signed: see {next(iter(opened.damaged))}")
+        content = sign_sums(opened.folder, key)
+    with replacing(place) as unfinished:
+        unfinished.write_bytes(content)
+    return Answer(
+        {"bundle": str(bundle), "signature": str(place)},
+        [f"Wrote {place}: check it with roadworthy evidence verify {bundle} --key PUBLIC.pem"],
+    )
+
+
+@command(app)
 def verify(
     bundle: Path,
     digest: str = "",
+    key: Path | None = None,
+    signature: Path | None = None,
     rerun: int = 0,
     seed: int = 0,
     tolerance: float = 1e-6,
     suite: Path | None = None,
     allow_commands: bool = False,
 ) -> Answer:
-    """Hash every file again, compare with what was bundled, and let a sample of the cases run again.
+    """Hash every file again, derive all reports and tables from the rows again, and compare.
 
-    Changed, missing and added files are named. Model and data are compared with the digests of the manifest
-    where they can be reached. The exit code is 1 if anything differs, 0 if nothing does.
+    Changed, missing and added files are named, and what does not say what the rows say. Every requirement of
+    the suite must have rows. Model and data are compared with the digests of the manifest where they can be
+    reached. The exit code is 1 if anything differs, 0 if nothing does.
 
     Options:
         bundle (RUN|BUNDLE): The folder of a run, or a bundle.
         digest (SHA256): What `evidence bundle` printed when the bundle was made.
+        key (FILE): The public key, Ed25519 in PEM, of whoever signed the bundle with `evidence sign`.
+        signature (FILE): The signature; the bundle's name with .sig if left out.
         rerun (N): Run this many cases again, drawn at random, and compare.
         seed (N): The seed of that draw.
         tolerance (X): How far margins may differ, relative to their size; see docs.
@@ -126,16 +165,25 @@ def verify(
     Examples:
         roadworthy evidence verify out
         roadworthy evidence verify evidence.zip --digest 3f0c…
+        roadworthy evidence verify evidence.zip --key public.pem
         roadworthy evidence verify out --rerun 50
     """
     check_within("--rerun", rerun, 0)
     check_within("--tolerance", tolerance, 0)
     again = None
     with opened_bundle(bundle) as opened, _progress() as progress:
-        found = verified(opened.folder, digest=digest, damaged=opened.damaged, progress=progress)
+        found = verified(
+            opened.folder,
+            digest=digest,
+            key=key,
+            signature=signature or signature_of(bundle),
+            damaged=opened.damaged,
+            progress=progress,
+        )
         if opened.damaged:
             found.notes.append("models, data and cases were not tried again: the bundle is damaged")
         else:
+            check_documents(opened.folder, found)
             check_present(opened.folder, found, suite)
         if rerun and not opened.damaged:
             again = rerun_sample(

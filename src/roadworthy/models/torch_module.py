@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from roadworthy._files import BROKEN_ZIP, check_zip
 from roadworthy._importing import imported, required
 from roadworthy.errors import InputError, shortened
 from roadworthy.frames import Frame
@@ -210,6 +212,9 @@ def _read_pickle(path: Path, instead: str, script: str) -> Any:
         # A page that says that there was nothing to download, as a rule.
         problem = f"it starts with {start!r}, which torch.save does not write" if start else "it is empty"
         raise InputError(f"cannot read the weights {path}: {problem}")
+    # What is wrong with a broken file torch says itself.
+    with suppress(*BROKEN_ZIP):
+        check_zip(path)
     try:
         with warnings.catch_warnings():
             # It warns of pickle protocols and of TorchScript, which are refused right below.
@@ -295,6 +300,8 @@ class TorchScriptRuntime(OpensLater):
     def module(self) -> Any:
         """The module in the archive."""
         torch = imported_torch("run a TorchScript archive")
+        with suppress(*BROKEN_ZIP):
+            check_zip(self.path)
         try:
             with warnings.catch_warnings():
                 # torch deprecates what it still runs; users with such archives know.

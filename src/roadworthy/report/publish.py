@@ -24,6 +24,14 @@ from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import RunWatcher, Suite, SuitePlan, SuiteResult, plan_suite, read_suite, suite_of
 from roadworthy.runs.suites import run_suite as run_planned
 
+WRITERS: Mapping[str, tuple[str, Callable[[StoredRun, Path], object]]] = {
+    "report": ("report.html", write_report),
+    "junit": ("junit.xml", write_junit),
+    "results": ("results.csv", write_results),
+    "summary": ("summary.md", write_summary),
+}
+"""What is made of the rows of every run beside its evidence: the file, and what writes it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Published:
@@ -169,14 +177,8 @@ def publish(
         told = functional_document(functional_coverage(data.values()), data) if data else _NO_DATA
         write_bundle(run, functional=told)
 
-    writers: dict[str, tuple[str, Callable[[StoredRun, Path], object]]] = {
-        "report": ("report.html", write_report),
-        "junit": ("junit.xml", write_junit),
-        "results": ("results.csv", write_results),
-        "summary": ("summary.md", write_summary),
-        # The last one: it hashes all the others.
-        "evidence": ("SHA256SUMS", write_evidence),
-    }
+    # The evidence comes last: it hashes all the others.
+    writers = {**WRITERS, "evidence": ("SHA256SUMS", write_evidence)}
     for what in progress(writers):
         name, write = writers[what]
         write(stored, folder / name)

@@ -22,6 +22,7 @@ from roadworthy.report.results import (
     signed,
     whole_of,
 )
+from roadworthy.result_tables import markdown_text
 from roadworthy.runs.store import notes_of
 
 if TYPE_CHECKING:
@@ -239,16 +240,8 @@ def _worst(run: StoredRun, results: list[Result]) -> list[str]:
 
 
 def escaped(text: str, most: int) -> str:
-    r"""Return text as Markdown shows it: nothing in it is taken for a table, a link, a mention or HTML.
-
-    Example:
-        >>> escaped("<b>|[x](y)", 40)
-        '&lt;b&gt;\\|\\[x\\](y)'
-    """
-    line = clipped(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # A space of no width after @ and #, so that nobody is called and no issue linked.
-    line = re.sub(r"([@#])(?=\w)", "\\1\u200b", line)
-    return re.sub(r"([\\`*_{}\[\]|~!])", r"\\\1", line)
+    """Return text as Markdown shows it, see `markdown_text`, and not longer than so many characters."""
+    return markdown_text(clipped(text, most))
 
 
 _COLUMNS: Mapping[str, Callable[[Result], object]] = {
@@ -288,17 +281,6 @@ def write_results(run: StoredRun, path: str | Path) -> Path:
         InputError: The file cannot be written.
     """
     path = Path(path)
-    lines = ([_inert(value(one)) for value in _COLUMNS.values()] for one in results_of(run))
+    lines = ([value(one) for value in _COLUMNS.values()] for one in results_of(run))
     write_text(path, csv_text(COLUMNS, lines))
     return path
-
-
-def _inert(value: object) -> object:
-    """Return a value; text so that a spreadsheet does not take it for a formula.
-
-    Example:
-        >>> _inert("=1+1"), _inert("R1"), _inert(-1.5)
-        ("'=1+1", 'R1', -1.5)
-    """
-    begins = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{value}" if begins else value

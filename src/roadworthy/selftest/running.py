@@ -13,7 +13,7 @@ from typing import Any
 
 from roadworthy._version import __version__
 from roadworthy.errors import InputError, MissingExtraError, suggest
-from roadworthy.result_tables import ResultTable
+from roadworthy.result_tables import ResultTable, markdown_text
 from roadworthy.runs.store.manifest import host, libraries
 from roadworthy.selftest.faults import (
     MALFUNCTIONS,
@@ -267,7 +267,12 @@ def as_markdown(report: Report) -> str:
     }
     lines = [f"# Self-test of Roadworthy {__version__}", "", sentence(report), ""]
     lines += ["Where a number is known, it counts as found only if the tool reports it.", ""]
-    lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts.items()), ""]
+    lines += [
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {markdown_text(value)} |" for name, value in facts.items()),
+        "",
+    ]
     lines += [malfunction_table(report).markdown(), fault_table(report).markdown()]
     lines += ["## Faults that are not found, or not below a size", ""]
     lines += [
@@ -278,13 +283,16 @@ def as_markdown(report: Report) -> str:
         for one in (result for result in report.results if result.fault.method == method):
             lines += [f"### {one.fault.id}", ""]
             lines += [f"Seeded: {one.fault.text}.  ", f"Sound: {one.fault.sound}.", ""]
-            lines += ["- " + line.replace("|", r"\|") for line in _answers(one)] + [""]
+            lines += [f"- {line}" for line in _answers(one)] + [""]
     return "\n".join(lines)
 
 
 def _answers(result: FaultResult) -> list[str]:
     if result.trouble:
-        return [f"{result.standing.value}: {result.trouble}"]
+        return [f"{result.standing.value}: {markdown_text(result.trouble)}"]
     said = [] if result.sound is None else [("sound", result.sound)]
     said += [(result.fault.told(size), seen) for size, seen in sorted(result.seen.items())]
-    return [f"{size}: {'**found**' if seen.found else 'not found'}. {seen.said}" for size, seen in said]
+    return [
+        f"{markdown_text(size)}: {'**found**' if seen.found else 'not found'}. {markdown_text(seen.said)}"
+        for size, seen in said
+    ]

@@ -15,7 +15,7 @@ from roadworthy._tables import csv_text
 from roadworthy.driving.requirements import AUTONOMOUS
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError, suggest
-from roadworthy.result_tables import ResultTable
+from roadworthy.result_tables import ResultTable, markdown_text
 from roadworthy.studies.clips import COLUMNS, LABELS, RATED_METRICS, Clip, ClipPlan, Kind
 from roadworthy.studies.statistics import LEAST_DRIVES, MetricSummary, fleiss_kappa, summarise
 from roadworthy.studies.study import ANSWERS, Study, check_score, read_answers, read_score
@@ -227,10 +227,10 @@ class ClipResult:
         about = (
             f"{raters} raters of {len(self.questionnaires)} questionnaires count; {inattentive} did not give "
             f"a crash the lowest score and {incomplete} left out a clip. Good and poor clips are told apart "
-            f"by {self.plan.rule}."
+            f"by {markdown_text(self.plan.rule)}."
         )
         parts = ["# Ratings of driving\n", f"{about}\n", *(one.markdown() for one in self.tables())]
-        return "\n".join([*parts, *(f"Note: {one}\n" for one in self.remarks())])
+        return "\n".join([*parts, *(f"Note: {markdown_text(one)}\n" for one in self.remarks())])
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """Write agreement.csv, clips.csv, correlations.csv, results.json and results.md.

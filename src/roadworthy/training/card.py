@@ -17,6 +17,7 @@ from roadworthy.models.description import sections
 from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.catalogue import size_text
+from roadworthy.result_tables import markdown_text
 from roadworthy.training.evaluation import Lap, value_text
 from roadworthy.training.settings import EpochResult, Settings
 
@@ -129,13 +130,17 @@ class Card:
             one.role: f"{one.name}; {one.frames} samples" + (f"; SHA-256 {one.sha256}" if one.sha256 else "")
             for one in self.data
         }
-        lines = [f"# {variant.name}", "", *_table(("", ""), [(key, value) for key, value in facts.items()])]
+        lines = [
+            f"# {markdown_text(variant.name)}",
+            "",
+            *_table(("", ""), [(key, value) for key, value in facts.items()]),
+        ]
         lines += ["", "## How good it is", ""]
         lines += _table(
             ("measure", "value", "frames"),
             [(one.name, value_text(one), str(one.frames)) for one in self.measures],
         )
-        lines += ["", *(f"- {lap}" for lap in self.laps)] if self.laps else []
+        lines += ["", *(f"- {markdown_text(lap)}" for lap in self.laps)] if self.laps else []
         lines += ["", "## How it was trained", ""]
         lines += _table(("setting", "value"), list(dataclasses.asdict(self.settings).items()))
         lines += ["", "## How it went", ""]
@@ -159,7 +164,7 @@ def json_text(document: Mapping[str, Any]) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    return lines + [f"| {' | '.join(_text(one).replace('|', '/') for one in row)} |" for row in rows]
+    return lines + [f"| {' | '.join(markdown_text(_text(one)) for one in row)} |" for row in rows]
 
 
 def _text(value: object) -> str:

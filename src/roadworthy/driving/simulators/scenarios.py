@@ -16,7 +16,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import BROKEN_ZIP, file_name, parse_json, replacing
+from roadworthy._files import BROKEN_ZIP, check_zip, file_name, parse_json, replacing
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors
 from roadworthy.driving.drives.readers import write_drive
@@ -83,6 +83,7 @@ class CameraFrames:
         """
         film = cls()
         try:
+            check_zip(Path(path))
             with zipfile.ZipFile(path) as archive:
                 film._times = [float(one) for one in parse_json(archive.read(_TIMES))]
                 film._frames = [archive.read(_FRAME.format(number)) for number in range(len(film._times))]

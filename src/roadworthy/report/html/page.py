@@ -170,21 +170,25 @@ class ResultDetails:
     cards: Sequence[FailureCard]
 
 
-def write_report(run: StoredRun, path: str | Path, limits: ReportLimits | None = None) -> Path:
+def write_report(
+    run: StoredRun, path: str | Path, limits: ReportLimits | None = None, *, linked: bool | None = None
+) -> Path:
     """Write the report of a run.
 
     Args:
         run: The run; it may still be going on, and the page says so.
-        path: The file; links to images work where it lies in the folder of the run.
+        path: The file.
         limits: How much is shown at most.
+        linked: Whether it links to the run's images; where it lies in the folder of the run if left out.
 
     Raises:
         InputError: The file cannot be written.
     """
     path = Path(path)
-    beside = path.resolve().parent == run.folder.resolve()
+    if linked is None:
+        linked = path.resolve().parent == run.folder.resolve()
     contents = _contents(run, limits or ReportLimits())
-    write_text(path, environment().get_template("report.html.jinja").render(linked=beside, **contents))
+    write_text(path, environment().get_template("report.html.jinja").render(linked=linked, **contents))
     return path
 
 

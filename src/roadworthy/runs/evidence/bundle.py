@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from roadworthy._files import BROKEN_ZIP, is_free, replacing, sha256_of, writing
-from roadworthy.errors import InputError
+from roadworthy._files import BROKEN_ZIP, check_zip, is_free, replacing, sha256_of, writing
+from roadworthy.errors import InputError, shortened
 from roadworthy.runs.evidence.documents import FOLDER, TRACE, Written, write_documents
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.runs.store import StoredRun, locked
@@ -44,7 +44,7 @@ def opened_bundle(path: Path) -> Iterator[Unpacked]:
     """Give the folder of a bundle; a zip file is unpacked into a temporary one, as far as that is possible.
 
     Raises:
-        InputError: There is nothing, or something else than a bundle, or no room to unpack it.
+        InputError: There is nothing, or something else than a bundle, or a zip bomb, or no room to unpack it.
     """
     if path.is_dir():
         yield Unpacked(path)
@@ -67,11 +67,15 @@ def opened_bundle(path: Path) -> Iterator[Unpacked]:
 def _unpacked(archive: zipfile.ZipFile, path: Path, place: Path) -> Unpacked:
     damaged: dict[str, str] = {}
     sound: list[zipfile.ZipInfo] = []
+    packed = path.stat().st_size
     for entry in archive.infolist():
         if entry.file_size > _MOST_PACKED * (entry.compress_size + 1):
             damaged[entry.filename] = f"{entry.compress_size:,} bytes cannot hold {entry.file_size:,}"
+        elif entry.header_offset + entry.compress_size > packed:
+            damaged[entry.filename] = f"its {entry.compress_size:,} bytes would end after the archive"
         else:
             sound.append(entry)
+    check_zip(path, sound)
     size, free = sum(entry.file_size for entry in sound), shutil.disk_usage(place).free
     if size > free:
         raise InputError(
@@ -81,14 +85,11 @@ def _unpacked(archive: zipfile.ZipFile, path: Path, place: Path) -> Unpacked:
     top = _top(archive.namelist(), path)
     for entry in sound:
         try:
-            # Names that lead out of the folder are made harmless by zipfile and then are added files.
             archive.extract(entry, place)
         except BROKEN_ZIP as error:
             damaged[entry.filename] = str(error) or type(error).__name__
             # As zipfile makes names harmless: half of a file must not pass for the whole.
-            half = place.joinpath(
-                *(part for part in entry.filename.split("/") if part not in ("", ".", ".."))
-            )
+            half = place.joinpath(*(part for part in entry.filename.split("/") if part not in ("", ".")))
             if half.is_file():
                 half.unlink()
     return Unpacked(place / top, {name.removeprefix(f"{top}/"): why for name, why in damaged.items()})
@@ -149,7 +150,8 @@ def write_bundle(
         progress: Called with what is done and how many of it are.
 
     Raises:
-        InputError: The place cannot be written, or is not empty, or lies inside the run.
+        InputError: The place cannot be written, or is not empty, or lies inside the run. Or an image is not
+            what it was when the run stored it: then all is written, and SHA256SUMS has what it was.
     """
     told = progress or (lambda *_: None)
     with ExitStack() as stack:
@@ -163,8 +165,13 @@ def write_bundle(
             stack.enter_context(locked(run.folder))
         paths = [path for path in files_below(run.folder) if _is_kept(path, images=images)]
         digests = {}
+        spoiled = []
         for number, path in enumerate(paths, 1):
             digests[path] = sha256_of(run.folder / path)
+            if path.startswith("images/") and digests[path] != Path(path).stem:
+                spoiled.append(path)
+                # What it should be: so whoever verifies the bundle finds it, too.
+                digests[path] = Path(path).stem
             told("Hashing files", number)
         beside = run.folder if out is None else out.parent
         scratch = stack.enter_context(_scratch(beside))
@@ -183,6 +190,11 @@ def write_bundle(
             _zip(out, sources, told)
         else:
             _copy(out, sources, told)
+    if spoiled:
+        raise InputError(
+            f"{place}: {shortened(spoiled, 3)} changed since the run stored it: its bytes do not hash to its "
+            "name. SHA256SUMS lists what it was; restore it from a copy, or delete the folder and run again"
+        )
     return Bundle(place, hashlib.sha256(text).hexdigest(), len(digests), written)
 
 

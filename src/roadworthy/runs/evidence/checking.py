@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from roadworthy._files import sha256_of
-from roadworthy.cases import OutcomeStatus, Status, rate_status
+from roadworthy.cases import OutcomeStatus, Requirement, Status, rate_status
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.pairs import rows_of
-from roadworthy.runs.evidence.sums import SUMS, Differences, read_sums
+from roadworthy.runs.evidence.sums import SUMS, Differences, is_signed, read_sums
 from roadworthy.runs.store import StoredPair, StoredRun, image_path, verdict_of
+from roadworthy.runs.store.rows import read_outcome, read_records, read_requirement
+from roadworthy.runs.suites.forms import as_name
+from roadworthy.runs.suites.planning import acceptance_of, chosen_entries, severity_of, tags_of
+from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite
+from roadworthy.runs.suites.running import INCLUDED, REQUIREMENTS
 
 Progress = Callable[[str, int], None]
 
@@ -25,8 +32,8 @@ class EvidenceFinding:
     """Something that is not as it should be.
 
     Attributes:
-        kind: ``changed``, ``missing``, ``added``, ``image``, ``counts``, ``digest``, ``manifest``,
-            ``outcome``, ``row``.
+        kind: ``changed``, ``missing``, ``added``, ``image``, ``counts``, ``digest``, ``document``,
+            ``manifest``, ``outcome``, ``requirement``, ``row``, ``signature``, ``suite``.
         what: The file, or what else it is about.
         detail: What was expected and what came.
     """
@@ -73,6 +80,8 @@ def verify(
     folder: Path,
     *,
     digest: str = "",
+    key: Path | None = None,
+    signature: Path | None = None,
     damaged: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Verification:
@@ -81,31 +90,58 @@ def verify(
     Every file is hashed and compared with SHA256SUMS. Images must hash to their names and be there for every
     row that names one. No row may contradict itself, as a violation with a positive margin does. Outcomes
     must have the counts that the rows have, and where a method concludes from the rate of failures, be what
-    that rate makes them. A run that was never bundled has no SHA256SUMS, which is noted.
+    that rate makes them. Every requirement that the suite asks for and that the run lists must have rows, and
+    say there what it says in the suite; suite and seed must be those of the manifest. A run that was never
+    bundled has no SHA256SUMS, which is noted.
 
     Args:
         folder: The folder.
         digest: What the SHA-256 of SHA256SUMS was when the bundle was made, if that was kept.
+        key: The public key of whoever signed the bundle, if it was signed.
+        signature: The file of the signature; the folder's name with .sig if left out.
         damaged: What could not be unpacked, and why; see `opened_bundle`.
         progress: Called with what is done and how many of it are.
 
     Raises:
-        InputError: The folder holds no run.
+        InputError: The folder holds no run, or the key is none.
+        MissingExtraError: There is a key, and the extra `sign` is not installed.
     """
     told = progress or (lambda *_: None)
     found = Verification()
     for path, why in (damaged or {}).items():
         found.add("changed", path, f"it cannot be unpacked: {why}")
     _check_sums(folder, digest, found, told)
+    if key is not None:
+        _check_signature(folder, key, signature or signature_of(folder), found)
     try:
         run = StoredRun.open(folder)
         _check_rows(run, found, told)
+        _check_requirements(run, found)
+        _check_suite(run, found)
     except InputError as error:
         if not any(one.kind in ("changed", "missing") for one in found.findings):
             raise
         # What is broken was named above; the rows cannot be read because of it.
         found.notes.append(f"the rows could not be read: {error}")
     return found
+
+
+def signature_of(bundle: Path) -> Path:
+    """Return where the signature of a bundle lies, beside it.
+
+    Example:
+        >>> signature_of(Path("runs/night.zip")).as_posix()
+        'runs/night.zip.sig'
+    """
+    bundle = bundle.resolve() if bundle.name in ("", "..") else bundle
+    return bundle.with_name(f"{bundle.name}.sig")
+
+
+def _check_signature(folder: Path, key: Path, signature: Path, found: Verification) -> None:
+    content = signature.read_bytes() if signature.is_file() else None
+    if not is_signed(folder, content or b"", key):
+        detail = f"it is not of this {SUMS} by the owner of {key.name}"
+        found.add("signature", str(signature), "it is not there" if content is None else detail)
 
 
 def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) -> None:
@@ -144,13 +180,18 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
     hashed: set[str] = set()
     for pair in run.pairs:
         counts: Counter[Status] = Counter()
+        worst = math.inf
         for row in rows_of(pair):
             counts[Status(str(row["status"]))] += 1
+            where = f"{pair.requirement.id} on {pair.system}"
             try:
-                verdict_of(row)
+                verdict = verdict_of(row)
+                worst = min(worst, math.inf if verdict.margin is None else verdict.margin)
             except InputError as error:
-                where = f"{pair.requirement.id} on {pair.system}"
                 found.add("row", where, str(error))
+            if (row["requirement"], row["system"]) != (pair.requirement.id, pair.system):
+                detail = f"case {row['case']!r} is of {row['requirement']} on {row['system']}"
+                found.add("row", where, detail)
             found.rows += 1
             if found.rows % 1000 == 0:
                 told("Reading cases", found.rows)
@@ -159,7 +200,7 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
                 if have_images and digest not in hashed:
                     hashed.add(digest)
                     _check_image(image_path(images, digest), digest, str(row["case"]), found)
-        _check_counts(pair, counts, found)
+        _check_outcome(pair, counts, worst, found)
     if found.images and not have_images:
         found.notes.append("the images that rows name are not in the bundle: it was made without them")
 
@@ -171,7 +212,7 @@ def _check_image(path: Path, digest: str, case: str, found: Verification) -> Non
         found.add("image", digest, "its bytes do not hash to its name")
 
 
-def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification) -> None:
+def _check_outcome(pair: StoredPair, counts: Counter[Status], worst: float, found: Verification) -> None:
     where = f"{pair.requirement.id} on {pair.system}"
     if pair.outcome is None:
         found.notes.append(f"{where}: the run was stopped before it concluded")
@@ -181,12 +222,124 @@ def _check_counts(pair: StoredPair, counts: Counter[Status], found: Verification
         if number != counts[status]:
             detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
             found.add("counts", where, detail)
-    told = pair.outcome.status
     # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
     if pair.requirement.method not in _BY_RATE or not pair.outcome.measures:
         return
-    rows_say = rate_status(counts, pair.requirement.acceptance)
+    outcome, acceptance = pair.outcome, pair.requirement.acceptance
+    rows_say = rate_status(counts, acceptance)
     # A search may fail for want of coverage, whatever its rate.
-    if told != rows_say and not (pair.requirement.method == "coverage" and told is OutcomeStatus.VIOLATED):
-        detail = f"it says {told}, and the rows say {rows_say} by the rate that is accepted"
+    of_search = pair.requirement.method == "coverage" and outcome.status is OutcomeStatus.VIOLATED
+    if outcome.status != rows_say and not of_search:
+        detail = f"it says {outcome.status}, and the rows say {rows_say} by the rate that is accepted"
         found.add("outcome", where, detail)
+    failed = counts[Status.VIOLATED] + counts[Status.ERROR]
+    tried = failed + counts[Status.PASSED]
+    derived = {"max_rate": acceptance.max_rate, "confidence": acceptance.confidence}
+    if tried > counts[Status.ERROR]:
+        derived["worst_margin"] = worst
+    said: dict[str, Any] = {name: outcome.measures[name] for name in derived if name in outcome.measures}
+    if tried:
+        derived["rate"], said["rate"] = failed / tried, outcome.rate
+    for name, value in said.items():
+        if value != derived[name]:
+            found.add("outcome", where, f"it says {name} {value}, and its rows say {derived[name]}")
+
+
+def _check_requirements(run: StoredRun, found: Verification) -> None:
+    """See that what the run lists has rows that are of the same requirement, and that nothing else has."""
+    listed = run.folder / REQUIREMENTS
+    stored = {(pair.requirement.id, pair.system): pair for pair in run.pairs}
+    seed = (run.manifest or {}).get("seed")
+    for pair in run.pairs:
+        told = pair.about.get("seed")
+        if None not in (seed, told) and told != seed:
+            detail = f"the manifest says seed {seed}, the rows of {pair.requirement.id} are of seed {told}"
+            found.add("manifest", "seed", detail)
+            break
+    if not (run.folder / "runs").is_dir() or not listed.is_file():
+        return
+    ended = (run.manifest or {}).get("ended") is not None
+    records = {(str(one["id"]), str(one.get("system", ""))): one for one in read_records(listed)}
+    for key, record in records.items():
+        where, pair = " on ".join(key), stored.get(key)
+        about = record.get("run")
+        told = about.get("seed") if isinstance(about, Mapping) else None
+        if pair is None and (ended or record.get("outcome") is not None):
+            found.add("requirement", where, f"{REQUIREMENTS} lists it, and there are no rows of it")
+        elif pair is None:
+            found.notes.append(f"{where} was never begun: there are no rows of it")
+        elif (read_requirement(record), read_outcome(record)) != (pair.requirement, pair.outcome):
+            place = pair.folder.relative_to(run.folder).as_posix()
+            found.add("requirement", where, f"{REQUIREMENTS} says something else than the one in {place}")
+        if None not in (seed, told) and told != seed:
+            found.add("manifest", "seed", f"it is {seed}, and {REQUIREMENTS} says {told} for {where}")
+    for key in stored:
+        if key not in records:
+            found.add("requirement", " on ".join(key), f"there are rows of it, and {REQUIREMENTS} lacks it")
+
+
+def _check_suite(run: StoredRun, found: Verification) -> None:
+    """See that the suite is the one of the manifest, and that what it asks for was tried as it says."""
+    manifest = run.manifest or {}
+    copy = run.folder / SUITE_FILE
+    hashed = {name: str(one.get("sha256")) for name, one in (manifest.get("suite") or {}).items()}
+    copies = {name: path for name in hashed if (path := run.folder / INCLUDED / name).is_file()}
+    if copy.is_file():
+        digest, own = sha256_of(copy), [hashed[name] for name in hashed if name not in copies]
+        if hashed and digest not in own:
+            wanted = ", ".join(f"{one[:16]}…" for one in own) or "another"
+            found.add("suite", SUITE_FILE, f"the run was made with sha256 {wanted}, this is {digest[:16]}…")
+    elif hashed:
+        found.add("missing", SUITE_FILE, "the manifest names it, and it is not there")
+    for name, path in copies.items():
+        digest = sha256_of(path)
+        if digest != hashed[name]:
+            detail = f"the run was made with sha256 {hashed[name][:16]}…, this is {digest[:16]}…"
+            found.add("suite", f"{INCLUDED}/{name}", detail)
+    if not copy.is_file():
+        return
+    try:
+        suite = read_suite(copy, Path())
+    except InputError as error:
+        found.add("suite", SUITE_FILE, f"it cannot be read: {str(error).partition(chr(10))[0]}")
+        return
+    _check_entries(run, suite, found)
+
+
+def _check_entries(run: StoredRun, suite: Suite, found: Verification) -> None:
+    """See that every entry of the suite that was asked for has rows, and that they are of what it says."""
+    manifest = run.manifest or {}
+    only = [str(one) for one in manifest.get("only") or ()]
+    for id, entry in chosen_entries(suite.form, only).items():
+        requirements = [one.requirement for one in run.pairs if _is_of(one.requirement, id)]
+        if not requirements:
+            if manifest.get("ended") is not None:
+                found.add("requirement", id, f"{SUITE_FILE} asks for it, and there are no rows of it")
+            continue
+        wanted: dict[str, Any] = {
+            "accept": asdict(acceptance_of(suite.form, entry)),
+            "severity": str(severity_of(suite.form, entry)),
+            "tags": list(tags_of(suite.form, entry)),
+            **({"text": entry.text} if entry.text else {}),
+        }
+        for one in requirements:
+            said = {
+                "accept": asdict(one.acceptance),
+                "severity": str(one.severity),
+                "tags": list(one.tags),
+                "text": one.text,
+            }
+            for name, value in wanted.items():
+                if said[name] != value:
+                    detail = f"{SUITE_FILE} says {name} {value!r}, the run says {said[name]!r}"
+                    found.add("requirement", one.id, detail)
+    if only:
+        left = [id for id in suite.form.requirements if id not in chosen_entries(suite.form, only)]
+        if left:
+            asked = ", ".join(only)
+            found.notes.append(f"only {asked} was asked for, so the suite's {', '.join(left)} was not tried")
+
+
+def _is_of(requirement: Requirement, entry: str) -> bool:
+    """Return whether a requirement is an entry of the suite, or one of several that an entry comes to."""
+    return as_name(requirement.id) == entry or requirement.id.startswith((f"{entry}/", f"{entry}@"))

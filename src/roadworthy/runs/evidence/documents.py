@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roadworthy._files import replacing, sha256_of, write_text
+from roadworthy._tables import csv_text, write_csv
 from roadworthy.cases import Scalar
-from roadworthy.result_tables import ResultTable
+from roadworthy.result_tables import ResultTable, markdown_text
 from roadworthy.runs.evidence import conditions, requirement_coverage
 from roadworthy.runs.evidence.argument import Argued, diagrams, fragment_of
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
@@ -51,16 +51,19 @@ def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) ->
         InputError: The file cannot be written.
     """
     written = 0
-    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(COLUMNS)
+
+    def lines() -> Iterator[tuple[str, ...]]:
+        nonlocal written
         for pair in run.pairs:
             one = pair.requirement
             head = (one.id, one.method, str(one.severity), "; ".join(one.tags), pair.system)
             for row in rows_of(pair):
                 written += 1
                 seen(row, written)
-                lines.writerow((*head, *_cells(row)))
+                yield *head, *_cells(row)
+
+    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+        write_csv(file, COLUMNS, lines())
     return written
 
 
@@ -190,7 +193,7 @@ def _band(one: Condition) -> str:
 def _notes(run: StoredRun) -> list[str]:
     """Return what a reader should know before relying on what was found."""
     notes = notes_of(run.manifest)
-    return ["## Notes", "", *(f"- {' '.join(note.split())}" for note in notes), ""] if notes else []
+    return ["## Notes", "", *(f"- {markdown_text(note)}" for note in notes), ""] if notes else []
 
 
 def _untried(tested: Sequence[TestedPair], functional: Mapping[str, Any] | str) -> list[str]:
@@ -205,14 +208,16 @@ def _untried(tested: Sequence[TestedPair], functional: Mapping[str, Any] | str) 
             f"{functional['frames']} frames; functional_coverage.json lists the others"
         )
     else:
-        lines.append(f"- Operating domain: not measured, {functional or 'it was not asked for'}")
+        lines.append(
+            f"- Operating domain: not measured, {markdown_text(functional or 'it was not asked for')}"
+        )
     return [*lines, ""]
 
 
 def _listed(names: Sequence[str]) -> str:
     if not names:
         return "none that was asked for"
-    shown = ", ".join(names[:_MOST])
+    shown = ", ".join(map(markdown_text, names[:_MOST]))
     return f"{shown}, and {len(names) - _MOST} more" if len(names) > _MOST else shown
 
 
@@ -349,10 +354,7 @@ def _contexts(manifest: Mapping[str, Any] | None) -> list[str]:
 
 
 def _write_csv(path: Path, columns: Sequence[str], records: Iterable[Mapping[str, Scalar]]) -> None:
-    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.DictWriter(file, columns, lineterminator="\n")
-        lines.writeheader()
-        lines.writerows(records)
+    write_text(path, csv_text(columns, ([record[name] for name in columns] for record in records)))
 
 
 def _write_json(path: Path, document: object) -> None:

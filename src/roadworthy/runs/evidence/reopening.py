@@ -57,9 +57,14 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
     if suite is None:
         _check_harmless(read)
     pairs = StoredRun.open(folder).pairs
+    if manifest["format"] > 1:
+        only = tuple(map(str, manifest.get("only", ())))
+    else:
+        # What was asked for was not written down.
+        only = () if of_command else tuple(dict.fromkeys(pair.requirement.id for pair in pairs))
     plan = plan_suite(
         read,
-        only=() if of_command else tuple(dict.fromkeys(pair.requirement.id for pair in pairs)),
+        only=only,
         sample=settings.get("sample"),
         seed=manifest.get("seed"),
         allow_commands=allow_commands,
@@ -185,13 +190,29 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     for what in ("models", "data", "engines"):
         for name, record in manifest.get(what, {}).items():
             _compare(f"{what.removesuffix('s')} {name}", record, present[what].get(name), found)
-    _conclude_again(folder, plan, found)
+    stored = StoredRun.open(folder)
+    if manifest.get("ended") is not None:
+        _compare_pairs(stored, plan, found)
+    _conclude_again(stored, plan, found)
 
 
-def _conclude_again(folder: Path, plan: SuitePlan, found: Verification) -> None:
+def _compare_pairs(run: StoredRun, plan: SuitePlan, found: Verification) -> None:
+    """See that all that the suite comes to was tried, and is in the run what it is in the suite."""
+    stored = {(pair.requirement.id, pair.system): pair for pair in run.pairs}
+    for trial, model in plan.pairs:
+        where = f"{trial.requirement.id} on {model}"
+        pair = stored.get((trial.requirement.id, model))
+        if pair is None:
+            found.add("requirement", where, f"{SUITE} asks for it, and there are no rows of it")
+        elif pair.requirement.text != trial.requirement.text:
+            detail = f"{SUITE} says {trial.requirement.text!r}, the run says {pair.requirement.text!r}"
+            found.add("requirement", where, detail)
+
+
+def _conclude_again(run: StoredRun, plan: SuitePlan, found: Verification) -> None:
     """See whether each outcome is what the suite's requirement makes of the rows."""
     trials = {trial.requirement.id: trial for trial in plan.trials}
-    for pair in StoredRun.open(folder).pairs:
+    for pair in run.pairs:
         trial, told = trials.get(pair.requirement.id), pair.outcome
         # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
         if trial is None or told is None or not told.measures:

@@ -1,4 +1,4 @@
-"""SHA256SUMS: what every file of a folder hashes to, as `sha256sum -c` reads it."""
+"""SHA256SUMS: what every file of a folder hashes to, as `sha256sum -c` reads it, and who says so."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from roadworthy._files import sha256_of
+from roadworthy._importing import required
 from roadworthy.errors import InputError
 
 SUMS = "SHA256SUMS"
@@ -117,3 +119,77 @@ class Differences:
             if progress is not None:
                 progress(number)
         return cls(tuple(changed), tuple(missing), tuple(one for one in present if one not in listed))
+
+
+def sign_sums(folder: Path, key: Path) -> bytes:
+    """Return the Ed25519 signature of a folder's SHA256SUMS: 64 bytes, which openssl can check as well.
+
+    Args:
+        folder: The folder of a bundle, whose files are what SHA256SUMS says.
+        key: The file of the private key, PEM.
+
+    Raises:
+        InputError: There is no SHA256SUMS, or files differ from it, or the key is none.
+        MissingExtraError: The extra `sign` is not installed.
+    """
+    private = _key(key, "private")
+    if not (folder / SUMS).is_file():
+        raise InputError(
+            f"{folder} has no {SUMS} to sign: write it with `roadworthy evidence bundle {folder}`"
+        )
+    differences = Differences.of(folder)
+    wrong = [*differences.changed, *differences.missing, *differences.added]
+    if wrong:
+        raise InputError(f"{folder} is not what its {SUMS} says, so it is not signed: see {wrong[0]}")
+    signature: bytes = private.sign((folder / SUMS).read_bytes())
+    return signature
+
+
+def is_signed(folder: Path, signature: bytes, key: Path) -> bool:
+    """Return whether a signature is of a folder's SHA256SUMS, by whoever has the private key.
+
+    Args:
+        folder: The folder of a bundle.
+        signature: The signature.
+        key: The file of the public key, PEM.
+
+    Raises:
+        InputError: The key is none.
+        MissingExtraError: The extra `sign` is not installed.
+    """
+    public = _key(key, "public")
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        public.verify(signature, (folder / SUMS).read_bytes())
+    except (InvalidSignature, OSError):
+        return False
+    return True
+
+
+def _key(path: Path, kind: str) -> Any:
+    """Return an Ed25519 key: the private one signs, the public one verifies."""
+    library = required(
+        "cryptography.hazmat.primitives.serialization", extra="sign", purpose="sign and verify evidence"
+    )
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    wanted = f"expected a {kind} Ed25519 key in PEM, which docs/evidence.md says how to make"
+    try:
+        content = path.read_bytes()
+        if kind == "private":
+            key = library.load_pem_private_key(content, password=None)
+        else:
+            key = library.load_pem_public_key(content)
+    except OSError as error:
+        raise InputError(f"cannot read the key {path}: {error.strerror}") from error
+    except TypeError as error:
+        raise InputError(
+            f"{path} is locked by a password: give an unlocked copy, as `openssl pkey` writes it"
+        ) from error
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise InputError(f"{path} is no key that can be used: {wanted}") from error
+    if not isinstance(key, ed25519.Ed25519PrivateKey | ed25519.Ed25519PublicKey):
+        raise InputError(f"{path} is a key of another kind: {wanted}")
+    return key

@@ -2,11 +2,12 @@
 
 ::
 
-    format        1
+    format        2; of 1 the documents had other words, and all of a suite was taken to be asked for
     tool          name and version
     started       when, in UTC; continued has the times at which the run went on; ended is null until the end
     seed          of all that is drawn by lot
     settings      how it was run, as far as it matters for the rows
+    only          the ids, tags or kinds that were asked for, where that is not all of the suite
     models, data, suite   by name: SHA-256, and what exactly was hashed; a suite is what says what must hold
     engines       likewise, where image engines of the user changed frames
     notes         what a reader should know, see `notes`
@@ -33,7 +34,7 @@ from roadworthy.runs.store.writing import storing, write_whole
 
 MANIFEST = "manifest.json"
 
-_FORMAT = 1
+FORMAT = 2
 _LIBRARIES = (
     "numpy",
     "scipy",
@@ -64,6 +65,7 @@ class Tested(TypedDict):
         engines: The image engines, by name.
         seed: Of all that is drawn by lot; 0 if left out.
         settings: What else the rows depend on; what JSON can hold.
+        only: The ids, tags or kinds of the suite that are asked for; all of it if left out or empty.
     """
 
     models: Mapping[str, Digest]
@@ -72,6 +74,7 @@ class Tested(TypedDict):
     engines: NotRequired[Mapping[str, Digest]]
     seed: NotRequired[int]
     settings: NotRequired[Mapping[str, Any]]
+    only: NotRequired[Sequence[str]]
 
 
 def begin_manifest(folder: Path, **tested: Unpack[Tested]) -> dict[str, Any]:
@@ -110,7 +113,11 @@ def begin_manifest(folder: Path, **tested: Unpack[Tested]) -> dict[str, Any]:
         growing = [name for name in _GROWING if name in there or name in record]
         grown = {name: {**there.get(name, {}), **record.get(name, {})} for name in growing}
         continued = [*there.get("continued", []), again]
-        record = {**there, **grown, "continued": continued, "ended": None}
+        asked = list(dict.fromkeys([*there.get("only", ()), *record.get("only", ())]))
+        # Once all of the suite was asked for, it is.
+        only = {"only": asked} if "only" in there and "only" in record else {}
+        kept = {name: one for name, one in there.items() if name != "only"}
+        record = {**kept, **only, **grown, "continued": continued, "ended": None}
     write_manifest(folder, record)
     return record
 
@@ -177,11 +184,17 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     record = read_json(path)
     if not isinstance(record, dict) or not isinstance(record.get("format"), int):
         raise InputError(f"{path} is no manifest of a run: expected an object with its format")
-    if record["format"] > _FORMAT:
-        raise InputError(f"{path} has format {record['format']}, newer than {_FORMAT}: update Roadworthy")
+    if record["format"] > FORMAT:
+        raise InputError(f"{path} has format {record['format']}, newer than {FORMAT}: update Roadworthy")
     if not isinstance(record.get("seed", 0), int):
         # A seed that is NaN would be another one than itself.
         raise InputError(f"{path}: seed must be a whole number, got {record['seed']!r:.80}")
+    for name in _GROWING:
+        digests = record.get(name) or {}
+        if not isinstance(digests, dict) or not all(isinstance(one, dict) for one in digests.values()):
+            raise InputError(f"{path}: {name} must be digests by name, got {digests!r:.80}")
+    if not isinstance(record.get("only", []), list):
+        raise InputError(f"{path}: only must be a list of ids, tags or kinds, got {record['only']!r:.80}")
     return record
 
 
@@ -238,14 +251,16 @@ def _record(tested: Tested) -> dict[str, Any]:
         return {name: one.record() for name, one in digests.items()}
 
     engines = records(tested.get("engines", {}))
+    only = list(tested.get("only", ()))
     return {
-        "format": _FORMAT,
+        "format": FORMAT,
         "tool": {"name": "roadworthy", "version": __version__},
         "started": _now(),
         "continued": [],
         "ended": None,
         "seed": tested.get("seed", 0),
         "settings": json.loads(json.dumps(dict(tested.get("settings", {})), allow_nan=False)),
+        **({"only": only} if only else {}),
         "suite": records(tested.get("suite", {})),
         "models": records(tested["models"]),
         "data": records(tested["data"]),

@@ -18,6 +18,7 @@ from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 from roadworthy.runs.suites.reading import Suite, SuiteError, about_rule, complain
+from roadworthy.runs.suites.schema import SuiteForm
 
 T = TypeVar("T")
 
@@ -61,6 +62,7 @@ class SuitePlan:
         notes: What a reader should know, a sentence each: which models a requirement does not fit, and where
             less is tested than its words say.
         of_suite: Those of the notes that are about the suite, and that no outcome has.
+        only: The ids, tags or kinds that were asked for; empty where all of the suite was.
     """
 
     suite: Suite
@@ -70,6 +72,7 @@ class SuitePlan:
     data: dict[str, OpenedData] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     of_suite: list[str] = field(default_factory=list)
+    only: tuple[str, ...] = ()
 
     @property
     def pairs(self) -> list[tuple[Trial, str]]:
@@ -117,6 +120,32 @@ def plan_suite(
     return _Planner(suite, context, tuple(only), executor).plan(progress)
 
 
+def chosen_entries(form: SuiteForm, only: Sequence[str]) -> dict[str, EntryForm]:
+    """Return the entries of a suite that have one of some ids, tags or kinds, or a part of that name."""
+
+    def is_chosen(id: str, entry: EntryForm) -> bool:
+        known = {id, kind_of(entry).name, *tags_of(form, entry)}
+        return not only or any(one in known or one.startswith((f"{id}/", f"{id}@")) for one in only)
+
+    return {id: entry for id, entry in form.requirements.items() if is_chosen(id, entry)}
+
+
+def tags_of(form: SuiteForm, entry: EntryForm) -> tuple[str, ...]:
+    """Return the tags of an entry, those of all entries first."""
+    return tuple(dict.fromkeys([*(form.defaults.tags or ()), *(entry.tags or ())]))
+
+
+def severity_of(form: SuiteForm, entry: EntryForm) -> Severity:
+    """Return how bad a violation of an entry is."""
+    return Severity(entry.severity or form.defaults.severity or Severity.MAJOR)
+
+
+def acceptance_of(form: SuiteForm, entry: EntryForm) -> Acceptance:
+    """Return what an entry accepts."""
+    accept = entry.accept or form.defaults.accept
+    return Acceptance() if accept is None else Acceptance(accept.rate, accept.confidence)
+
+
 class _Planner:
     """Collects complaints, so that all are told at once."""
 
@@ -127,13 +156,13 @@ class _Planner:
         self.executor = executor
         self.form = suite.form
         self.complaints: list[FileProblem] = []
-        self.made = SuitePlan(suite, context)
+        self.made = SuitePlan(suite, context, only=only)
         self.facts: dict[tuple[str, str], Facts] = {}
         self.folders: dict[str, str] = {}
         self.left_out: dict[str, list[str]] = {}
 
     def plan(self, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> SuitePlan:
-        entries = {id: entry for id, entry in self.form.requirements.items() if self._chosen(id, entry)}
+        entries = chosen_entries(self.form, self.only)
         if not entries:
             raise InputError(self._nothing_chosen())
         for kind in KINDS.values():
@@ -156,21 +185,14 @@ class _Planner:
 
     # What is chosen
 
-    def _tags(self, entry: EntryForm) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*(self.form.defaults.tags or ()), *(entry.tags or ())]))
-
-    def _chosen(self, id: str, entry: EntryForm) -> bool:
-        known = {id, kind_of(entry).name, *self._tags(entry)}
-        return not self.only or any(one in known or one.startswith((f"{id}/", f"{id}@")) for one in self.only)
-
     def _part_chosen(self, id: str, entry: EntryForm, whole: str) -> bool:
-        known = {id, kind_of(entry).name, *self._tags(entry), whole, whole.partition("@")[0]}
+        known = {id, kind_of(entry).name, *tags_of(self.form, entry), whole, whole.partition("@")[0]}
         return not self.only or not known.isdisjoint(self.only)
 
     def _nothing_chosen(self) -> str:
         known = {*KINDS, *self.form.requirements}
         for entry in self.form.requirements.values():
-            known.update(self._tags(entry))
+            known.update(tags_of(self.form, entry))
         return (
             f"no requirement has the id, tag or kind {' or '.join(map(repr, self.only))}: "
             f"{suggest(self.only[0], known)}"
@@ -341,17 +363,15 @@ class _Planner:
         self, id: str, entry_id: str, entry: EntryForm, part: Part[Any], where: str, models: list[str]
     ) -> None:
         kind = kind_of(entry)
-        accept = entry.accept or self.form.defaults.accept
-        severity = entry.severity or self.form.defaults.severity
         try:
             requirement = Requirement(
                 id,
                 entry.text or part.text,
                 kind.name,
                 part.parameters,
-                self._tags(entry),
-                Severity.MAJOR if severity is None else Severity(severity),
-                Acceptance() if accept is None else Acceptance(accept.rate, accept.confidence),
+                tags_of(self.form, entry),
+                severity_of(self.form, entry),
+                acceptance_of(self.form, entry),
             )
         except InputError as error:
             self._complain(("requirements", entry_id), str(error), key=True)

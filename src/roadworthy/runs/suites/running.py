@@ -468,6 +468,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
         "engines": {name: digest_of_engine(one) for name, one in plan.context.engines.items()},
         "seed": plan.context.seed,
         "settings": {"title": suite.name, "sample": plan.context.sample, "images": images},
+        "only": plan.only,
     }
 
 
