@@ -140,7 +140,7 @@ class Card:
             ("measure", "value", "frames"),
             [(one.name, value_text(one), str(one.frames)) for one in self.measures],
         )
-        lines += ["", *(f"- {markdown_text(lap)}" for lap in self.laps)] if self.laps else []
+        lines += ["", *(f"- {markdown_text(str(lap))}" for lap in self.laps)] if self.laps else []
         lines += ["", "## How it was trained", ""]
         lines += _table(("setting", "value"), list(dataclasses.asdict(self.settings).items()))
         lines += ["", "## How it went", ""]

@@ -319,19 +319,19 @@ def test_a_signature_shows_who_vouches_for_a_run(run: Path, tmp_path: Path) -> N
             private.public_key().verify(signature, (opened.folder / SUMS).read_bytes())
     assert verify(run, key=tmp_path / "public.pem").passed
     assert verify(run, key=tmp_path / "other.pem").findings[0].kind == "signature"
-    for key, words in (
+    for file, words in (
         ("curve.pem", "is a key of another kind"),
         ("locked.pem", "is no key that can be used: expected a public Ed25519 key"),
         ("none.pem", "cannot read the key"),
     ):
         with pytest.raises(InputError, match=words):
-            verify(run, key=tmp_path / key)
-    for words, told in (
+            verify(run, key=tmp_path / file)
+    for command, told in (
         (("sign", str(run), "--key", "locked.pem"), "is locked by a password"),
         (("sign", str(run), "--key", "public.pem"), "expected a private Ed25519 key"),
         (("sign", str(tmp_path / "unbundled"), "--key", "private.pem"), "has no SHA256SUMS to sign"),
     ):
-        code, output = evidence(*words)
+        code, output = evidence(*command)
         assert (code, told in output) == (2, True), output
     say_passed_everywhere(run)
     code, output = evidence("sign", str(run), "--key", "private.pem")

@@ -261,15 +261,15 @@ def _check_requirements(run: StoredRun, found: Verification) -> None:
     ended = (run.manifest or {}).get("ended") is not None
     records = {(str(one["id"]), str(one.get("system", ""))): one for one in read_records(listed)}
     for key, record in records.items():
-        where, pair = " on ".join(key), stored.get(key)
+        where, tried = " on ".join(key), stored.get(key)
         about = record.get("run")
         told = about.get("seed") if isinstance(about, Mapping) else None
-        if pair is None and (ended or record.get("outcome") is not None):
+        if tried is None and (ended or record.get("outcome") is not None):
             found.add("requirement", where, f"{REQUIREMENTS} lists it, and there are no rows of it")
-        elif pair is None:
+        elif tried is None:
             found.notes.append(f"{where} was never begun: there are no rows of it")
-        elif (read_requirement(record), read_outcome(record)) != (pair.requirement, pair.outcome):
-            place = pair.folder.relative_to(run.folder).as_posix()
+        elif (read_requirement(record), read_outcome(record)) != (tried.requirement, tried.outcome):
+            place = tried.folder.relative_to(run.folder).as_posix()
             found.add("requirement", where, f"{REQUIREMENTS} says something else than the one in {place}")
         if None not in (seed, told) and told != seed:
             found.add("manifest", "seed", f"it is {seed}, and {REQUIREMENTS} says {told} for {where}")
