@@ -87,7 +87,8 @@ def markdown_text(text: str) -> str:
         >>> markdown_text("<b>|[x](y) max_rate _is_")
         '&lt;b&gt;\\|\\[x\\](y) max_rate \\_is\\_'
     """
-    line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = " ".join(text.split()).replace("&", "&amp;").replace(">", "&gt;")
+    line = re.sub(r"<(?! )", "&lt;", line)
     # A space of no width after @ and #, so that nobody is called and no issue linked.
     line = re.sub(r"([@#])(?=\w)", "\\1\u200b", line)
     # Underscores inside of words, and what would be a list or a heading inside of a line, mean nothing.

@@ -6,6 +6,7 @@ import csv
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -27,7 +28,7 @@ ID, SYSTEM, TAG, TEXT, CASE, DATA, REASON, NOTE = (f"{sign}{HARM}" for sign in "
 def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     folder = tmp_path_factory.mktemp("hostile") / "run"
     wanted = requirement_of(ID, text=TEXT, tags=(TAG,))
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (CASE, -1.5, {"change.1": f"rain(amount={DATA})"}, {}),
         ("sound", 0.5, {"change.1": DATA}, {}),
         ("broken", "error", {"change.1": DATA}, {}),

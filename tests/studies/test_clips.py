@@ -403,7 +403,7 @@ def test_a_metric_that_raters_go_by_has_the_correlation_that_is_known(tmp_path: 
     assert set(result.summary.independence.scores) == {"SD(LP)", "SD(SA)"}
     assert "Mean(TPP)" in result.dropped
     text = result.markdown()
-    assert "| SD(LP) | -1.00* | 0.00 | -1.00* | 0.00 | -1.00* | 0.00 |" in text
+    assert r"| SD(LP) | -1.00\* | 0.00 | -1.00\* | 0.00 | -1.00\* | 0.00 |" in text
     assert "| Count(CR) | N/A | N/A | N/A | N/A | N/A | N/A | – |" in text
     assert "| good | 10 | 4.20 | 3.00 | 5.00 |" in text
     files = result.write(tmp_path)
