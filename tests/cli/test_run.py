@@ -5,10 +5,13 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from typer.testing import Result
 
+from roadworthy.cases import Outcome, OutcomeStatus
+from roadworthy.runs.suites import SuitePlan, SuiteResult
 from roadworthy.runs.suites.schema import schema_text
 
 DRIVERS = """
@@ -234,6 +237,30 @@ def test_a_model_that_crashes_is_a_violation_in_processes_too(
     rows = {row["model"]: row for row in json.loads(result.stdout)["results"]}
     assert rows["broken"]["counts"]["error"] == 4
     assert rows["careful"]["status"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "untried", "code"),
+    [
+        ("passed passed", 0, 0),
+        ("passed violated passed", 0, 1),
+        ("violated inconclusive", 0, 1),
+        ("inconclusive passed", 0, 3),
+        ("passed", 1, 2),
+        ("violated inconclusive", 1, 2),
+        ("", 1, 2),
+    ],
+)
+def test_the_worst_that_happened_is_the_exit_code(statuses: str, untried: int, code: int) -> None:
+    """0 everything passed; 1 something is violated; 2 the tool failed; 3 nothing violated, some undecided."""
+    outcomes = {
+        (f"R{number}", "m"): Outcome(f"R{number}", OutcomeStatus(status), {}, None, "")
+        for number, status in enumerate(statuses.split())
+    }
+    failures = {("F", "m"): "the data broke"} if untried else {}
+    result = SuiteResult(Path(), cast(SuitePlan, None), outcomes, failures)
+    assert result.exit_code() == code
+    assert result.exit_code(accept_inconclusive=True) == (0 if code == 3 else code)
 
 
 class TestSuites:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ from roadworthy.world import (
     with_conditions,
 )
 from roadworthy.world.driver import WHEELBASE
+from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE
 
 
@@ -122,11 +124,13 @@ def _speed(scene: Scene) -> float:
     return _driven(scene)[0]
 
 
-def _laps(name: str, laps: int, *, traffic: float, seed: int = 1) -> list[Observation]:
+def _driven_for(
+    name: str, *, traffic: float, laps: float = 1.0, steps: float = math.inf, seed: int = 1
+) -> list[Observation]:
     simulation = Simulation(name, seed=seed, traffic=traffic)
     seen = simulation.reset()
-    record = []
-    while seen.laps < laps:
+    record: list[Observation] = []
+    while seen.laps < laps and len(record) < steps:
         speed, steering = _driven(seen.scene)
         seen = simulation.step(steering, speed)
         record.append(seen)
@@ -134,43 +138,96 @@ def _laps(name: str, laps: int, *, traffic: float, seed: int = 1) -> list[Observ
     return record
 
 
-@pytest.mark.parametrize("name", [*TRACK_NAMES, *HELD_OUT_TRACK_NAMES])
-@pytest.mark.parametrize("traffic", [0.0, 1.0])
-@pytest.mark.parametrize("laps", [1, pytest.param(10, marks=pytest.mark.slow)])
+TRACKS = [*TRACK_NAMES, *HELD_OUT_TRACK_NAMES]
+
+
+@pytest.mark.parametrize(
+    ("name", "traffic", "laps"),
+    [
+        *((name, 0.0, 1) for name in TRACKS),
+        ("town", 1.0, 1),
+        *(
+            pytest.param(name, traffic, 10, marks=pytest.mark.slow)
+            for name in TRACKS
+            for traffic in (0.0, 1.0)
+        ),
+    ],
+)
 def test_the_careful_driver_keeps_every_track(name: str, traffic: float, laps: int) -> None:
-    record = _laps(name, laps, traffic=traffic)
+    record = _driven_for(name, traffic=traffic, laps=laps)
     assert not set().union(*(seen.events for seen in record))
     assert max(abs(seen.lane_offset) for seen in record) < 0.3
+    # The way is that of the speeds, and laps are counted by it.
+    way = sum(seen.state.speed for seen in record) / 15
+    assert way == pytest.approx(laps * track(name).length, rel=0.02)
+    assert all(seen.state.speed <= seen.scene.track.zone(seen.scene.s).limit + 0.5 for seen in record)
 
 
-def test_the_same_seed_drives_the_same_drive() -> None:
-    one, two = (_laps("meadow", 1, traffic=1.0, seed=4)[-1] for _ in range(2))
+def test_the_same_seed_drives_the_same_drive_and_another_one_another() -> None:
+    one, two, other = (_driven_for("meadow", traffic=1.0, steps=60, seed=seed)[-1] for seed in (4, 4, 5))
     assert one.state == two.state
-    assert one.scene.actors == two.scene.actors
+    assert one.scene.actors == two.scene.actors != other.scene.actors
     assert np.array_equal(one.frame.image, two.frame.image)
+    assert not np.array_equal(one.frame.image, other.frame.image)
 
 
-def test_a_driver_who_never_steers_crosses_a_line_and_leaves_the_road() -> None:
-    simulation = Simulation("town", traffic=0)
-    happened = []
-    for _ in range(600):
-        happened += sorted(simulation.step(0.0, 8.0).events)
-        if "off road" in happened:
-            break
-    assert happened[0] in ("edge line crossed", "centre line crossed")
-    assert "off road" in happened
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_vehicle_that_is_1_8_m_wide_crosses_the_lines_of_a_3_5_m_lane(side: int) -> None:
+    simulation = Simulation("meadow", traffic=0, frames_per_second=60)
+    places: dict[str, list[float]] = {}
+    crossed = set[str]()
+    while "off road" not in crossed:
+        seen = simulation.step(4.0 * side, 3.0)
+        assert seen.time < 10
+        crossed |= seen.events
+        for event in seen.events:
+            places.setdefault(event, []).append(seen.scene.d)
+    # The first place at which each was told, to less than the way of one step: 3 m/s in 1/60 s.
+    line, border = ("edge line crossed", 3.5 - 0.9) if side > 0 else ("centre line crossed", 0.9)
+    first = {event: found[0] for event, found in places.items()}
+    assert first == {line: pytest.approx(border, abs=0.05), "off road": pytest.approx(side * 3.9, abs=0.05)}
 
 
 def test_driving_into_the_vehicle_ahead_is_a_crash() -> None:
-    simulation = Simulation("meadow", traffic=1.0, seed=2)
+    simulation = Simulation("meadow", traffic=1.0, seed=5, frames_per_second=60)
     seen = simulation.reset()
-    for _ in range(1500):
+    gaps = []
+    while "crash" not in seen.events:
+        assert seen.time < 30
         seen = simulation.step(_driven(seen.scene)[1], 30.0)
-        if "crash" in seen.events:
-            break
-    assert "crash" in seen.events
-    in_lane = [actor for actor in seen.scene.actors if abs(actor.d - seen.scene.d) < 2]
-    assert min(abs(seen.scene.track.ahead(seen.scene.s, actor.s)) for actor in in_lane) < 8
+        scene = seen.scene
+        in_lane = [
+            (scene.track.ahead(scene.s, one.s), one) for one in scene.actors if abs(one.d - scene.d) < 1
+        ]
+        gap, vehicle = min(in_lane, key=lambda pair: abs(pair[0]))
+        # From its rear axle to its nose it is 4.3 m less the 0.8 m behind the axle.
+        gaps.append(gap - (4.3 - 0.8) - mesh_of(vehicle, near=True).footprint[0] / 2)
+    assert gaps[-2] > 0 > gaps[-1]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "aside", "crash"),
+    [(0.05, 0.0, False), (-0.05, 0.0, True), (-2.0, 0.05, False), (-2.0, -0.05, True), (-2.0, -0.5, True)],
+)
+def test_a_crash_is_where_two_boxes_meet(ahead: float, aside: float, crash: bool) -> None:
+    simulation = Simulation("meadow", traffic=0)
+    scene = make_scene("meadow", 100.0, traffic=0)
+    length, width = mesh_of(add(scene, "car", ahead=20).actors[0], near=True).footprint
+    beside = 0.0 if aside == 0 else width / 2 + 0.9 + aside
+    for side in (1, -1):
+        parked = add(scene, "car", ahead=3.5 + length / 2 + ahead, place=scene.d + side * beside)
+        assert ("crash" in simulation._events(parked)) is crash
+    behind = add(scene, "car", ahead=20)
+    (car,) = behind.actors
+    moved = replace(car, s=scene.s - 0.8 - length / 2 - ahead, d=scene.d + beside)
+    assert ("crash" in simulation._events(scene.replace(actors=(moved,)))) is crash
+
+
+def test_braking_takes_the_distance_of_its_closed_form() -> None:
+    state = VehicleState(0, 0, 0, speed=12)
+    while state.speed > 0:
+        state = advance(state, 0, 0, 0.1, VehicleLimits(braking=6))
+    assert state.x == pytest.approx(12**2 / (2 * 6))
 
 
 @pytest.mark.parametrize("cause", ["pedestrian", "bicyclist", "stop sign", "speed limit sign", "turn sign"])

@@ -245,10 +245,15 @@ def test_data_that_breaks_in_the_middle_costs_its_requirements_only(suite: Read,
     lines = [json.loads(line) for line in (tmp_path / "out" / "requirements.jsonl").read_text().splitlines()]
     assert [bool(one.get("problem")) for one in lines] == [True, False]
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["ended"] is None
+    assert result.exit_code() == 2, "what could not be tried is no inconclusive result"
+    # As long as it is broken, something is left to run, though every outcome was there before.
+    still = run_suite(plan, tmp_path / "out", watcher=Breaks())
+    assert (still.exit_code(), still.complete_before) == (2, False)
     # Mended, it goes on.
     broken.write_bytes(content)
     again = run_suite(plan, tmp_path / "out")
     assert not again.failures
+    assert again.exit_code() == 0
     assert sum(again.outcomes["N1@bad", "careful"].counts.values()) == 4
 
 
