@@ -232,6 +232,10 @@ class TestAnswers:
         with pytest.raises(InputError, match=message):
             ClassScores(names, np.array(scores))
 
+    @pytest.mark.parametrize("scores", [[0.4, 0.4, 0.2], [0.0, 0.0, 0.0]])
+    def test_of_equal_scores_the_first_is_the_best(self, scores: list[float]) -> None:
+        assert ClassScores(("car", "bus", "truck"), np.array(scores)).best == "car"
+
     def test_class_scores_do_not_change(self) -> None:
         scores = np.array([0.1, 0.9])
         answer = ClassScores(("car", "bus"), scores)
@@ -312,6 +316,12 @@ class TestConclude:
         outcome = conclude_rate(REQUIREMENT, verdicts(skipped=2))
         assert outcome.rate is None
         assert outcome.summary == "no case was applicable (2 were not)"
+
+    def test_cases_that_only_crashed_have_a_rate_and_no_worst_margin(self) -> None:
+        outcome = conclude_rate(REQUIREMENT, verdicts(errors=3))
+        assert outcome.rate == 1.0
+        assert "worst_margin" not in outcome.measures
+        assert conclude_rate(REQUIREMENT, verdicts(passed=1, errors=3)).measures["worst_margin"] == 1.0
 
     def test_verdicts_on_another_requirement_are_refused(self) -> None:
         other = Requirement("R2", "text", "mirror")

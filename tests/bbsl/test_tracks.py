@@ -57,6 +57,25 @@ def held(text: str, frames: Sequence[dict[str, object]], ends: str = "cut") -> l
     return [one.values["it"] for one in outcome.outcomes]
 
 
+@pytest.mark.parametrize(
+    ("applies", "holds", "always"),
+    [
+        ([True, True], [True, True], True),
+        ([True, True], [True, False], False),
+        ([True, False], [True, False], True),
+        ([True, None], [True, True], None),
+        ([None, True], [True, False], False),
+        ([True, True], [None, True], None),
+    ],
+)
+def test_a_case_always_holds_only_where_every_frame_that_may_count_says_so(
+    applies: list[bool | None], holds: list[bool | None], always: bool | None
+) -> None:
+    spec = parse(f"{HEAD} precondition [a() = true] endprecondition case it b() = true endcase")
+    frames = [values(a=one, b=other) for one, other in zip(applies, holds, strict=True)]
+    assert evaluate_track(spec, frames, height=375).always("it") is always
+
+
 def test_a_vehicle_in_the_stopping_zone_is_not_lost_within_three_frames() -> None:
     spec = parse(KEPT)
     lost = [values(seen=one, vehicle=[600, 180, 700, 300] if one else None) for one in (1, 1, 1, 1, 0, 1)]

@@ -140,6 +140,8 @@ def test_classes_are_chosen_and_numbered_as_given(tmp_path: Path, format: Export
         assert done.boxes == {"car": 1, "vehicle": 1, "pedestrian": 1}
         names = yaml.safe_load((done.folder / "data.yaml").read_text())["names"]
         assert names == {0: "vehicle", 1: "car", 2: "pedestrian"}
+        numbers = [line.split()[0] for line in (done.folder / "labels" / "a.txt").read_text().splitlines()]
+        assert numbers == ["1", "0", "2"], "a car is exported as a car, wherever its broader word stands"
     if format == "kitti":
         assert done.boxes == {"Car": 1, "Truck": 1, "Pedestrian": 1}
 

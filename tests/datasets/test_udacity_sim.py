@@ -98,6 +98,7 @@ def test_signals_need_no_images(tmp_path: Path) -> None:
     [
         (line(STAMPS[1], "nan"), "line 2: steering must be a finite number, got 'nan'"),
         (line(STAMPS[1], "12.5"), "line 2: steering must be from -1 to 1, got 12.5"),
+        (line(STAMPS[1], "-1.01"), "line 2: steering must be from -1 to 1, got -1.01"),
         (line(STAMPS[1], "0", speed="fast"), "line 2: speed must be a finite number, got 'fast'"),
         ("IMG\\center_x.jpg, IMG\\left_x.jpg", "line 2: expected 7 columns, got 2"),
     ],

@@ -124,6 +124,13 @@ def test_lists_of_images_and_several_folders(tmp_path: Path) -> None:
         data[0]
 
 
+def test_labels_stand_beside_the_last_folder_that_is_called_images(tmp_path: Path) -> None:
+    image(tmp_path / "images/town/images/1.png")
+    text(tmp_path / "images/town/labels/1.txt", "0 0.5 0.5 0.5 0.5\n")
+    text(tmp_path / "images/d.yaml", "train: town/images\nnames: [car]\n")
+    assert boxes(opened(tmp_path / "images/d.yaml"))[0][0] == "vehicle"
+
+
 def test_a_folder_without_yaml(tmp_path: Path) -> None:
     for name in ("val/b.png", "train/a.png", "c.png"):
         image(tmp_path / "images" / name)

@@ -180,6 +180,8 @@ def test_clipped_drops_what_is_outside(street: Boxes) -> None:
     clipped = street.clipped(25, 20)
     assert clipped.xyxy.tolist() == [[0, 0, 10, 10], [5, 5, 15, 20], [20, 0, 25, 20]]
     assert clipped.classes == ("vehicle", "pedestrian", "tree")
+    beside = Boxes([[-5, 0, 0, 9], [25, 0, 30, 9], [0, -5, 9, 0], [0, 20, 9, 30]], ["car"] * 4)
+    assert len(beside.clipped(25, 20)) == 0, "what only touches the image has no part in it"
 
 
 def test_mirrored_twice_is_the_same(street: Boxes) -> None:

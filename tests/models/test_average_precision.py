@@ -251,6 +251,18 @@ def test_boxes_of_one_image_are_judged_as_for_average_precision() -> None:
         judged_boxes(ignored, ignored, ignored, iou=0.5)
 
 
+@pytest.mark.parametrize(("occlusion", "counts"), [(np.nan, True), (0.8, True), (0.81, False), (1.0, False)])
+def test_what_is_hidden_need_not_be_found_and_what_is_unknown_is_not_hidden(
+    occlusion: float, counts: bool
+) -> None:
+    truth = Boxes([[0, 0, 10, 30], [40, 0, 60, 30]], ["car"] * 2, occlusion=[0.0, occlusion])
+    found = Boxes([[0, 0, 10, 30]], ["car"], scores=[0.9])
+    frame = Frame("a", np.zeros((50, 150, 3), np.uint8), boxes=truth)
+    scorer = BoxScorer(["car"])
+    scorer.add([frame], [found])
+    assert scorer.measures()[0].value == pytest.approx(51 / 101 if counts else 1)  # of recalls 0, 0.01, … 1
+
+
 def test_a_crowd_is_neither_asked_for_nor_held_against_the_detector() -> None:
     """One person found exactly, and two more detections inside a crowd: COCO's answer is 100%."""
     known = [[0, 0, 10, 30], [40, 0, 140, 40]]

@@ -118,6 +118,23 @@ def test_signs_stand_where_one_drives_unless_a_side_is_said() -> None:
     assert plan_for(rule((sign, SLOWER)), traffic="left").scenarios[0].steps[0].settings["side"] == "left"
 
 
+def test_a_thing_beyond_a_hundred_metres_is_too_far_away_to_be_seen(frames: list[Frame]) -> None:
+    pedestrian = make_transform("add", element="pedestrian", distance=20)
+    frame = next(one for one in frames if applies(pedestrian, one))
+    with pytest.raises(NotApplicable, match="a pedestrian would be too far away to be seen"):
+        AddedElsewhere(pedestrian, (5.5, 8.0))(frame, 0)
+    near = AddedElsewhere(pedestrian, (5.5, 0.6))(frame, 0)
+    assert added(near)["distance"] == pytest.approx(12, rel=0.1)
+
+
+def applies(transform: Transform, frame: Frame) -> bool:
+    try:
+        transform(frame, 0, measure=False)
+    except NotApplicable:
+        return False
+    return True
+
+
 def test_every_block_has_a_scenario_from_the_original_frame(frames: list[Frame]) -> None:
     closer = dataclasses.replace(PEDESTRIAN, comparative="closer")
     farther = dataclasses.replace(PEDESTRIAN, comparative="farther")

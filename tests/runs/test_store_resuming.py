@@ -16,7 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roadworthy.cases import Case, Outcome, OutcomeStatus, RecordDrive, Requirement, Scalar, Status, Verdict
+from roadworthy.cases import (
+    Acceptance,
+    Case,
+    Outcome,
+    OutcomeStatus,
+    RecordDrive,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+)
 from roadworthy.errors import InputError
 from roadworthy.runs.store import RunStore, read_rows
 from roadworthy.runs.store.parts import decode_rows, encode_row
@@ -204,6 +214,11 @@ def test_leftovers_of_a_killed_process_are_cleared(tmp_path: Path) -> None:
     [
         ({"requirement": Requirement("R2", "The lane is kept", "lanes")}, "with id 'R1'.* with id 'R2'"),
         ({"requirement": Requirement("R1", "The lane is kept", "lanes", {"a": 1})}, "parameters {'a': 1}"),
+        (
+            {"requirement": Requirement("R1", "The lane is kept", "lanes", acceptance=Acceptance(0.2))},
+            "with acceptance .*0.0.* with acceptance .*0.2",
+        ),
+        ({"requirement": Requirement("R1", "The lane is left", "lanes")}, "with text 'The lane is left'"),
         ({"system": "epoch"}, "a run with system 'dave2', and it cannot go on with system 'epoch'"),
         ({"about": {"seed": 1, "data": "town"}}, "a run with seed 0, and it cannot go on with seed 1"),
         ({"about": {"seed": 0}}, "a run with data 'town', and it cannot go on with data None"),

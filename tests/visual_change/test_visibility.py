@@ -12,6 +12,7 @@ from tests.visual_change.pictures import noisy, picture, shown
 
 from roadworthy.errors import InputError
 from roadworthy.visual_change import Viewing, visual_change, vsnr
+from roadworthy.visual_change._visibility import WEBER, Masking
 
 
 class TestVisibility:
@@ -58,6 +59,15 @@ class TestVisibility:
         image = picture(contrast=0.5).astype(np.float64)
         assert vsnr(image, image * 1.002) == math.inf
         assert math.isfinite(vsnr(image, image * 1.01))
+
+    def test_a_shift_is_hidden_below_the_threshold_and_seen_at_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        masking = Masking(Viewing(), 100.0, np.ones(5))
+        for shift, hidden in ((WEBER * 0.999, True), (WEBER, False)):
+            monkeypatch.setattr(Masking, "_shift", lambda *_, shift=shift: shift)
+            assert masking.hides_shift(1.0) is hidden
+            assert (masking.brightness_decibels(1.0) == math.inf) is hidden
 
     def test_fine_noise_is_seen_from_near_and_not_from_far(self) -> None:
         image = picture()

@@ -32,6 +32,17 @@ def test_kernels_give_scipys_density(batch_of: Make) -> None:
     np.testing.assert_allclose(coverage.surprise(with_answer(batch_of, TESTED)), wanted, rtol=1e-3)
 
 
+def test_buckets_reach_twice_as_far_as_training_data_lie_from_one_another(batch_of: Make) -> None:
+    coverage = LikelihoodSurpriseCoverage(learn_reference([with_answer(batch_of, TRAINING)]))
+    kernel = multivariate_normal(np.zeros(3), np.cov(TRAINING.T) * 60 ** (-2 / 7))  # Scott's rule
+    surprise = [
+        -np.log(kernel.pdf(np.delete(TRAINING, place, axis=0) - TRAINING[place]).mean())
+        for place in range(60)
+    ]
+    low, high = min(surprise), max(surprise)
+    assert coverage.limits == pytest.approx((low, low + 2 * (high - low)), rel=1e-3)
+
+
 def test_the_normal_distribution_gives_scipys_density(batch_of: Make) -> None:
     reference = learn_reference([with_answer(batch_of, TRAINING)])
     coverage = LikelihoodSurpriseCoverage(reference, density="gaussian")

@@ -269,17 +269,19 @@ def test_sectors_are_computed_as_drives_of_their_own(seed: int, cuts: int, holes
     speed, offset = rng.normal(10, 2, 240), rng.normal(0, 0.5, 240)
     if holes:
         offset[rng.random(240) < 0.2] = np.nan
-    drive = Drive("noise", time, {"speed": speed, "lane_offset": offset, "throttle": rng.random(240)})
+    signals = {"speed": speed, "lane_offset": offset, "throttle": rng.random(240)}
+    drive = Drive("noise", time, {**signals, "steering": np.cumsum(rng.normal(0, 1, 240))})
     numbers = np.sort(rng.integers(0, cuts, 240))
     numbers = np.unique(numbers, return_inverse=True)[1]
     names = ["Mean(SP)", "SD(LP)", "Med(TPP)", "Max(LP)", "SER(LP)", "Ent(TPP)", "CountC(SP)", "Diff(SP)"]
+    names += ["SARR", "PowF(SA)"]
     together = compute(drive.with_sectors(numbers), names)
     for sector in range(int(numbers[-1]) + 1):
         rows = numbers == sector
         alone = Drive("part", time[rows], {name: v[rows] for name, v in drive.signals.items()})
+        apart = compute(alone, names)
         for name in names:
-            expected = compute(alone, [name])[name][0]
-            assert together[name][sector] == pytest.approx(expected, nan_ok=True, abs=1e-9)
+            assert together[name][sector] == pytest.approx(apart[name][0], nan_ok=True, abs=1e-9), name
 
 
 def test_time_in_a_condition_leaves_gaps_out() -> None:

@@ -31,6 +31,13 @@ def test_every_answer_is_in_the_interval_that_holds_it(given_answers: list[tuple
     assert len(bins) > 0 or len(given_answers) <= 10 * 100
 
 
+def test_a_hundredth_that_was_computed_is_in_its_own_interval() -> None:
+    """0.07 / 0.01 is a little more than 7: the answers at 0.07 would be those of 0.07 to 0.08."""
+    changes = np.repeat(np.arange(1, 101) / 100, 11)
+    bins = Bins.counted("frost", "correctness", changes, np.ones(len(changes), bool))
+    assert bins.counts.tolist() == [11] * 100
+
+
 def test_a_file_as_published(tmp_path: Path) -> None:
     file = tmp_path / "imagenet_c_p_Color_jitter.csv"
     file.write_text(HEADER + "0.1,0.95,20,19\n0.11,1.0,10,10\n0.2,0.5,30,15\n")

@@ -130,6 +130,20 @@ def test_no_originals() -> None:
     estimate_threshold(dataclasses.replace(bins, requirement="prediction"), samples=0)
 
 
+def test_a_share_of_a_few_originals_spreads_the_threshold_more_than_an_exact_one() -> None:
+    bins = SimulatedHumans(0.5, images=4000).answer(seed=3)
+
+    def spread(count: int | None, samples: int = 100, seed: int = 0) -> tuple[float, float]:
+        share = UnchangedAccuracy(0.97, count)
+        found = estimate_threshold(bins, originals=share, samples=samples, seed=seed)
+        assert found.spread is not None
+        return found.spread
+
+    assert np.ptp(spread(40)) > 1.3 * np.ptp(spread(None))
+    assert spread(40) == spread(40)
+    assert len({spread(None, 4, seed) for seed in range(8)}) > 1
+
+
 def test_bad_settings() -> None:
     bins = exact(np.full(100, 0.97))
     with pytest.raises(InputError, match="confidence must be between 0 and 1"):

@@ -78,6 +78,14 @@ def test_a_system_named_after_a_file_whose_name_is_no_text(tmp_path: Path) -> No
     assert (one.before, one.after, one.paired, one.broken) == (odd, odd, 2, 0)
 
 
+def test_the_seed_draws_the_resamples_of_the_interval(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    runs = [stored(tmp_path / name, simple(rng.normal(0.3, 1, 60).tolist())) for name in "ab"]
+    intervals = [only(compare(*runs, seed=seed, resamples=200)).interval for seed in (0, 0, 1, 2)]
+    assert intervals[0] == intervals[1]
+    assert len(set(intervals)) > 1
+
+
 def test_every_move_of_a_case_is_counted_once(tmp_path: Path) -> None:
     before: list[float | str] = [1.0, 1.0, -1.0, -1.0, "error", "not applicable", 1.0, "error", -1.0]
     after: list[float | str] = [1.0, -1.0, 1.0, -1.0, 1.0, -2.0, "not applicable", "error", "error"]
