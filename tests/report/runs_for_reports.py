@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from roadworthy._files import file_name
 from roadworthy.cases import Acceptance, Case, RecordDrive, Requirement, Status, Verdict, conclude_rate
 from roadworthy.runs.store import RunStore, StoredRun
 
@@ -45,7 +46,7 @@ def add(
 ) -> StoredRun:
     """Store a requirement on a system; a row is its name, margin or status, parameters and measures."""
     requirement = requirement or requirement_of(acceptance=Acceptance(0.1))
-    place = folder / "runs" / "".join(c for c in requirement.id if c.isalnum()) / system
+    place = folder / "runs" / "".join(c for c in requirement.id if c.isalnum()) / file_name(system)
     verdicts = []
     with RunStore(place, requirement, system=system, images=folder / "images") as store:
         for number, (name, judged, parameters, measures) in enumerate(rows):

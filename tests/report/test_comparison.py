@@ -41,6 +41,16 @@ def test_html_tells_what_broke_with_its_images_and_stays_text(
     assert "+45" in html  # percentage points
 
 
+def test_both_names_of_a_model_are_told_and_stay_text(tmp_path: Path) -> None:
+    rows: list[tuple[Any, ...]] = [("a", 1.0, {}, {})]
+    first, second = (add(tmp_path / name, rows, system=name) for name in ("dave2", EVIL))
+    found = compare(first, second, systems={"dave2": EVIL})
+    html = write_comparison(found, tmp_path / "compare.html", first, second).read_text("utf-8")
+    assert "dave2 → &lt;script&gt;" in html
+    assert "<script" not in html
+    assert "<img" not in html
+
+
 def test_markdown_has_a_line_for_each_requirement(runs: tuple[StoredRun, StoredRun], tmp_path: Path) -> None:
     text = write_comparison(compare(*runs), tmp_path / "compare.md", *runs).read_text("utf-8")
     assert text.startswith("### 🔻 Roadworthy: regression\n")

@@ -170,7 +170,7 @@ def test_whatever_a_run_says_stays_text(tmp_path: Path) -> None:
         "started": EVIL,
         "tool": {"version": EVIL},
     }
-    run = add(tmp_path, rows, requirement=evil, system="the system", reason=EVIL, manifest=manifest)
+    run = add(tmp_path, rows, requirement=evil, system=EVIL, reason=EVIL, manifest=manifest)
     page = written(run, tmp_path / "report.html")
     assert not page.all("script")
     assert not [one for one in page.all("img") if one.get("src") == "x"]
