@@ -20,6 +20,7 @@ ROWS: list[tuple[Any, ...]] = [
     ("bad", -2.0, {}, {}),
     ("worse", -3.5, {}, {}),
     *((f"fine {place}", 1.0, {}, {}) for place in range(8)),
+    ("away", "not applicable", {}, {}),  # says nothing, so it is in no rate
 ]
 
 
@@ -141,5 +142,12 @@ def test_the_worst_standing_comes_first(tmp_path: Path) -> None:
     one("minor", -1.0, Severity.MINOR)
     one("critical", -1.0, Severity.CRITICAL)
     one("open", 1.0, Severity.MAJOR, concluded=False)
+    # Of equals, the one that fails most comes first, but a search, which looks for failures, after them.
+    halves: list[tuple[Any, ...]] = [("a", -1.0, {}, {}), ("b", 1.0, {}, {})]
+    add(tmp_path, halves, requirement=requirement_of("half", severity=Severity.MINOR), images=False)
+    searched = requirement_of("searched", method="coverage", severity=Severity.MINOR)
+    add(tmp_path, [("a", -1.0, {}, {})], requirement=searched, images=False)
     results = sorted(results_of(StoredRun.open(tmp_path)), key=lambda result: result.order)
-    assert [result.requirement.id for result in results] == ["critical", "minor", "open", "passed"]
+    assert [result.requirement.id for result in results] == [
+        "critical", "minor", "half", "searched", "open", "passed"
+    ]  # fmt: skip

@@ -17,6 +17,7 @@ from tests.report.runs_for_reports import EVIL, add, requirement_of
 from roadworthy.cases import Acceptance, Severity, Status
 from roadworthy.errors import InputError
 from roadworthy.report.html import ReportLimits, write_report
+from roadworthy.report.html.cards import read, seen_by_people
 from roadworthy.report.html.page import policy, style
 from roadworthy.runs.store import StoredRun
 
@@ -280,6 +281,20 @@ def test_a_run_in_which_nothing_failed(tmp_path: Path) -> None:
     assert "Cases not judged" not in text
 
 
+def test_what_was_not_judged_is_told_though_nothing_failed(tmp_path: Path) -> None:
+    rows: list[tuple[Any, ...]] = [("a", 1.0, {}, {}), ("b", "not applicable", {}, {})]
+    text = written(add(tmp_path, rows, requirement=requirement_of()), tmp_path / "report.html").text
+    assert "passed The requirement held in every case tried." in text
+    assert "not applicable the reason 1 1 b" in text
+
+
+def test_cases_that_crashed_are_among_those_that_fail(tmp_path: Path) -> None:
+    rows: list[tuple[Any, ...]] = [("a", "error", {}, {}), ("b", -1.0, {}, {}), ("c", 1.0, {}, {})]
+    text = written(add(tmp_path, rows), tmp_path / "report.html").text
+    assert "2 / 3" in text
+    assert re.search(r"\b2 failing cases", text), text
+
+
 def test_infinite_margins_and_specifications(tmp_path: Path) -> None:
     corners = {f"{kind}.{side}": 5.0 for kind in ("truth",) for side in ("x1", "y1", "x2", "y2")}
     rows: list[tuple[Any, ...]] = [
@@ -304,6 +319,33 @@ def test_what_people_tolerate_is_told(tmp_path: Path) -> None:
     assert "1 of 2 failures under changes that people tolerate" in text
     assert "0.30 people tolerate it" in text
     assert "0.30 beyond what people tolerate" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"), [(0.0, "inside"), (0.8, "inside"), (0.1 * 8 + 1e-12, "inside"), (0.81, "outside")]
+)
+def test_the_end_of_the_tolerated_range_belongs_to_it(change: float, kind: str) -> None:
+    asked = requirement_of(method="reliability", parameters={"limit": 0.8})
+    found = seen_by_people(asked, {"visual_change": change})
+    assert found is not None
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("output", "before", "after", "words"),
+    [
+        ("speed", 10.0, 5.0, "36.0 → 18.0 km/h"),
+        ("steering", 2.0, -1.5, "2.0° right → 1.5° left"),
+        ("steering", 0.04, -0.04, "0.0° → 0.0°"),
+        ("distance", 2.0, 1.5, "2 → 1.5"),
+    ],
+)
+def test_answers_are_told_in_the_units_of_drivers(
+    output: str, before: float, after: float, words: str
+) -> None:
+    row = {"param.change.1": "rain()", "param.output.1": output}
+    found = read(requirement_of(), {**row, "measure.before.1": before, "measure.after.1": after})
+    assert found.answers == ((output, words),)
 
 
 def test_the_tolerated_range_is_shaded(tmp_path: Path) -> None:
