@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
-from roadworthy.report import draw_difference, draw_frame, parse_overlays
+from roadworthy.report import draw_difference, draw_frame, drawing, parse_overlays
 from roadworthy.report.drawing import draw_legend, draw_text, fitted, text_width
 
 GREY = np.full((40, 80, 3), 120, np.uint8)
@@ -25,6 +25,24 @@ def test_without_overlays_it_is_the_enlarged_image() -> None:
     assert np.array_equal(draw_frame(frame, "none", 1), frame.image)
     assert draw_frame(frame, "none", 2.5).shape == (100, 200, 3)
     assert np.array_equal(draw_frame(frame, (), 3), draw_frame(frame, "none", 3))
+
+
+@pytest.mark.parametrize(
+    ("signals", "words"),
+    [
+        (Signals(speed=10.0, steering=-2.0), ["model", "2.0° left", "36 km/h"]),
+        (Signals(speed=0.0, steering=2.04), ["model", "2.0° right", "0 km/h"]),
+        (Signals(steering=0.04), ["model", "0.0°"]),
+        (Signals(speed=50 / 3.6), ["model", "50 km/h"]),
+    ],
+)
+def test_signals_are_written_in_the_units_of_drivers(
+    monkeypatch: pytest.MonkeyPatch, signals: Signals, words: list[str]
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(drawing, "draw_text", lambda _image, text, *_: written.append(text))
+    drawing.draw_signals(signals, 320, "model")
+    assert written == words
 
 
 def test_overlays_of_what_is_not_known_are_left_out() -> None:
