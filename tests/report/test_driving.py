@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors
+from roadworthy.driving.metrics import compute
 from roadworthy.errors import InputError
+from roadworthy.report.drive_tables import drive_facts, sector_rows
 from roadworthy.report.driving import drive_figure
 from roadworthy.report.plots import save
 
@@ -31,6 +34,21 @@ def a_drive(**changes: object) -> Drive:
 def test_the_sectors_that_failed() -> None:
     assert failing_sectors(a_drive()) == ("b", "d")
     assert failing_sectors(a_drive(events={})) == ()
+
+
+def test_what_is_unknown_or_infinite_is_json_all_the_same() -> None:
+    speed = np.where(np.arange(40) < 10, np.nan, 10.0)
+    drive = a_drive(
+        events={"crash": np.arange(40) >= 25}, signals={"speed": speed, "distance": np.arange(40)}
+    )
+    rows = sector_rows(compute(drive, ["TimeE(CR)", "Mean(SP)"]), [False, False, True, False])
+    told = json.loads(json.dumps(rows, allow_nan=False))
+    assert [(one["sector"], one["partial"], one["Mean(SP)"]) for one in told] == [
+        ("a", False, None), ("b", False, 10), ("c", True, 10), ("d", False, 10)
+    ]  # fmt: skip
+    assert [one["TimeE(CR)"] for one in told] == ["inf", "inf", pytest.approx(0.5), 0]
+    facts = drive_facts(drive)
+    assert (facts["rows"], facts["metres"], facts["events"]) == (40, 39, {"crash": 1})
 
 
 def test_the_way_is_coloured_by_the_metric_and_alarms_are_marked() -> None:
