@@ -54,6 +54,25 @@ def test_the_example_of_the_paper_is_not_satisfied() -> None:
         assert not found.satisfied
 
 
+@pytest.mark.parametrize(
+    ("other", "converged"),
+    [
+        ((-0.10, -0.05), True),
+        ((-0.12, -0.07), True),
+        ((-0.125, -0.07), False),  # too far from the first seed
+        ((-0.10, 0.01), False),  # as near as can be, and it says the opposite
+        ((-0.10, 0.0), True),  # 0 is still met
+    ],
+)
+def test_another_seed_must_be_near_and_decide_alike(other: tuple[float, float], converged: bool) -> None:
+    found = Reliability(
+        "correctness", MeasureEstimate(0.8, 0.0), MeasureEstimate(0.9, 0.01), z_value(0.95),
+        0, other, 0.02 + 1e-9, None, 100, 100, 200, 50,
+    )  # fmt: skip
+    assert found.satisfied
+    assert found.converged is converged
+
+
 def test_the_deviation_is_that_of_the_difference_of_two_independent_batches() -> None:
     found = Reliability(
         "correctness", MeasureEstimate(0.9, 0.03), MeasureEstimate(0.9, 0.04), z_value(0.95),

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import math
 import re
+import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -76,10 +77,12 @@ def rule_rows(failing: int, passing: int) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> StoredRun:
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    """A run that nobody changes."""
+    folder = tmp_path_factory.mktemp("stored")
     add(
-        tmp_path,
+        folder,
         rule_rows(4, 16),
         requirement=requirement_of(
             "R1",
@@ -95,13 +98,22 @@ def run(tmp_path: Path) -> StoredRun:
             "settings": {"title": "Night drives"},
         },
     )
-    return add(
-        tmp_path, [("lap", "not applicable", {}, {})], requirement=requirement_of("R2"), system="epoch"
-    )
+    return add(folder, [("lap", "not applicable", {}, {})], requirement=requirement_of("R2"), system="epoch")
 
 
-def test_the_page_tells_what_was_found(run: StoredRun, tmp_path: Path) -> None:
-    page = written(run, tmp_path / "report.html")
+@pytest.fixture(scope="module")
+def page(stored: StoredRun) -> Page:
+    return written(stored, stored.folder / "report.html")
+
+
+@pytest.fixture
+def run(stored: StoredRun, tmp_path: Path) -> StoredRun:
+    """A copy of it, to be changed."""
+    shutil.copytree(stored.folder, tmp_path, dirs_exist_ok=True)
+    return StoredRun.open(tmp_path)
+
+
+def test_the_page_tells_what_was_found(page: Page) -> None:
     for words in (
         "violated 1 of 2 requirements is violated; 1 needs more cases to decide.",
         "20.0%",  # the rate
@@ -126,8 +138,7 @@ def test_the_page_tells_what_was_found(run: StoredRun, tmp_path: Path) -> None:
     assert order == sorted(order)  # the worst first
 
 
-def test_nothing_is_asked_of_anybody(run: StoredRun, tmp_path: Path) -> None:
-    page = written(run, tmp_path / "report.html")
+def test_nothing_is_asked_of_anybody(page: Page) -> None:
     assert not page.all("script")
     assert not page.all("link")
     assert not page.all("iframe")
@@ -142,8 +153,7 @@ def test_nothing_is_asked_of_anybody(run: StoredRun, tmp_path: Path) -> None:
         assert re.match(r"#|images/[0-9a-f]{2}/[0-9a-f]{64}\.png$", str(link["href"]))
 
 
-def test_the_policy_names_the_checksum_of_the_style_sheet(run: StoredRun, tmp_path: Path) -> None:
-    page = written(run, tmp_path / "report.html")
+def test_the_policy_names_the_checksum_of_the_style_sheet(page: Page) -> None:
     (sheet,) = re.findall(r"<style>(.*?)</style>", page.html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in policy()
@@ -184,8 +194,7 @@ def test_lone_surrogates_and_control_characters_do_not_stop_it(tmp_path: Path) -
     assert "über" in written(run, tmp_path / "report.html").text
 
 
-def test_headings_images_and_tables_can_be_read_aloud(run: StoredRun, tmp_path: Path) -> None:
-    page = written(run, tmp_path / "report.html")
+def test_headings_images_and_tables_can_be_read_aloud(page: Page) -> None:
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -232,8 +241,7 @@ def test_text_stands_out_from_what_is_behind_it(dark: bool) -> None:
         assert _contrast(colors[text], colors[ground]) >= 4.5, (text, ground, dark)
 
 
-def test_the_change_is_marked_where_it_is_one_place(run: StoredRun, tmp_path: Path) -> None:
-    page = written(run, tmp_path / "report.html")
+def test_the_change_is_marked_where_it_is_one_place(page: Page) -> None:
     marks = [one for one in page.all("rect") if one.get("class") == "change"]
     assert len(marks) == 4
     assert (marks[0]["x"], marks[0]["y"]) == (
@@ -434,9 +442,9 @@ def test_the_same_run_gives_the_same_bytes(run: StoredRun, tmp_path: Path) -> No
     assert write_report(StoredRun.open(tmp_path), tmp_path / "report.html").read_bytes() == first
 
 
-def test_a_place_that_cannot_be_written_is_refused(run: StoredRun, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_refused(stored: StoredRun, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
-        write_report(run, tmp_path / "nowhere" / "report.html")
+        write_report(stored, tmp_path / "nowhere" / "report.html")
     assert not list(tmp_path.glob("*.html"))
 
 
