@@ -36,6 +36,7 @@ from roadworthy.world import (
     with_conditions,
 )
 from roadworthy.world.driver import WHEELBASE
+from roadworthy.world.roadside import traffic_after
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.track import LANE_CENTRE
 
@@ -319,6 +320,35 @@ def test_people_and_traffic_move_on_and_things_stand_still() -> None:
             assert moved == pytest.approx(before.speed)
         else:
             assert -1e-6 <= moved <= before.speed + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("place", "yaw", "moved"),
+    [
+        ("lane", 0.0, 0.0),  # stands behind the one that stands
+        ("oncoming lane", 0.0, 5.0),  # that one is in nobody's way
+        ("sidewalk", 0.0, 5.0),
+        ("lane", math.pi, -5.0),  # and behind us nothing stands in the way either
+    ],
+)
+def test_a_vehicle_waits_for_what_is_ahead_in_its_own_lane(place: str, yaw: float, moved: float) -> None:
+    scene = make_scene("meadow", 100.0, traffic=0)
+    scene = add(scene, "car", ahead=60, place="lane", yaw=yaw)
+    scene = add(scene, "car", ahead=68, place=place)
+    driving, standing = scene.actors
+    scene = scene.replace(actors=(replace(driving, speed=10.0), replace(standing, speed=0.0)))
+    after = traffic_after(scene, 0.5)
+    assert scene.track.ahead(driving.s, after[0].s) == pytest.approx(moved)
+    assert after[1].s == standing.s
+
+
+def test_we_stop_a_car_and_three_metres_behind_what_stands() -> None:
+    scene = make_scene("meadow", 100.0, traffic=0)
+    factors = [
+        next(one.factor for one in cautions(add(scene, "car", ahead=ahead, place="lane")))
+        for ahead in (4.4 + 3.0, 6.0, 4.4 + 3.0 + 30.0)
+    ]
+    assert factors == pytest.approx([0.05, 0.05, (0.05 + 0.97) / 2])
 
 
 def test_the_driver_reads_the_number_on_a_sign() -> None:
