@@ -37,6 +37,15 @@ def test_a_regression_is_printed_and_fails_only_if_asked(roadworthy: Run, folder
     assert roadworthy("compare", *reversed(folders), "--fail-on-regression").exit_code == 0
 
 
+def test_how_sure_a_regression_must_be_is_told(roadworthy: Run, tmp_path: Path) -> None:
+    """Five frames broken and none fixed: p = 2 / 2^5 = 0.0625; the requirement is violated in both runs."""
+    add(tmp_path / "a", margins(-1.0, *[1.0] * 9), requirement=requirement_of("R1"), images=False)
+    add(tmp_path / "b", margins(*[-1.0] * 6, *[1.0] * 4), requirement=requirement_of("R1"), images=False)
+    for alpha, code in (("0.05", 0), ("0.1", 1)):
+        options = ("--fail-on-regression", "--alpha", alpha)
+        assert roadworthy("compare", "a", "b", *options).exit_code == code, alpha
+
+
 def test_json_is_one_document(roadworthy: Run, folders: tuple[str, str]) -> None:
     document = json.loads(roadworthy("compare", *folders, "--json").stdout)
     assert document["regressions"] == 1

@@ -67,8 +67,10 @@ def test_the_demo_says_what_it_drew_and_where_the_report_is(
         assert f"Wrote demo-out/{name}.png" in result.stdout
         assert min(read_image(tmp_path / "demo-out" / f"{name}.png").shape[:2]) > 500
     (night,) = [line.split() for line in result.stdout.splitlines() if line.split()[:1] == ["night"]]
-    assert night[1] > night[3], "the driver is slower at night"
-    assert night[4].startswith("-")
+    before, after = float(night[1]), float(night[3])
+    assert 0.8 * before == pytest.approx(after, abs=1), "the driver is slower at night, by a fifth"
+    assert night[4] == "-20%"
+    assert 25 < before < 60, "in a town, in km/h"
     assert "R7  dave2" in result.stdout
     assert result.stdout.splitlines()[-1] == "Report: demo-out/run/report.html"
     assert (tmp_path / "demo-out" / "run" / "report.html").is_file()
