@@ -251,3 +251,12 @@ def test_none_of_a_weather_is_clear_in_the_metadata_too() -> None:
 
 def test_a_scene_prints_on_one_line() -> None:
     assert len(repr(_scene())) < 150
+
+
+@pytest.mark.parametrize("place", ["sidewalk", "kerb", "verge", "lane"])
+def test_the_left_side_of_the_road_mirrors_the_right_one(place: str) -> None:
+    scene = make_scene("meadow", 100.0, traffic=0)
+    right, left = (
+        add(scene, "pedestrian", place=place, side=side).actors[-1].d for side in ("right", "left")
+    )
+    assert left == -right < 0
