@@ -108,6 +108,16 @@ def test_one_of_several_files_is_chosen_by_its_split(tmp_path: Path) -> None:
         opened(tmp_path, split="test")
 
 
+@pytest.mark.parametrize("place", ["val2017", "images/val2017", "images", ".", "annotations"])
+def test_images_are_found_where_tools_put_them(tmp_path: Path, place: str) -> None:
+    file = write(tmp_path / "set")
+    if place != "val2017":
+        (tmp_path / "set" / place).mkdir(parents=True, exist_ok=True)
+        for one in (tmp_path / "set" / "val2017").iterdir():
+            one.rename(tmp_path / "set" / place / one.name)
+    assert opened(file)[0].size == (60, 40)
+
+
 def test_images_may_lie_elsewhere_and_be_named_as_on_windows(tmp_path: Path) -> None:
     content = {**document(), "annotations": []}
     content["images"] = [{"id": "a", "file_name": "night\\one.png", "width": 60, "height": 40}]

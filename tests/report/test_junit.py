@@ -50,10 +50,6 @@ def parsed(path: Path) -> ElementTree.Element:
 def test_a_suite_for_each_system_and_a_test_for_each_requirement(run: StoredRun, tmp_path: Path) -> None:
     root = parsed(write_junit(run, tmp_path / "junit.xml"))
     assert [(one.get("name"), one.get("tests")) for one in root] == [("dave2", "3"), ("epoch", "1")]
-    numbers = {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")}
-    assert numbers == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
-    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        assert len(list(root.iter(tag))) == int(str(numbers[name]))
     names = [str(one.get("name")) for one in root.iter("testcase")]
     assert names == ["R1: R1 must hold", "R2: R2 must hold", "R3: R3 must hold", "R1: R1 must hold"]
 
@@ -76,6 +72,10 @@ def test_each_number_counts_its_own_kind(tmp_path: Path) -> None:
         [one.get(name) for name in ("tests", "failures", "errors", "skipped")] for one in (root, *root)
     ]
     assert numbers == [["16", "7", "5", "3"], ["10", "4", "3", "2"], ["6", "3", "2", "1"]]
+    elements = [
+        [len(list(one.iter(tag))) for tag in ("failure", "error", "skipped")] for one in (root, *root)
+    ]
+    assert elements == [[7, 5, 3], [4, 3, 2], [3, 2, 1]]
 
 
 def test_a_failure_says_how_much_and_where_to_look(run: StoredRun, tmp_path: Path) -> None:
