@@ -7,8 +7,9 @@ import pytest
 
 from roadworthy.cases import Dataset
 from roadworthy.datasets import BaseDataset, OnError
+from roadworthy.datasets.summary import DatasetSummary
 from roadworthy.errors import FrameError, InputError
-from roadworthy.frames import Frame
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
 
 class Counting(BaseDataset):
@@ -150,3 +151,27 @@ def test_ids_must_differ() -> None:
 
     with pytest.raises(InputError, match="twins: ids of frames must differ, got 2 frames with the id 'a'"):
         Twins()
+
+
+def test_a_summary_counts_each_thing_among_the_frames_that_tell_it() -> None:
+    grey = np.zeros((4, 6, 3), np.uint8)
+    half = LabelMap(np.repeat(np.array([[1], [2]], np.uint8), 3, axis=1))
+    frames = [
+        Frame("a", grey, signals=Signals(speed=4.0), metadata={"weather": "rainy"}),
+        Frame(
+            "b", grey, signals=Signals(speed=8.0, steering=-1.0), boxes=Boxes([[0, 0, 2, 2]] * 3, ["car"] * 3)
+        ),
+        Frame("c", np.zeros((2, 3, 3), np.uint8), labels=half, boxes=Boxes.empty()),
+    ]
+    told = DatasetSummary.of(frames).document()
+    assert told["sizes"] == {"6x4": 2, "3x2": 1}
+    assert told["frames_with"] == {"boxes": 2, "labels": 1}
+    assert told["boxes"] == {"car": 3}
+    assert told["signals"] == {
+        "speed": {"frames": 2, "min": 4.0, "mean": 6.0, "max": 8.0},
+        "steering": {"frames": 1, "min": -1.0, "mean": -1.0, "max": -1.0},
+    }
+    assert told["conditions"] == {"weather": {"rainy": 1}}
+    labels = told["labels"]
+    assert isinstance(labels, dict)
+    assert list(labels.values()) == [0.5, 0.5]
