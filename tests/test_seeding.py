@@ -93,7 +93,7 @@ def changed_files(seed: int) -> dict[str, bytes]:
 def reliability_bound(seed: int) -> object:
     rng = np.random.default_rng(0)
     right = (rng.random(80) < 0.8).astype(float)
-    pairs = Pairs(np.arange(80), np.arange(80) / 80, right, before=np.ones(80), after=right)
+    pairs = Pairs(np.arange(80), np.arange(80) / 80, right, before=[1.0] * 80, after=right.tolist())
     found = check(pairs, "correctness", Accuracy(), Bootstrap(batches=20, seed=seed))
     return found.distance, found.bound
 

@@ -91,6 +91,15 @@ def test_a_failure_says_how_much_and_where_to_look(run: StoredRun, tmp_path: Pat
     assert all((tmp_path / one).is_file() for one in images)
 
 
+def test_what_was_not_judged_is_counted_beside_a_failure(tmp_path: Path) -> None:
+    rows: list[tuple[Any, ...]] = [("a", -1.0, {}, {}), ("b", "error", {}, {})]
+    rows += [(f"away {place}", "not applicable", {}, {}) for place in range(3)]
+    run = add(tmp_path, rows, requirement=requirement_of("R1"), images=False)
+    (failure,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("failure")
+    assert "rate 1, 2 of 2 cases judged" in str(failure.text)
+    assert "not applicable 3, errors 1\n" in str(failure.text)
+
+
 def test_an_inconclusive_requirement_is_skipped_with_its_reason(run: StoredRun, tmp_path: Path) -> None:
     (skipped,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("skipped")
     assert str(skipped.get("message")).startswith("inconclusive: 0 of 1 applicable cases failed")

@@ -50,6 +50,32 @@ def test_csv_has_a_line_for_each_requirement_and_system(run: StoredRun, tmp_path
     assert (first["tags"], first["folder"]) == ("a | b", "runs/R1/dave2")
 
 
+UNLIKE: list[tuple[Any, ...]] = [
+    *((f"fine {place}", 2.0, {}, {}) for place in range(5)),
+    *((f"bad {place}", -1.0 - place, {}, {}) for place in range(4)),
+    *((f"away {place}", "not applicable", {}, {}) for place in range(3)),
+    *((f"crash {place}", "error", {}, {}) for place in range(2)),
+]
+"""5 passed, 4 violated, 3 not applicable, 2 errors: no two numbers are alike."""
+
+
+def test_every_column_has_its_own_number(tmp_path: Path) -> None:
+    requirement = requirement_of("R1", acceptance=Acceptance(0.25), severity=Severity.MINOR)
+    run = add(tmp_path, UNLIKE, requirement=requirement, images=False)
+    with write_results(run, tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
+        (line,) = csv.DictReader(file)
+    expected = {
+        "method": "rules", "severity": "minor", "status": "violated", "confidence": "0.95",
+        "max_rate": "0.25", "failures": "6", "judged": "11", "passed": "5", "violated": "4",
+        "not_applicable": "3", "errors": "2", "worst_margin": "-4.0",
+    }  # fmt: skip
+    assert {name: line[name] for name in expected} == expected
+    assert float(line["rate"]) == pytest.approx(6 / 11)
+    assert float(line["upper_bound"]) == pytest.approx(beta.ppf(0.95, 7, 5))
+    text = write_summary(run, tmp_path / "summary.md").read_text("utf-8")
+    assert "| dave2 | 54.5% | 80.0% | 25.0% | 6 / 11 |" in text
+
+
 def test_csv_is_inert_in_a_spreadsheet_and_keeps_commas(tmp_path: Path) -> None:
     text = '=HYPERLINK("x"), "quoted"\nand more'
     run = add(tmp_path, [("a", 1.0, {}, {})], requirement=requirement_of("R1", text=text))
@@ -78,6 +104,19 @@ def test_markdown_is_short_and_names_the_worst(run: StoredRun, tmp_path: Path) -
     (image,) = re.findall(r"\((images/.*?)\)", worst)
     assert (tmp_path / image).is_file()
     assert text.endswith("[Full report](report.html)\n")
+
+
+def test_the_worst_failures_are_of_different_requirements(tmp_path: Path) -> None:
+    notes = {"notes": {"run": [f"note {number}" for number in range(10)]}}
+    for id, system in (("R1", "dave2"), ("R1", "epoch"), ("R2", "dave2")):
+        requirement = requirement_of(id)
+        add(tmp_path, ROWS, requirement=requirement, system=system, images=False, manifest=notes)
+    text = write_summary(StoredRun.open(tmp_path), tmp_path / "summary.md").read_text("utf-8")
+    assert re.findall(r"^- (R\d, \w+): worse", text, re.MULTILINE) == ["R1, dave2", "R2, dave2"]
+    assert re.findall(r"^- (note 7|.* more notes .*)$", text, re.MULTILINE) == [
+        "note 7",
+        "2 more notes are in manifest.json",
+    ]
 
 
 def test_markdown_of_many_requirements_stays_short(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.report.runs_for_reports import EVIL, add, requirement_of
 from roadworthy.cases import Acceptance, Severity, Status
 from roadworthy.errors import InputError
 from roadworthy.report.html import ReportLimits, write_report
-from roadworthy.report.html.cards import read, seen_by_people
+from roadworthy.report.html.cards import PictureBox, read, seen_by_people
 from roadworthy.report.html.page import policy, style
 from roadworthy.runs.store import StoredRun
 
@@ -408,6 +408,33 @@ def test_thresholds_of_driving_are_drawn(tmp_path: Path) -> None:
     )
     assert "0.5 (must be ≤ 0.2)" in page.text
     assert len([one for one in page.all("circle") if one["class"] == "bad"]) == 3
+
+
+def test_thresholds_from_below_are_told_so() -> None:
+    oracle = {
+        "thresholds": {"SD(LP)": 0.2, "Min(TTC)": 1.5},
+        "directions": {"SD(LP)": "up", "Min(TTC)": "down"},
+    }
+    asked = requirement_of(method="driving", parameters={"oracle": oracle})
+    row = {"measure.SD(LP)": 0.1, "measure.Min(TTC)": 1.0, "margin": -0.5}
+    found = read(asked, row)
+    assert found.answers == (("SD(LP)", "0.1 (must be ≤ 0.2)"), ("Min(TTC)", "1 (must be ≥ 1.5)"))
+    assert found.margin == "−0.5 of the threshold"
+
+
+def test_boxes_of_a_specification_are_drawn_where_all_their_corners_are_known() -> None:
+    corners = {f"measure.truth.{side}": float(place) for place, side in enumerate(("x1", "y1", "x2", "y2"))}
+    row = {
+        **corners,
+        "measure.detection.x1": 3.0,
+        "measure.expected": "stop",
+        "measure.found": "go",
+        "margin": -2.5,
+    }
+    found = read(requirement_of(method="bbsl"), row)
+    assert found.boxes == (PictureBox("truth", (0.0, 1.0, 2.0, 3.0)),)
+    assert found.answers == (("expected", "stop"), ("found", "go"))
+    assert found.margin == "−2.5 px"
 
 
 def test_the_page_is_bounded_and_says_what_it_leaves_out(tmp_path: Path) -> None:
