@@ -424,7 +424,7 @@ def test_thresholds_from_below_are_told_so() -> None:
 
 def test_boxes_of_a_specification_are_drawn_where_all_their_corners_are_known() -> None:
     corners = {f"measure.truth.{side}": float(place) for place, side in enumerate(("x1", "y1", "x2", "y2"))}
-    row = {
+    row: dict[str, float | str] = {
         **corners,
         "measure.detection.x1": 3.0,
         "measure.expected": "stop",
