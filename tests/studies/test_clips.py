@@ -191,6 +191,10 @@ def test_orders_differ_between_raters_and_seeds() -> None:
     (one,) = study.questionnaires
     assert len(set(one.orders)) == 5
     assert other.questionnaires[0].orders != one.orders
+    # Where there are more than are shown, the seed also says which.
+    drawn = [plan_clips(pool(30, 30), ClipDesign(questionnaires=1), seed=seed) for seed in (0, 0, 1)]
+    shown = [set(plan.clips) for plan in drawn]
+    assert shown[0] == shown[1] != shown[2]
 
 
 def test_tracks_may_be_mixed_and_questionnaires_fewer() -> None:

@@ -42,7 +42,7 @@ def test_a_plan_is_balanced_and_the_same_for_a_seed(run: Path, study: PairStudy)
     assert again.name == "study-2"
     assert PairPlan.read(again) == plan
     other = run / "studies" / draw_pairs(run, "dave2", count=16, groups=2, raters=2, seed=1)
-    assert PairPlan.read(other) != plan
+    assert PairPlan.read(other).items != plan.items
 
 
 def test_nothing_that_people_get_tells_what_violates(study: PairStudy) -> None:

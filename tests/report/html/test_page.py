@@ -276,6 +276,16 @@ def test_images_that_were_cleared_away_are_told(run: StoredRun, tmp_path: Path) 
     assert not page.all("img")
 
 
+@pytest.mark.parametrize(
+    ("ended", "words"), [(None, "not ended"), ("2026-11-15T22:05:59+00:00", "ended 2026-11-15 22:05 UTC")]
+)
+def test_when_it_was_run_and_with_what_is_told(tmp_path: Path, ended: str | None, words: str) -> None:
+    times = {"started": "2026-11-15T21:35:33+00:00", "ended": ended, "seed": 7, "tool": {"version": "1.2"}}
+    page = written(add(tmp_path, [("a", 1.0, {}, {})], manifest=times), tmp_path / "report.html")
+    said = f"begun 2026-11-15 21:35 UTC · {words} · seed 7 · tested by Roadworthy 1.2"
+    assert said in page.text
+
+
 def test_an_unfinished_run_is_called_so(tmp_path: Path) -> None:
     run = add(tmp_path, [("a", 1.0, {}, {})], concluded=False)
     page = written(run, tmp_path / "report.html")
