@@ -281,6 +281,10 @@ def test_the_driver_steers_back_to_the_middle_of_the_lane() -> None:
 def test_cautions_say_why_and_make_the_speed() -> None:
     scene = make_scene("meadow", 100.0, traffic=0)
     assert cautions(scene) == []
+    for weather in ("rain", "snow", "fog"):
+        assert cautions(with_conditions(scene, weather=weather, level=0.0)) == [], "nothing of it is nothing"
+    winter = with_conditions(scene, season="winter")
+    assert _speed(winter) < _speed(scene), "also a cleared road can be slippery"
     careful = add(with_conditions(scene, weather="rain", time="night"), "pedestrian", ahead=20)
     found = cautions(careful)
     assert [caution.cause for caution in found] == ["night", "rainy", "pedestrian"]
