@@ -80,7 +80,7 @@ def test_scripts_get_one_document(roadworthy: Callable[..., Result], suite: Path
     result = roadworthy("run", str(suite), "--executor", "serial", "--json", "--out", "out", "--only", "N1")
     assert result.exit_code == 1, result.output
     document = json.loads(result.stdout)
-    assert document["counts"] == {"passed": 1, "violated": 1, "inconclusive": 0}
+    assert (document["counts"], document["exit_code"]) == ({"passed": 1, "violated": 1, "inconclusive": 0}, 1)
     rows = {row["model"]: row for row in document["results"]}
     assert rows["fast"]["status"] == "violated"
     assert rows["fast"]["rate"] == 1.0
@@ -172,6 +172,10 @@ def test_notes_about_models_and_close_calls_are_told_and_kept(
     monkeypatch.setattr("roadworthy.runs.model_notes._notes_on_few", lambda *_: pytest.fail("asked again"))
     again = roadworthy("run", str(suite), "--executor", "serial", "--out", "out")
     assert again.stdout.splitlines()[1:] == said(result)
+    monkeypatch.setattr("roadworthy.cli._road._LISTED", 2)
+    short = roadworthy("run", str(suite), "--executor", "serial", "--out", "out").stdout.splitlines()
+    told = [line.removeprefix("Note: ") for line in short if line.startswith("Note: ")]
+    assert told == [*notes[:2], "and 3 more notes, which --json has"]
 
 
 def test_truth_is_no_model_for_the_rules_of_a_suite(roadworthy: Callable[..., Result], suite: Path) -> None:

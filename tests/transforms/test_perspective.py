@@ -167,3 +167,16 @@ def test_heights_that_people_know() -> None:
     assert real_height("vehicle", {"type": "bus"}) == 3.1
     assert real_height("vehicle", {"color": "red"}) == real_height("vehicle") == 1.5
     assert real_height("sky") is None
+
+
+@pytest.mark.parametrize("distance", [2.0, 10.0, 80.0])
+def test_rows_and_distances_are_each_others_inverse_below_the_horizon_only(distance: float) -> None:
+    view = Perspective(horizon=70.0, camera_height=1.5, focal=200.0)
+    row = view.row(distance)
+    assert row == pytest.approx(70 + 300 / distance)
+    assert view.distance(row) == pytest.approx(distance)
+    # A person of 1.8 m reaches above the horizon, which is 1.5 m high wherever one looks.
+    assert view.pixels(1.8, row) == pytest.approx(1.8 / 1.5 * (row - 70))
+    assert view.metres(view.pixels(1.8, row), row) == pytest.approx(1.8)
+    assert view.distance(70.0) == view.distance(70 - 300 / distance) == math.inf
+    assert view.pixels(1.8, 60.0) == 0
