@@ -117,6 +117,7 @@ def test_what_is_stored_is_told_when_a_run_goes_on(tmp_path: Path) -> None:
             Status.VIOLATED: 6,
             Status.NOT_APPLICABLE: 0,
             Status.ERROR: 1,
+            Status.ENGINE_ERROR: 0,
         }
         assert list(store.stored_ids()) == [f"c{number}" for number in range(13)]
         add_rows(store, 13, 14)

@@ -69,6 +69,13 @@ class TestVisibility:
             assert masking.hides_shift(1.0) is hidden
             assert (masking.brightness_decibels(1.0) == math.inf) is hidden
 
+    @pytest.mark.parametrize("error", [50.0, -50.0])
+    def test_a_change_of_brightness_counts_by_what_was_there_before(self, error: float) -> None:
+        viewing = Viewing()
+        before, after = (float(viewing.luminance(level)) for level in (100.0, 100.0 + error))
+        decibels = 20 * before / abs(after - before) - 20 * math.log10(1.5)
+        assert Masking(viewing, 100.0, np.ones(5)).brightness_decibels(error) == pytest.approx(decibels)
+
     def test_fine_noise_is_seen_from_near_and_not_from_far(self) -> None:
         image = picture()
         changed = noisy(image, 0.5)

@@ -28,6 +28,12 @@ def test_time_that_is_none(time: list[object], message: str) -> None:
         Drive("bad", time)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("gap", [0.0, -1.0, float("nan")])
+def test_a_gap_that_is_none(gap: float) -> None:
+    with pytest.raises(InputError, match="drive lap: a gap must be longer than 0 s"):
+        Drive("lap", [0.0, 1.0], gap=gap)
+
+
 def test_columns_of_another_length_are_named() -> None:
     with pytest.raises(InputError, match="speed: expected 2 numbers"):
         Drive("bad", [0.0, 1.0], {"speed": [1.0]})
