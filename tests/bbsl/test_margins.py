@@ -14,6 +14,7 @@ from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.syntax import (
     AxisProjection,
     BoxRelation,
+    Combination,
     Expression,
     FunctionCall,
     Name,
@@ -57,6 +58,21 @@ def test_margins_of_a_box_that_is_7_wide(condition: Expression, margin: float) -
     values = {"flag": True, "number": 1.0, "near": (0.0, 1.0), "box": (2.0, 0.0, 9.0, 4.0), "others": []}
     values["boxes"] = [(13.0, 0.0, 15.0, 4.0), (20.0, 0.0, 30.0, 4.0)]
     assert read(condition, values)[1] == margin
+
+
+def test_what_is_inside_a_relation_must_not_vanish() -> None:
+    common = Combination("intersection", AxisProjection("x", BOX), FunctionCall("near"))
+    narrow = BoxRelation("<", Width(common), RealNumber(5.0))
+    values = {
+        "flag": True,
+        "number": 1.0,
+        "near": (0.0, 3.0),
+        "box": (2.0, 0.0, 9.0, 4.0),
+        "others": [],
+        "boxes": [],
+    }
+    # They have 2 to 3 in common: 1 wide, far below 5, but gone once the edge of the box is off by 1.
+    assert read(narrow, values) == (True, 1.0)
 
 
 @settings(max_examples=150)
