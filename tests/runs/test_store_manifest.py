@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import Prediction
-from roadworthy.datasets import KittiDataset, WorldCropsDataset, WorldDataset
+from roadworthy.datasets import BaseDataset, KittiDataset, WorldCropsDataset, WorldDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
@@ -177,6 +178,22 @@ def test_any_data_set_can_be_hashed() -> None:
     ]
     assert sums[0] == sums[1]
     assert len(set(sums)) == 4
+
+
+def test_data_of_a_user_is_not_read_by_two_threads_at_a_time() -> None:
+    class Film(BaseDataset):
+        """Seeks and reads, as a film does: in two threads, one would get what the other sought."""
+
+        place = -1
+
+        def read(self, number: int) -> Frame:
+            self.place = number
+            time.sleep(0.001)
+            image = np.full((4, 6, 3), self.place, np.uint8)
+            return Frame(f"f{number}", image, metadata={"note": None})
+
+    frames = [f"f{number}" for number in range(40)]
+    assert digest_of_dataset(Film("film", frames)).sha256 == digest_of_dataset(Greys(40)).sha256
 
 
 def test_a_manifest_is_written_first_and_completed_at_the_end(tmp_path: Path) -> None:

@@ -232,7 +232,6 @@ def _digest_of_recipe(data: WorldDataset | WorldCropsDataset) -> str:
 
 def _digests_of_frames(data: Dataset) -> Iterator[bytes]:
     if not isinstance(data, BaseDataset):
-        # Of others it is not known whether they may be read in several threads.
         yield from map(_digest_of_frame, data)
         return
 
@@ -244,7 +243,9 @@ def _digests_of_frames(data: Dataset) -> Iterator[bytes]:
                 raise
             return hashlib.sha256(b"skipped:" + str(type(error)).encode() + data.ids[index].encode()).digest()
 
-    with ThreadPoolExecutor(_threads()) as pool:
+    # A user's own, of a film or a database say, may not be read in several threads at a time.
+    threads = _threads() if type(data).__module__.startswith("roadworthy.") else 1
+    with ThreadPoolExecutor(threads) as pool:
         for first in range(0, len(data), _AT_A_TIME):
             yield from pool.map(digest, range(first, min(first + _AT_A_TIME, len(data))))
 
