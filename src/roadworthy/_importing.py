@@ -64,13 +64,29 @@ def _by_name(name: str) -> ModuleType:
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
     try:
-        return import_module(name)
+        module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise InputError(f"there is no module {name!r}, neither in {here} nor installed") from None
         raise InputError(f"cannot import {name}: {error}") from error
     except Exception as error:
         raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+    _check_unedited(module)
+    return module
+
+
+def _check_unedited(module: ModuleType) -> None:
+    """Refuse a module whose file has been edited since: Python would go on with what it has read."""
+    file = Path(module.__file__ or "")
+    if not file.is_file():
+        return
+    content = sha256(file.read_bytes()).digest()
+    # Kept in the module itself, for it is about what this one was made of.
+    if vars(module).setdefault("__content_when_imported__", content) != content:
+        raise InputError(
+            f"{file} was edited after it was imported as {module.__name__}: start again, or name the file "
+            f"itself, as in {file}:function"
+        )
 
 
 class _FromSource(SourceFileLoader):

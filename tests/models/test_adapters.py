@@ -31,6 +31,7 @@ from roadworthy.models import (
     torchscript_model,
 )
 from roadworthy.runs.batches import ask
+from roadworthy.runs.store.digests import digest_of_model
 
 STEERING = ModelSpec(RegressionOutput(("steering",)))
 TWO = ModelSpec(RegressionOutput(("steering", "speed")))
@@ -277,6 +278,38 @@ class TestCallable:
         monkeypatch.setattr(sys, "path", [*sys.path])
         monkeypatch.setattr(sys, "modules", {**sys.modules})
         assert load_model("callable:own_driver:drive").predict([frame]) == [Signals(speed=1.0)]
+
+    def test_a_file_that_was_edited_is_read_again(self, tmp_path: Path, frame: Frame) -> None:
+        file = tmp_path / "edited.py"
+        answers, digests = [], set()
+        for speed in (1, 2):
+            file.write_text(
+                "from roadworthy.frames import Signals\n\n"
+                f"def drive(frames):\n    return [Signals(speed={speed}.0)] * len(frames)\n"
+            )
+            # As large and as old as before, which is what Python's own bytecode goes by.
+            os.utime(file, (1e9, 1e9))
+            model = load_model(f"callable:{file}:drive")
+            answers += model.predict([frame])
+            digests.add(digest_of_model(model).sha256)
+        assert answers == [Signals(speed=1.0), Signals(speed=2.0)]
+        assert len(digests) == 2
+
+    def test_a_module_that_was_edited_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: Frame
+    ) -> None:
+        file = tmp_path / "edited_driver.py"
+        file.write_text("def drive(frames):\n    return frames\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr(sys, "modules", {**sys.modules})
+        load_model("callable:edited_driver:drive")
+        load_model("callable:edited_driver:drive")
+        file.write_text("def drive(frames):\n    return frames[1:]\n")
+        # Python would answer with the old one, under the digest of the new one.
+        with pytest.raises(
+            InputError, match=r"driver\.py was edited after it was imported.*start again"
+        ):
+            load_model("callable:edited_driver:drive")
 
     def test_a_file_that_cannot_be_imported_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "broken.py").write_text("import no_such_library\n")
