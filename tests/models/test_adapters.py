@@ -306,9 +306,7 @@ class TestCallable:
         load_model("callable:edited_driver:drive")
         file.write_text("def drive(frames):\n    return frames[1:]\n")
         # Python would answer with the old one, under the digest of the new one.
-        with pytest.raises(
-            InputError, match=r"driver\.py was edited after it was imported.*start again"
-        ):
+        with pytest.raises(InputError, match=r"driver\.py was edited after it was imported.*start again"):
             load_model("callable:edited_driver:drive")
 
     def test_a_file_that_cannot_be_imported_is_named(self, tmp_path: Path) -> None:

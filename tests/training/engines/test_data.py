@@ -137,6 +137,10 @@ def test_frames_are_read_with_labels_and_edges(tmp_path: Path) -> None:
     assert again.sha256 == pictures.sha256
     with pytest.raises(InputError, match="holds pictures made from other data"):
         read_pictures(data, (16, 32), classes=["sky", "road"], edges=True, folder=tmp_path / "one")
+    # Of the same name and length, and other frames.
+    night = load("world:town", count=3, size="64x32", time="night")
+    with pytest.raises(InputError, match="holds pictures made from other data"):
+        read_pictures(night, (32, 64), classes=["sky", "road"], edges=True, folder=tmp_path / "one")
 
 
 def test_labels_are_needed_where_they_are_asked_for() -> None:

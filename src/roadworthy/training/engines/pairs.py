@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.runs.store.digests import content_of_dataset
 from roadworthy.training.engines.pictures import Arrays, PictureMaker, Pictures, channels_of, prepared
 from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms import Transform, make_transform
@@ -260,7 +261,8 @@ def pairs(
     """
     sets = source.data(change)
     jobs = stretches(sets, _CHUNK)
-    identity = {"change": change.name, "data": source.name, "jitter": source.jitter, "classes": list(classes)}
+    contents = [content_of_dataset(data) for data in sets]
+    identity = {"change": change.name, "data": source.name, "content": contents, "classes": list(classes)}
     maker = _Maker(change, sets, source.size, tuple(classes))
     return prepared(
         source.name, jobs, maker, workers=workers, folder=folder, identity=identity, progress=progress

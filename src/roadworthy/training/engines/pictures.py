@@ -20,6 +20,7 @@ from roadworthy._files import make_writable, read_json, replacing, write_text
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.runs.store.digests import content_of_dataset
 from roadworthy.training.samples import Job, Stretch, in_processes, readable, stretches
 from roadworthy.transforms.learned.network import channel_table, edges_of
 
@@ -213,7 +214,7 @@ def read_pictures(
     jobs = stretches(sets, _CHUNK)
     identity = {
         "data": name,
-        "frames": [len(data_set) for data_set in sets],
+        "content": [content_of_dataset(data_set) for data_set in sets] if folder else [],
         "size": size,
         "classes": list(classes),
         "edges": edges,
