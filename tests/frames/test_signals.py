@@ -95,6 +95,8 @@ def test_units_round_trip(value: float, speed: str | float, steering: str | floa
         ({"steering": 0.0}, "steering unit must be a positive number, got 0.0"),
         ({"steering_positive": "up"}, "steering_positive must be 'left' or 'right', got 'up'"),
         ({"steering_ratio": -1}, "steering_ratio must be a positive number, got -1"),
+        ({"steering_ratio": 1e-320}, "the unit of steering must be one that is in use, got one of inf"),
+        ({"speed": 1e-320}, "the unit of speed must be one that is in use, got one of inf"),
     ],
 )
 def test_wrong_units_are_refused(arguments: dict[str, Any], message: str) -> None:

@@ -281,7 +281,8 @@ class TestCallable:
 
     def test_a_file_that_was_edited_is_read_again(self, tmp_path: Path, frame: Frame) -> None:
         file = tmp_path / "edited.py"
-        answers, digests = [], set()
+        answers: list[Any] = []
+        digests: set[str | None] = set()
         for speed in (1, 2):
             file.write_text(
                 "from roadworthy.frames import Signals\n\n"

@@ -156,6 +156,9 @@ class SignalUnits:
             raise FrameError(f"steering_positive must be 'left' or 'right', got {self.steering_positive!r}")
         if not 0 < self.steering_ratio < math.inf:
             raise FrameError(f"steering_ratio must be a positive number, got {self.steering_ratio!r}")
+        for name, factor in (("speed", self._speed_divisor), ("steering", self._degrees_right)):
+            if not 1e-99 < abs(factor) < 1e99:
+                raise FrameError(f"the unit of {name} must be one that is in use, got one of {factor:g}")
 
     def decode_speed(self, value: Values) -> Values:
         """Return m/s for a speed, or an array of speeds, in these units."""

@@ -176,6 +176,11 @@ def test_events_may_be_words(tmp_path: Path) -> None:
     file.write_text("t,v,hit\n0,36,no\n100,72,perhaps\n")
     with pytest.raises(InputError, match=r"'hit' must say when an event happens, .*'perhaps'"):
         read_table(file, mapping=mapping)
+    # Numbers of a Parquet file, one of which is not known.
+    columns = {"t": [0, 100, 200], "v": [36.0, 72.0, 72.0], "hit": [1.0, float("nan"), 0.0]}
+    parquet.write_table(pa.table(columns), tmp_path / "log.parquet")
+    events = read_table(tmp_path / "log.parquet", mapping=mapping).events
+    assert events["crash"].tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -191,7 +191,7 @@ _NO = ("no", "n", "off", "f", "", "nan", "none", "null")
 
 def _happening(table: pa.Table, name: str, path: str | PathLike[str]) -> NDArray[np.bool_]:
     """Return where an event happens: numbers but 0, or words such as yes; blank cells are no."""
-    numbers, _ = _numbers(table, name, path)
+    numbers = np.array(_numbers(table, name, path)[0])  # what Arrow gives must not be written
     cells = [cell.strip().lower() if isinstance(cell, str) else "" for cell in table[name].to_pylist()]
     for place in np.flatnonzero(np.isnan(numbers)):
         cell = cells[place]
