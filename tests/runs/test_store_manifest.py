@@ -263,6 +263,14 @@ def test_a_run_of_another_version_or_with_other_libraries_is_told(
         begin_manifest(tmp_path, models=MODELS, data=DATA)
 
 
+def test_what_was_asked_for_grows_to_all_of_the_suite(tmp_path: Path) -> None:
+    asked = [
+        begin_manifest(tmp_path, models=MODELS, data=DATA, only=only).get("only")
+        for only in (["fog"], ["rain", "fog"], [], ["fog"])
+    ]
+    assert asked == [["fog"], ["fog", "rain"], None, None]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

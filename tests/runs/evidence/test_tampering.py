@@ -88,6 +88,11 @@ def remove_requirement(run: Path) -> None:
     replace(run, "requirements.jsonl", r'(?m)^\{"id": "slow".*\n', "")
 
 
+def remove_requirement_of_a_run_that_was_stopped(run: Path) -> None:
+    remove_requirement(run)
+    replace(run, "manifest.json", '"ended": ".*"', '"ended": null')
+
+
 def remove_one_model(run: Path) -> None:
     shutil.rmtree(run / "runs/slow/epoch")
     replace(run, "requirements.jsonl", r'(?m)^\{"id": "slow".*"system": "epoch".*\n', "")
@@ -185,6 +190,7 @@ Attack = Callable[[Path], None]
 BY_ROWS: dict[Attack, str] = {
     remove_rows: "requirement: slow on dave2: requirements.jsonl lists it, and there are no rows",
     remove_requirement: "requirement: slow: suite.yaml asks for it, and there are no rows",
+    remove_requirement_of_a_run_that_was_stopped: "requirement: slow: suite.yaml asks for it",
     accept_more_in_the_suite: "suite: suite.yaml: the run was made with sha256",
     ask_less_of_the_suite: "suite: suite.yaml: the run was made with sha256",
     change_the_seed: "manifest: seed",
