@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typer.testing import CliRunner
 
 from roadworthy.cli import app
-from roadworthy.cli.demo import busy_scene, counterfactual_pairs, ground_truth_sheet
 from roadworthy.images import read_image, write_image
 from roadworthy.report import Image, Tile, contact_sheet, pair_sheet
+from roadworthy.report.world_tour import WorldTour, busy_scene, ground_truth_sheet
 from roadworthy.world import SEASONS, TIMES, WEATHERS, Camera, Conditions, make_scene, render
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -110,7 +110,7 @@ def pictures() -> Iterator[tuple[str, Image]]:
     yield "seasons", seasons()
     yield "tracks", tracks()
     yield "ground-truth", ground_truth_sheet()
-    yield "counterfactuals", pair_sheet(counterfactual_pairs(), scale=1.25)
+    yield "counterfactuals", pair_sheet(WorldTour().pairs, scale=1.25)
     yield "rule-violations", rule_violations()
     yield from coverage_search()
 

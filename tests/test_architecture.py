@@ -243,6 +243,44 @@ def test_front_ends_have_no_door_of_their_own() -> None:
     assert found == []
 
 
+MACHINERY = {"_answer", "_app", "_commands", "_console", "_road", "options"}
+"""What is no command: how options are read, answers printed and runs started."""
+MOST_STATEMENTS, MOST_LOOPS = 20, 6
+COUNTING = {"collections", "cv2", "numpy", "pyarrow", "scipy", "statistics"}
+"""What works on data: a command that needs it does the work of a room."""
+
+
+def logic(source: str) -> dict[str, tuple[int, int]]:
+    """Return how many statements and loops each function has; imports and refusals are none."""
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            inside = [each for statement in node.body for each in ast.walk(statement)]
+            plain = (ast.Import, ast.ImportFrom, ast.Raise)
+            docstring = bool(ast.get_docstring(node))
+            statements = sum(isinstance(each, ast.stmt) and not isinstance(each, plain) for each in inside)
+            loops = sum(isinstance(each, ast.For | ast.While | ast.comprehension) for each in inside)
+            found[node.name] = (statements - docstring, loops)
+    return found
+
+
+def test_a_command_reads_its_options_and_leaves_the_work_to_a_room() -> None:
+    found = []
+    for module in MODULES:
+        if not module.name.startswith(f"{ROOT}.cli.") or module.name.rpartition(".")[2] in MACHINERY:
+            continue
+        source = module.path.read_text("utf-8")
+        for name, (statements, loops) in logic(source).items():
+            if statements > MOST_STATEMENTS or loops > MOST_LOOPS:
+                found.append(f"{module.name}.{name} has {statements} statements and {loops} loops")
+        for node in ast.walk(ast.parse(source)):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            found += [f"{module.name} imports {one}" for one in names if one.split(".")[0] in COUNTING
+                      and one != "collections.abc"]  # fmt: skip
+    assert found == [], "move what they do into the room that it belongs to"
+
+
 def undescribed(source: str) -> set[str]:
     """Return the classes and functions of a module that have no docstring.
 

@@ -10,7 +10,7 @@ import pytest
 
 import roadworthy
 from roadworthy.errors import InputError, UnknownNameError
-from roadworthy.registry import Entry, Registry, all_registries, models
+from roadworthy.registry import Entry, Listing, Registry, all_registries, models
 
 
 class Site:
@@ -242,3 +242,18 @@ def test_a_module_that_registers_can_be_collected_alone() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", str(source)]
     done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 5), done.stdout  # 5 where it has no doctest
+
+
+def test_what_is_registered_is_listed_with_its_options() -> None:
+    listing = Listing.of("datasets")
+    assert set(listing.document()) == {"datasets", "failures"}
+    world = next(one for one in listing.kinds["datasets"] if one["name"] == "world")
+    assert world["options"]["weather"]
+    (table,) = listing.tables()
+    assert [row[0] for row in table.rows] == [one["name"] for one in listing.kinds["datasets"]]
+    everything = Listing.of()
+    assert list(everything.kinds) == [one.kind for one in all_registries()]
+    metrics = next(one for one in everything.tables() if one.title == "metrics")
+    assert metrics.rows[0][1].startswith("such as "), "of very many, some are named"
+    with pytest.raises(UnknownNameError, match="there is no kind 'dataset' of things to list"):
+        Listing.of("dataset")

@@ -99,6 +99,15 @@ class RuleError(InputError):
         self.span = span
         self.suggestions = tuple(suggestions)
 
+    def document(self) -> dict[str, object]:
+        """Return what is wrong, for scripts."""
+        return {
+            "reason": self.reason,
+            "span": list(self.span),
+            "words": self.text[slice(*self.span)],
+            "suggestions": list(self.suggestions),
+        }
+
     def __str__(self) -> str:
         start, stop = self.span
         # The line that holds the words: a rule may be written over several.

@@ -18,14 +18,17 @@ Nothing is imported before the first lookup. A plug-in that cannot be loaded is 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
+from roadworthy._options import Option, options_of
 from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.result_tables import ResultTable
 
 __all__ = [
     "Entry",
@@ -40,6 +43,7 @@ __all__ = [
 ]
 
 BUILT_IN = "built-in"
+_MANY = 50  # of one kind, that people read only when they ask for it
 
 T = TypeVar("T", bound=Callable[..., Any])
 Registered = TypeVar("Registered", bound=Callable[..., Any])
@@ -307,3 +311,85 @@ def all_registries() -> tuple[Registry[Factory], ...]:
         ['datasets', 'transforms', 'models', 'metrics', 'simulators']
     """
     return (datasets, transforms, models, metrics, simulators)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All that is registered, or what is of one kind.
+
+    Attributes:
+        kinds: What there is of each kind, by the kind.
+        failures: The plug-ins that could not be used.
+        brief: Whether people read only some of a kind that has very many.
+    """
+
+    kinds: Mapping[str, list[dict[str, Any]]]
+    failures: tuple[PluginFailure, ...]
+    brief: bool
+
+    @classmethod
+    def of(cls, kind: str | None = None) -> Listing:
+        """Return what is registered.
+
+        Args:
+            kind: Only this kind; all if left out.
+
+        Raises:
+            UnknownNameError: There is no such kind.
+        """
+        registries = [one for one in all_registries() if kind in (None, one.kind)]
+        if kind == "engines":
+            raise UnknownNameError("engines are listed by: roadworthy engines list")
+        if not registries:
+            nearest = suggest(str(kind), [one.kind for one in all_registries()])
+            raise UnknownNameError(f"there is no kind {kind!r} of things to list; {nearest}")
+        return cls(
+            {one.kind: [_facts(entry) for entry in one.entries()] for one in registries},
+            tuple(failure for one in registries for failure in one.failures()),
+            kind is None,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        return {**self.kinds, "failures": [asdict(one) for one in self.failures]}
+
+    def tables(self) -> list[ResultTable]:
+        """Return a table for each kind."""
+        return [ResultTable(kind, ("", "", ""), tuple(self._rows(kind))) for kind in self.kinds]
+
+    def _rows(self, kind: str) -> Iterator[tuple[str, str, str]]:
+        entries = self.kinds[kind]
+        ours = [one["name"] for one in entries if one["source"] == BUILT_IN]
+        brief = self.brief and len(ours) > _MANY
+        if brief:
+            names = ", ".join(ours[:: len(ours) // 6])
+            yield str(len(ours)), f"such as {names}: roadworthy list {kind}", ""
+        for one in entries:
+            if brief and one["source"] == BUILT_IN:
+                continue
+            about = [one["summary"]]
+            if one["aliases"]:
+                about.append(f"also called {', '.join(one['aliases'])}")
+            if one["options"]:
+                about.append(" ".join(f"{name}={default}" for name, default in one["options"].items()))
+            yield one["name"], "\n".join(about), one["source"]
+        for failure in self.failures:
+            if failure.kind == kind:
+                yield failure.name or "?", f"could not be loaded: {failure.error}", failure.source
+
+
+def _facts(entry: Entry[Any]) -> dict[str, Any]:
+    """Return what is known of a registered thing; data sets, transforms and models tell their options."""
+    known: Sequence[Option] = ()
+    if entry.kind in ("datasets", "models", "transforms"):
+        with suppress(InputError):
+            known = options_of(entry.object)
+    # A spec is Python; on the command line its parts are written as input.… and output.…
+    options = {one.name: "" if one.required else str(one.default) for one in known if one.name != "spec"}
+    return {
+        "name": entry.name,
+        "aliases": list(entry.aliases),
+        "summary": entry.summary,
+        "source": entry.source,
+        "options": options,
+    }

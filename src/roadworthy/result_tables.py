@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from roadworthy._tables import csv_text
 
-__all__ = ["RESULT_FILE", "TABLES_FILE", "ResultTable", "markdown_text"]
+__all__ = ["RESULT_FILE", "TABLES_FILE", "ResultTable", "listed", "markdown_text"]
 
 RESULT_FILE, TABLES_FILE = "result.json", "tables.md"
 """What a command adds to the folder of a run, for scripts and for people."""
@@ -101,3 +101,13 @@ def _is_number(cell: str) -> bool:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(map(markdown_text, cells))} |"
+
+
+def listed(values: Mapping[str, object]) -> str:
+    """Return names with their values in one line.
+
+    Example:
+        >>> listed({"car": 31, "pedestrian": 16})
+        'car 31, pedestrian 16'
+    """
+    return ", ".join(f"{name} {value}" for name, value in values.items())

@@ -89,7 +89,7 @@ def test_the_images_of_a_run(roadworthy: Roadworthy, tmp_path: Path) -> None:
         (("--training-option", "count=3"), "add --training DATA"),
         (("--counting", "all"), "no counting 'all'"),
         (("--model", "truth"), "does not show its layers"),
-        (("--sample", "-1"), "fewer than 0 frames"),
+        (("--sample", "-1"), "--sample must be 0 or more"),
         (("--run", "nowhere"), "must be the folder of a run"),
         (("--run", "a", "--data", "world"), "not both"),
         (("--merge", "nothing.npz"), "no stored measurement"),

@@ -322,7 +322,7 @@ def test_a_table_with_a_mapping(roadworthy: Callable[..., Result], tmp_path: Pat
         ([".", "--per", "hour"], "--per is drive, sector or step, got 'hour'"),
         ([".", "--metric", "Mean(HP)"], "Mean(HP) of drive lap needs the signal headway"),
         ([".", "--metric", "Mean(XX)"], "no metric XX"),
-        ([".", "--cut-metres", "0"], "--cut-metres must be above 0"),
+        ([".", "--cut-metres", "0"], "expected sectors longer than 0 m"),
         ([".", "--cut-metres", "5", "--cut-seconds", "1"], "not both"),
         ([".", "-o", "gap=1"], "options belong to a format"),
         ([".", "--settings", "absent.yaml"], "absent.yaml"),

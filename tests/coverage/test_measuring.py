@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import Network, load_model
+from roadworthy.result_tables import ResultTable
 
 FRAMES = list(load("world:town,meadow", count=12, size="96x48", weather="all", time="all"))
 
@@ -150,3 +151,39 @@ def test_nothing_to_measure() -> None:
         Measuring(dave2(), [parse_criterion("neuron")] * 2)
     with pytest.raises(InputError, match="no images"):
         _ = Measuring(None, [], FunctionalCoverage()).result
+
+
+def test_a_data_set_is_measured_in_one_call() -> None:
+    data = load("world:town", count=6, size="64x32")
+    measuring = Measuring.of(["neuron", "functional"], "dave2", threshold=0.3)
+    seen: list[str] = []
+
+    def progress(numbers: Sequence[int], what: str) -> Iterator[int]:
+        seen.append(what)
+        return iter(numbers)
+
+    whole = measuring.measure(data, 3, progress=progress)
+    by_hand = Measuring.of(["neuron", "functional"], "dave2", threshold=0.3)
+    for number in (0, 2, 4):
+        by_hand.add([data[number]])
+    assert whole.as_dict()["criteria"] == by_hand.result.as_dict()["criteria"]
+    assert (whole.images, seen) == (3, ["Measuring"])
+    title, criterion, table, *_ = whole.lines()
+    assert title == "dave2, counting distinct, 3 images"
+    assert str(criterion).startswith("neuron(threshold=0.3): ")
+    assert isinstance(table, ResultTable)
+    assert [row[0] for row in table.rows] == [
+        one.layer.name for one in next(iter(whole.criteria.values())).rows()
+    ]
+    assert "What was never tried:" in whole.lines()
+
+
+def test_training_data_is_for_criteria_that_compare_with_it() -> None:
+    data = load("world:town", count=3, size="64x32")
+    compared = Measuring.of(["boundary"], "dave2")
+    with pytest.raises(InputError, match="compare with what the network did on its training data"):
+        compared.measure(data)
+    learned = compared.measure(data, training=data)
+    assert next(iter(learned.criteria.values())).covered == 0, "nothing lies beyond what was learned"
+    with pytest.raises(InputError, match="leave it out"):
+        Measuring.of(["neuron"], "dave2").measure(data, training=data)

@@ -12,9 +12,10 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import failing_sectors
 from roadworthy.driving.metrics import compute
 from roadworthy.errors import InputError
-from roadworthy.report.drive_tables import drive_facts, sector_rows
+from roadworthy.report.drive_tables import DriveMetrics, drive_facts, sector_rows
 from roadworthy.report.driving import drive_figure
 from roadworthy.report.plots import save
+from roadworthy.result_tables import ResultTable
 
 
 def a_drive(**changes: object) -> Drive:
@@ -85,3 +86,31 @@ def test_what_cannot_be_drawn() -> None:
         drive_figure(a_drive(), "HP")
     with pytest.raises(InputError, match="has no sector 'e': it has a, b, c, d"):
         drive_figure(a_drive(), alarms=("e",))
+
+
+def test_metrics_of_a_drive_its_sectors_and_its_steps() -> None:
+    drive = a_drive()
+    whole = DriveMetrics.of(drive, ["Mean(SP)"])
+    assert whole.rows == [{"drive": "lap", "sector": "whole", "Mean(SP)": 10.0}]
+    assert whole.document["units"] == {"Mean(SP)": "m/s"}
+    assert isinstance(whole.shown, ResultTable)
+    assert whole.shown.rows[0][:3] == ("Mean(SP)", "10", "m/s")
+    sectors = DriveMetrics.of(drive, sectors=True)
+    assert [row["sector"] for row in sectors.rows] == ["a", "b", "c", "d"]
+    assert sectors.conclusion.endswith("metrics lack a signal: see --list with this log.")
+    steps = DriveMetrics.steps(drive, ["LP"])
+    assert len(steps.rows) == 40
+    assert steps.rows[5] == {"time": 0.5, "LP": pytest.approx(np.sin(0.5))}
+    with pytest.raises(InputError, match=r"Mean\(HP\) of drive lap needs the signal headway"):
+        DriveMetrics.of(drive, ["Mean(HP)"])
+
+
+def test_the_catalogue_says_what_a_drive_allows() -> None:
+    everything = DriveMetrics.catalogue()
+    assert len(everything.rows) == 127
+    allowed = DriveMetrics.catalogue(a_drive())
+    by_name = {row["metric"]: row for row in allowed.rows}
+    assert by_name["SD(LP)"]["computable"]
+    assert not by_name["Mean(HP)"]["computable"]
+    count = sum(row["computable"] for row in allowed.rows)
+    assert allowed.conclusion == f"{count} of 127 metrics can be computed from lap."

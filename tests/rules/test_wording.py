@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from roadworthy.errors import RuleError
 from roadworthy.rules import parse
-from roadworthy.rules.reading import reaction_in_brief
+from roadworthy.rules.reading import reaction_in_brief, reading_in_lines
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,18 @@ def test_a_caption_has_the_unit_of_what_is_asked_for(
 ) -> None:
     (block,) = parse(f"If it is night, {then}.").blocks
     assert reaction_in_brief(block.expectation, before, after) == caption
+
+
+def test_a_reading_is_told_to_people_and_to_scripts() -> None:
+    rule = parse("If it is night, slow down. If it rains, slow down by at least 30%.")
+    lines = reading_in_lines(rule)
+    assert [line for line in lines if line.startswith("Block")] == ["Block 1", "Block 2"]
+    assert [line for line in lines if "compared with" in line][1].endswith("the image of the block before")
+    document = rule.document()
+    assert (document["rule"], document["reading"]) == (rule.text, str(rule))
+    first, second = document["blocks"]
+    assert first["changes"][0]["in_words"] == str(rule.blocks[0].changes[0])
+    assert second["expectation"]["formula"] == rule.blocks[1].expectation.formula
+    with pytest.raises(RuleError) as caught:
+        parse("If a unicorn appears, slow down.")
+    assert caught.value.document()["words"] == "unicorn"

@@ -30,7 +30,7 @@ from roadworthy.runs.store import (
     read_manifest,
 )
 from roadworthy.runs.store.digests import Digest, digest_of_file, digest_of_files
-from roadworthy.runs.store.estimate import estimate_images, readable_size
+from roadworthy.runs.suites.estimating import estimate_images, readable_size
 
 MODELS = {"dave2": Digest("aa" * 32, "the file"), "epoch": Digest("bb" * 32, "the file")}
 DATA = {"town": Digest("cc" * 32, "the frames")}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from roadworthy.driving import SectorTable
+from roadworthy.driving.sectors import SectorTable, variance_scores
 from roadworthy.errors import InputError
-from roadworthy.studies.statistics import Agreement, correlate, fleiss_kappa, summarise, variance_scores
+from roadworthy.studies.statistics import Agreement, correlate, fleiss_kappa, summarise
 
 # Fourteen raters, ten subjects, five categories: the worked example of the literature on Fleiss' kappa.
 WORKED_EXAMPLE = [

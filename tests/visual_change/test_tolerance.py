@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roadworthy.errors import InputError, UnknownNameError
+from roadworthy.result_tables import ResultTable
 from roadworthy.visual_change.tolerance import (
     human_studies,
     human_study,
     known_tolerance,
+    measure_change,
     tolerance_of,
     tolerated,
 )
@@ -110,3 +113,21 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         human_studies(file)
     assert message in str(caught.value)
+
+
+def test_a_change_is_held_against_what_people_tolerate() -> None:
+    before = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    same = measure_change(before, before)
+    assert (same.visual_change, same.visible, same.tolerated) == (0, False, True)
+    assert set(same.document()["tolerated"]) == set(human_study("imagenet").tolerances)
+    grey = measure_change(before, np.full_like(before, 128), "contrast")
+    assert grey.visible
+    assert not grey.tolerated
+    limits = {kind: tolerance_of("contrast").limit(kind) for kind in ("correctness", "prediction")}
+    told = grey.document()["tolerated"]["contrast"]
+    assert told == {kind: {"limit": limit, "tolerated": False} for kind, limit in limits.items()}
+    facts, table = grey.lines()
+    assert isinstance(facts, dict)
+    assert facts["visible"] == "yes"
+    assert isinstance(table, ResultTable)
+    assert table.rows == (("contrast", *(cell for one in limits.values() for cell in (f"{one:g}", "no"))),)

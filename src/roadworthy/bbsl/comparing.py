@@ -120,6 +120,11 @@ class SuiteSpecification:
     data: str
     system: str
 
+    def entry(self) -> dict[str, Any]:
+        """Return it as an entry of a suite of all kinds."""
+        named = {"data": self.data, "models": [self.system]}
+        return {"bbsl": str(self.spec), **named, "values": dict(self.values)}
+
 
 def load_suite(path: str | PathLike[str]) -> tuple[SuiteSpecification, ...]:
     """Read a suite from a YAML file; files of specifications are looked for beside it.

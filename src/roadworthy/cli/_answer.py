@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -59,6 +59,14 @@ class Answer:
     exit_code: int = 0
     conclusion: str = ""
     errors: Sequence[str] = ()
+
+    def failed(self, problem: str, conclusion: str) -> Answer:
+        """Return it with what failed beside it: a message on stderr, and the exit code of a failure."""
+        document = {**self.document, "exit_code": FAILED}
+        conclusion = f"{conclusion} (exit code {FAILED})"
+        return replace(
+            self, document=document, exit_code=FAILED, conclusion=conclusion, errors=[*self.errors, problem]
+        )
 
     def give(self, *, as_json: bool) -> None:
         """Print it: one JSON document, or lines and tables for people."""

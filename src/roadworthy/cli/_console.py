@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -57,6 +57,17 @@ def progress(what: str, total: int) -> Iterator[Bar]:
         bar = Bar(shown)
         bar.begin(what, total)
         yield bar
+
+
+@contextmanager
+def working(what: str) -> Iterator[Callable[[str, int], None]]:
+    """Say on a terminal what is done, and how far, by what is given; nothing is said in a pipe."""
+    err = console(stderr=True)
+    if not err.is_terminal:
+        yield lambda *_: None
+        return
+    with err.status(what) as status:
+        yield lambda what, done: status.update(f"{what}: {done:,}")
 
 
 class Bar:
@@ -128,16 +139,6 @@ def parse_options(given: Iterable[str], such_as: str = "-o weather=rain") -> dic
             raise InputError(f"option {key!r} is given twice: {options[key]!r} and {value!r}")
         options[key] = value
     return options
-
-
-def listed(values: Mapping[str, object]) -> str:
-    """Return names with their values in one line.
-
-    Example:
-        >>> listed({"car": 31, "pedestrian": 16})
-        'car 31, pedestrian 16'
-    """
-    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def make_folder(path: Path) -> Path:

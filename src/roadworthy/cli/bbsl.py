@@ -36,12 +36,10 @@ from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from roadworthy.bbsl.comparing import SuiteSpecification
     from roadworthy.bbsl.method import SpecificationMethod
-    from roadworthy.cli._answer import Shown
     from roadworthy.datasets import ChosenFrames
+    from roadworthy.frames import Frame
     from roadworthy.runs.suites import SuiteResult
 
 
@@ -150,31 +148,15 @@ def check(
         roadworthy bbsl check examples/bbsl/*.bbsl
         roadworthy bbsl check cut_in.bbsl --boxes 5 --seconds 60 --draw witnesses
     """
-    from roadworthy.bbsl import load
-    from roadworthy.report.bbsl import draw_check
-    from roadworthy.report.plots import save
+    from roadworthy.report.specifications import CheckedSpecifications
 
-    specs = {path: load(path) for path in spec}
     size = image_size(image) if image else None
-    results = {
-        path: specs[path].check(boxes=boxes, seconds=seconds, image=size)
-        for path in tracked(list(specs), "Checking")
-    }
-    pictures: dict[Path, Path] = {}
-    for path, result in results.items():
-        if draw is not None and (figure := draw_check(specs[path], result)) is not None:
-            pictures[path] = make_folder(draw) / f"{path.stem}.png"
-            save(figure, pictures[path])
-    document = [
-        {"file": str(path), **one.as_dict(), "picture": str(pictures.get(path, ""))}
-        for path, one in results.items()
-    ]
-    shown = [
-        line for path, one in results.items() for line in (str(path), *(f"  {text}" for text in one.lines()))
-    ]
-    shown += [f"Wrote {picture}" for picture in pictures.values()]
-    passed = all(one.ok for one in results.values())
-    return Answer(document, shown, exit_code=PASSED if passed else VIOLATED)
+    checked = CheckedSpecifications.of(
+        spec, boxes=boxes, seconds=seconds, image=size, progress=lambda paths: tracked(paths, "Checking")
+    )
+    pictures = {} if draw is None else checked.draw(make_folder(draw))
+    shown = [*checked.lines(), *(f"Wrote {picture}" for picture in pictures.values())]
+    return Answer(checked.document(pictures), shown, exit_code=PASSED if checked.ok else VIOLATED)
 
 
 @command(app)
@@ -205,91 +187,29 @@ def cover(
         roadworthy bbsl cover stop.bbsl --truth kitti:training --set stoppingDistance=275,375
         roadworthy bbsl cover stop.bbsl --truth kitti:training --bind near.yaml --boundary 3 --out covered
     """
-    from roadworthy.bbsl.coverage import BorderObjects, SpecCoverage
-    from roadworthy.bbsl.method import inputs_of
-    from roadworthy.report.bbsl import draw_coverage
     from roadworthy.report.plots import save
-    from roadworthy.report.specifications import zones_of
+    from roadworthy.report.specifications import SpecificationCoverage
 
     if boundary < 0:
         raise InputError(f"--boundary must be 0 or more, got {boundary}")
     wanted = share("--least", least)
-    method = given.method(spec)
-    role = method.role
-    if boundary and role is None:
-        raise InputError(
-            "--boundary moves the box of the object under test, but every function is bound: leave one of "
-            "type bb unbound, or name it with --object"
-        )
     columns, rows = two_numbers(grid, "--grid is written COLUMNSxROWS, such as 12x5")
-    coverage = SpecCoverage(method.spec, near=near, grid=(rows, columns))
-    data, moving = given.opened(truth), method.moving
-    nearest = BorderObjects(method.spec, role.function, moving, boundary) if role and boundary else None
-    for index in tracked(range(len(data)), "Reading frames"):
-        frame = data[index]
-        for number, (box, values) in enumerate(inputs_of(frame, method.bindings, role)):
-            place = None if box is None else ((box[0] + box[2]) / 2, box[3])
-            coverage.add(values, moving=moving, height=frame.height, width=frame.width, place=place)
-            if nearest is not None:
-                nearest.add(frame, number, values)
-    document = {"specification": str(spec), "data": data.name, **coverage.as_dict()}
-    document["boundary"] = [] if nearest is None else nearest.changes()
-    document["picture"] = ""
-    if out is not None:
-        frame, picture = data[0], make_folder(out) / "coverage.png"
-        zones = zones_of(method, frame.height)
-        save(draw_coverage(coverage, (frame.width, frame.height), zones=zones), picture)
-        document["picture"] = str(picture)
-    enough = coverage.condition_share >= wanted
-    return Answer(document, _covered(document), exit_code=PASSED if enough else VIOLATED)
-
-
-def _covered(document: dict[str, Any]) -> list[Shown]:
-    """Return what people read about the coverage of a specification."""
-    from roadworthy.bbsl.testing import joined
-
-    def pixels(value: float | None) -> str:
-        return "-" if value is None else f"{value:.2f} px"
-
-    shares = {
-        "cases": "cases",
-        "conditions": "conditions, true and false",
-        "borders": f"borders, within {document['borders']['near']:g} px from both sides",
-        "positions": "positions in the image",
-    }
-    cases = [
-        (name, "(the case itself)", str(count), "", "", "")
-        for name, count in document["cases"]["counts"].items()
-    ]
-    atoms = [
-        (
-            one["case"] or "precondition",
-            one["text"],
-            *(str(one[side]) for side in ("true", "false")),
-            *(pixels(one[f"nearest_{side}"]) for side in ("true", "false")),
-        )
-        for one in document["conditions"]["atoms"]
-    ]
-    shown: list[Shown] = [
-        f"{document['inputs']} inputs, {document['outside']} out of scope",
-        {text: f"{document[name]['share']:.0%}" for name, text in shares.items()},
-        ResultTable(
-            "", ("case", "condition", "true", "false", "nearest true", "nearest false"), (*cases, *atoms)
-        ),
-    ]
-    if changes := document["boundary"]:
-        rows = tuple(
-            (
-                one["frame"],
-                str(one["object"]),
-                *(joined(tuple(one[end])) for end in ("before", "after")),
-                pixels(one["distance"]),
-                ", ".join(f"{side:.2f}" for side in one["box"]),
-            )
-            for one in changes
-        )
-        shown.append(ResultTable("", ("frame", "object", "from", "to", "moves by", "box"), rows))
-    return [*shown, *([f"Wrote {document['picture']}"] if document["picture"] else [])]
+    found = SpecificationCoverage(
+        given.method(spec),
+        given.opened(truth),
+        near=near,
+        grid=(rows, columns),
+        boundary=boundary,
+        progress=lambda numbers: tracked(numbers, "Reading frames"),
+    )
+    picture = "" if out is None else str(make_folder(out) / "coverage.png")
+    if picture:
+        save(found.figure(), Path(picture))
+    return Answer(
+        {"specification": str(spec), **found.document(), "picture": picture},
+        [*found.lines(), *([f"Wrote {picture}"] if picture else [])],
+        exit_code=PASSED if found.coverage.condition_share >= wanted else VIOLATED,
+    )
 
 
 @command(app)
@@ -307,62 +227,32 @@ def draw(
         roadworthy bbsl draw stop.bbsl --out stop.png
         roadworthy bbsl draw stop.bbsl --truth kitti:training --frame 000007 --set near=275,375
     """
+    from roadworthy.bbsl import load
     from roadworthy.report.plots import save
+    from roadworthy.report.specifications import draw_cases, draw_objects
 
     if truth:
-        figure, shown = _frame_figure(given.method(spec), given.opened(truth), frame, blank=bool(given.size))
+        chosen = _frame(given.opened(truth), frame)
+        figure, objects = draw_objects(given.method(spec), chosen, blank=bool(given.size))
+        shown: dict[str, Any] = {"frame": chosen.id, "objects": objects}
     elif frame or given != BoundOptions(classes=given.classes):
         raise InputError(
             "--frame, --bind, --set, --object, -o and --size are about a frame: add --truth DATA"
         )
     else:
-        figure, shown = _case_figure(spec)
+        figure, cases = draw_cases(load(spec))
+        shown = {"cases": cases}
     make_folder(out.parent)
     save(figure, out)
     return Answer({"picture": str(out), **shown}, [f"Wrote {out}"])
 
 
-def _case_figure(path: Path) -> tuple[Figure, dict[str, object]]:
-    """Return the picture of all cases, and what is in it."""
-    from roadworthy.bbsl import load
-    from roadworthy.report.bbsl import draw_findings, interval_axes
-
-    spec = load(path)
-    cases = spec.check().of("non-redundant")
-    if not any(one.witness for one in cases):
-        raise InputError(f"{path}: no case was found to hold for any input: see `roadworthy bbsl check`")
-    shown = [label for one in cases if one.witness for label in one.labels]
-    return draw_findings(cases, axes_of=interval_axes(spec)), {"cases": shown}
-
-
-def _frame_figure(
-    method: SpecificationMethod, data: ChosenFrames, id: str, *, blank: bool
-) -> tuple[Figure, dict[str, object]]:
-    """Return the picture of a frame, and what is in it."""
-    from roadworthy.bbsl.method import inputs_of
-    from roadworthy.bbsl.testing import joined, labels_of
-    from roadworthy.report.bbsl import draw_labelled
-    from roadworthy.report.specifications import zones_of
-
+def _frame(data: ChosenFrames, id: str) -> Frame:
+    """Return the frame that the command line asks for; the first where it asks for none."""
     ids = list(data.ids)
     if id and id not in ids:
         raise InputError(f"{data.name} has no frame {id!r}: {suggest(id, ids[:1000])}")
-    frame = data[ids.index(id) if id else 0]
-    wide, high = frame.width, frame.height
-    cases = [
-        (box, joined(labels_of(method.spec.evaluate(values, height=high, width=wide))))
-        for box, values in inputs_of(frame, method.bindings, method.role)
-    ]
-    figure = draw_labelled(
-        None if blank else frame.image,
-        (wide, high),
-        [(box, case) for box, case in cases if box is not None],
-        labels=method.spec.labels,
-        zones=zones_of(method, high),
-        title=f"{frame.id}: {cases[0][1]}" if method.role is None else frame.id,
-    )
-    objects = [{"box": list(box), "case": case} if box else {"case": case} for box, case in cases]
-    return figure, {"frame": frame.id, "objects": objects}
+    return data[ids.index(id) if id else 0]
 
 
 @command(app)
@@ -497,49 +387,21 @@ def suite(
     """
     from roadworthy.bbsl.comparing import load_suite
 
-    tests = {one.id: one for one in load_suite(file)}
-    frames = _named("--data", data, list(tests.values()), "data")
-    systems = _named("--system", system, list(tests.values()), "system")
+    tests = load_suite(file)
+    frames = _named("--data", data, tests, "data")
+    systems = _named("--system", system, tests, "system")
+    shared = {"classes": words(labels.classes), **judging.entry()}
     document = {
         "suite": "bbsl suite",
         "models": {name: judging.recorded(path) for name, path in systems.items()},
         "data": {name: labels.data(truth) for name, truth in frames.items()},
-        "requirements": {
-            test.id: {
-                "bbsl": str(test.spec),
-                "data": test.data,
-                "models": [test.system],
-                "values": dict(test.values),
-                "classes": words(labels.classes),
-                **judging.entry(),
-            }
-            for test in tests.values()
-        },
+        "requirements": {test.id: {**test.entry(), **shared} for test in tests},
     }
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
-        from roadworthy.bbsl.comparing import THRESHOLDS
-        from roadworthy.report.specifications import SpecificationReport
+        from roadworthy.report.specifications import paper_suite
 
-        reports = [SpecificationReport(result, id, model, THRESHOLDS) for id, model in result.outcomes]
-        listed = list(dict.fromkeys(one for report in reports for one in report.comparison.iou))
-        rows = tuple(
-            (
-                report.trial.requirement.id,
-                report.trial.data,
-                report.system,
-                *(str(report.comparison.iou.get(one, "")) for one in listed),
-                str(report.comparison.specification),
-            )
-            for report in reports
-        )
-        columns = ("test", "data", "system", *(f"IoU {one:g}" for one in listed), "specification")
-        documents = [
-            {**report.document(), "id": test.id, "specification": test.spec.stem, "values": dict(test.values)}
-            for report in reports
-            for test in [tests[report.trial.requirement.id]]
-        ]
-        return [ResultTable("", columns, rows)], {"tests": documents}
+        return paper_suite(result, tests)
 
     return answered(document, how, Path("bbsl-out"), made_of)
 

@@ -6,9 +6,6 @@ Options:
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,24 +17,18 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, make_new_folder, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
-from roadworthy.cli.options import free_folder, history_of, opened, opened_for, processes, training_shown
+from roadworthy.cli.options import check_within, free_folder, opened, opened_for, processes, training_shown
 from roadworthy.cli.options import share as share_of
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
-    from roadworthy.cli._answer import Shown
     from roadworthy.coverage.measuring import CoverageMeasurement
-    from roadworthy.frames import Frame
     from roadworthy.papers.deeptest.seeds import SeedImages
     from roadworthy.runs.suites import SuiteResult
 
 
-IDLE_TRAINING = (
-    "--training is for multisection, boundary, strong-activation and the surprises: name one of them with "
-    "-c, or leave it out"
-)
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
@@ -166,11 +157,6 @@ def _drawn_document(reference: str, options: list[str] | None, drawn: SeedImages
     return document
 
 
-_BATCH = 32
-_POINTS = 24  # of the growth curve, at least
-_SHOWN = 5  # holes of each dimension or cross, and untried neurons of each layer, that are printed
-
-
 @command(app)
 def measure(
     model: str = "dave2",
@@ -219,10 +205,10 @@ def measure(
         roadworthy coverage measure --run search-out --merge monday.npz --state both.npz
         roadworthy coverage measure --merge monday.npz --merge tuesday.npz
     """
-    from roadworthy.coverage import FunctionalCoverage, OperatingDomain, observable
-    from roadworthy.coverage.measuring import FUNCTIONAL, CoverageMeasurement, Measuring, chosen_criteria
-    from roadworthy.models import load_model
+    from roadworthy.coverage import OperatingDomain
+    from roadworthy.coverage.measuring import FUNCTIONAL, CoverageMeasurement, Measuring
     from roadworthy.report.plots import write_measured
+    from roadworthy.runs.changed_images import ChangedImages
 
     if training is None and (training_option or training_sample is not None):
         raise InputError(
@@ -235,107 +221,33 @@ def measure(
             "--merge alone puts stored measurements together: name the images to measure besides by --data "
             "or --run, or leave out the options about them"
         )
+    check_within("--sample", sample, 0)
     domain = OperatingDomain.load(operating_domain)
     parts: list[CoverageMeasurement] = []
     if data is not None or run is not None or not merge:
-        choices, functional = chosen_criteria(criterion or ["neuron", FUNCTIONAL], threshold)
-        system = load_model(model) if choices else None
-        network = None if system is None else observable(system, counting)
-        history = 0 if system is None else history_of(system) or 0
-        whole = FunctionalCoverage(domain) if functional else None
-        measuring = Measuring(network, choices, whole, counting=counting)
-        frames = _Frames.opened(data or "world", option, run, sample, history)
-        if measuring.needs_training_data:
-            if training is None:
-                raise InputError(
-                    "multisection, boundary, strong-activation and the surprises compare with what the "
-                    "network did on its training data: give it by --training DATA"
-                )
-            known = _Frames.opened(training, training_option, None, training_sample, history)
-            measuring.learn(lambda: known.batches("Reading training data"))
-        elif training is not None:
-            raise InputError(IDLE_TRAINING)
-        for batch in frames.batches("Measuring"):
-            measuring.add(batch)
-        parts.append(measuring.result)
+        measuring = Measuring.of(
+            criterion or ["neuron", FUNCTIONAL], model, counting=counting, threshold=threshold, domain=domain
+        )
+        history = measuring.history or None
+        frames: Dataset = (
+            ChangedImages(run)
+            if run
+            else opened(data or "world", option, count=sample or None, history=history)
+        )
+        known = (
+            None
+            if training is None
+            else opened(training, training_option, count=training_sample or None, history=history)
+        )
+        how: dict[str, Any] = {"training": known, "training_sample": training_sample}
+        parts.append(measuring.measure(frames, sample, **how, progress=tracked))
     found, *others = [*parts, *(CoverageMeasurement.load(path, domain) for path in merge or ())]
-    for one in others:
-        found.merge(one)
+    found.merge(*others)
     if state is not None:
         found.save(state)
     if out is not None:
         write_measured(out, found)
-    wrote = [] if out is None else [f"Wrote {out}"]
-    return Answer(found.as_dict(), [*_measured(found), *wrote])
-
-
-def _measured(found: CoverageMeasurement) -> list[Shown]:
-    """Return what was measured for people: tables, and what was never tried."""
-    images = "1 image" if found.images == 1 else f"{found.images} images"
-    shown: list[Shown] = [f"{found.model}, counting {found.counting}, {images}" if found.model else images]
-    for one in found.criteria.values():
-        shown.append(f"{one.criterion}: {one.covered} of {one.total}, {one.value:.1%}")
-        rows = tuple(
-            (
-                *map(str, (row.layer.name, row.layer.kind, row.layer.neurons, row.covered, row.total)),
-                f"{row.covered / row.total:.1%}",
-                str(len(row.untried)),
-            )
-            for row in one.rows()
-        )
-        if rows:
-            columns = ("layer", "kind", "neurons", "covered", "of", "share", "untried neurons")
-            shown.append(ResultTable("", columns, rows))
-    if (whole := found.functional) is not None:
-        shown += [f"functional: {whole.covered} of {whole.total}, {whole.value:.1%}", whole.table()]
-    if holes := found.holes(_SHOWN):
-        shown += ["What was never tried:", *(f"  {line}" for line in holes)]
-    return shown
-
-
-@dataclasses.dataclass(frozen=True)
-class _Frames:
-    """Some frames of a run or a data set, read when they are looked at."""
-
-    data: Dataset
-    numbers: list[int]
-    history: int
-
-    @classmethod
-    def opened(
-        cls, reference: str, options: list[str] | None, run: Path | None, sample: int | None, history: int
-    ) -> _Frames:
-        from roadworthy.datasets import spread
-        from roadworthy.runs.changed_images import ChangedImages
-
-        if sample is not None and sample < 0:
-            raise InputError(f"a sample cannot have fewer than 0 frames, got {sample}")
-        data: Dataset = (
-            opened(reference, options, count=sample or None, history=history or None)
-            if run is None
-            else ChangedImages(run)
-        )
-        if not len(data):
-            raise InputError(f"{data.name} has no frames")
-        return cls(data, list(spread(len(data), sample) if sample else range(len(data))), history)
-
-    def batches(self, what: str) -> Iterator[list[Frame]]:
-        """Yield the frames that can be read, with a progress bar on a terminal."""
-        from roadworthy.training import with_history
-
-        size = max(1, min(_BATCH, len(self.numbers) // _POINTS))
-        frames = with_history(self._readable(what), self.history)
-        while batch := list(islice(frames, size)):
-            yield batch
-
-    def _readable(self, what: str) -> Iterator[Frame]:
-        lenient = getattr(self.data, "on_error", "raise") != "raise"
-        for number in tracked(self.numbers, what):
-            try:
-                yield self.data[number]
-            except InputError:
-                if not lenient:
-                    raise
+    return Answer(found.as_dict(), [*found.lines(), *([] if out is None else [f"Wrote {out}"])])
 
 
 @command(app)
@@ -405,7 +317,6 @@ def retrain(
 
     if prepare is not None and prepared is not None:
         raise InputError("give --prepare or --prepared, not both")
-    variant = read_variant(located_weights(model))
     plan = retraining.RetrainingPlan(
         learn=tuple(learn or (["guided"] if run is not None else [])),
         share=share_of("--share", share),
@@ -415,56 +326,36 @@ def retrain(
         tolerance=share_of("--tolerance", tolerance),
         seed=seed,
     )
-    usual = retraining.usual_settings(model) if scratch else retraining.tuning_settings(model)
-    given: dict[str, Any] = {"epochs": epochs, "learning_rate": lr, "batch": batch}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    settings = dataclasses.replace(usual, seed=seed, device=device, **chosen)
+    settings = plan.settings(model, seed=seed, device=device, epochs=epochs, learning_rate=lr, batch=batch)
     # With --prepare, nothing is written but its file.
     folder = Path() if prepare is not None else make_new_folder(out or free_folder(Path("retrained")))
     with bars() as shown:
         if prepared is not None:
             material = retraining.Material.load(prepared)
         else:
+            variant = read_variant(located_weights(model))
             history = variant.spec.input.history or None
-            frames = opened_for(data, option, history)
-            if training is None:
-                known, frames = retraining.cut_in_two(frames, share_of("--cut", cut))
-            else:
-                known = opened_for(training, training_option, history)
-            material = retraining.read_material(
+            material = retraining.material_of(
                 variant,
-                known,
-                frames,
-                retraining.named_changes(change or ("rain", "fog")),
-                guided=[] if run is None else retraining.failing_images(run, frames),
+                opened_for(data, option, history),
+                None if training is None else opened_for(training, training_option, history),
+                cut=share_of("--cut", cut),
+                changes=change or ("rain", "fog"),
+                run=run,
                 seed=seed,
                 workers=processes(workers),
                 progress=shown.showing("Changing frames"),
             )
         if prepare is not None:
             material.save(prepare, "jpg" if lossy else "png")
-            counts = material.counts
-            document = {"file": str(prepare), "images": counts, "left_out": dict(material.left_out)}
-            return Answer(document, [f"Wrote {prepare}: {_counted(counts)}"])
+            document = {"file": str(prepare), "images": material.counts, "left_out": dict(material.left_out)}
+            return Answer(document, [f"Wrote {prepare}: {material}"])
         watcher = training_shown(shown)
         found = retraining.retrain(material, model, plan, settings=settings, folder=folder, watcher=watcher)
     document = {"folder": str(folder), **found.to_dict(), "left_out": dict(material.left_out)}
     write_json(folder / "retraining.json", document)
-    return Answer(
-        document,
-        [
-            f"{found.start}, retrained with {_counted(found.learned)}",
-            found.table(),
-            *(f"  {note}" for note in found.notes(material)),
-            str(found.judgement),
-            f"Wrote {folder}",
-        ],
-        exit_code=PASSED if found.judgement.better else VIOLATED,
-    )
-
-
-def _counted(images: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in images.items())
+    code = PASSED if found.judgement.better else VIOLATED
+    return Answer(document, [*found.lines(material), f"Wrote {folder}"], exit_code=code)
 
 
 app.add_typer(coverage_studies.app, name="study")

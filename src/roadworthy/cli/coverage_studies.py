@@ -269,38 +269,24 @@ def guided(
     from roadworthy.papers.deeptest.seeds import Seeds
     from roadworthy.report.plots import draw_growth
 
-    if tries < 0:
-        raise InputError(f"--tries must be 0 or more, got {tries}")
     systems, drawn = inputs.opened(sample)
-    seeds = Seeds(drawn)
     settings = SearchSettings(
-        criterion=f"neuron(threshold={threshold})",
-        transforms=tuple(transformation or ["simple"]),
-        lam=lam,
-        reference=reference,
-        again=True,
-    )
-    budget = tries or len(seeds) * sum(len(one) for one in settings.space().sets)
-    note = (
-        f"{len(seeds)} seed images; neurons are counted {counting!r}, activated above {threshold:g}; the "
-        f"coverage of searches includes the seed images; kept are images that raised coverage; failures "
-        f"violate Equation 2 with λ = {lam:g} and the {reference.upper()} of the seed images, and all "
-        "findings of a model are counted together."
+        transforms=tuple(transformation or ["simple"]), lam=lam, reference=reference, again=True
     )
     study, growths = study_guided(
         systems,
-        seeds,
+        Seeds(drawn),
         settings,
-        tries=budget,
+        tries=tries,
         counting=counting,
-        note=note,
+        threshold=threshold,
         out=inputs.out / "runs",
         seed=inputs.seed,
         progress=progress,
     )
     figures = {f"guided-{file_name(name)}": draw_growth(growth) for name, growth in growths.items()}
     about = drawn.about([one.name for one in systems], inputs.seed)
-    document = {**about, "tries": budget, "rows": _records(study.rows)}
+    document = {**about, "tries": study.tries, "rows": _records(study.rows)}
     return _answer(inputs.out, "guided", document, [study.table()], figures)
 
 
@@ -336,7 +322,7 @@ def deviation(
         roadworthy coverage study deviation --lambda 3 --epsilon 0.02 --reference rmse
         roadworthy coverage study deviation --guided search-out
     """
-    from roadworthy.coverage.oracle import check_epsilon, check_lambda, check_radius
+    from roadworthy.coverage.oracle import check_limits
     from roadworthy.coverage.parameter_sets import parameter_sets
     from roadworthy.papers.deeptest.asking import add_images, ask_models
     from roadworthy.papers.deeptest.checking import choose_findings, refuse_to_overwrite
@@ -346,28 +332,24 @@ def deviation(
 
     out, seed = inputs.out, inputs.seed
     refuse_to_overwrite(out)
-    check_lambda(lam)
-    check_epsilon(epsilon)
-    check_radius(radius)
+    check_limits(lam, epsilon, radius)
     choose_findings([], check)
     sets = parameter_sets(transformation or ["deeptest"])
     systems, seeds = inputs.opened(sample)
     found = None if guided is None else GuidedImages(guided, seeds)
-    if found is not None:
-        seeds = found.with_originals(seeds)
+    seeds = seeds if found is None else found.with_originals(seeds)
+    how: dict[str, Any] = {"units": seeds.units, "batch": batch}
     with progress("Asking models", len(seeds)) as told:
-        answers = ask_models(systems, seeds, sets, units=seeds.units, seed=seed, batch=batch, progress=told)
-    if found is not None:
-        answers = add_images(systems, answers, "guided", found, units=seeds.units, batch=batch)
+        answers = ask_models(systems, seeds, sets, seed=seed, progress=told, **how)
+    answers = answers if found is None else add_images(systems, answers, "guided", found, **how)
     study = study_deviation(answers, lam=lam, epsilon=epsilon, reference=reference, radius=radius)
     chosen = choose_findings(study.findings, check, seed)
     written = write_checks(out, study, chosen, check_pairs(study, chosen, seeds, sets, seed, found))
-    about = seeds.about([one.model for one in answers], seed)
-    notes = [*about["notes"], *([] if found is None else found.notes())]
-    document = {**about, "notes": notes, **study.as_dict()}
+    document = {**seeds.about([one.model for one in answers], seed), **study.as_dict()}
+    document["notes"] += [] if found is None else found.notes()
     figures = {"deviation": draw_deviation(study)}
-    said = [*study.statements, *notes]
-    return _answer(out, "deviation", document, study.tables, figures, notes=said, written=written)
+    notes = [*study.statements, *document["notes"]]
+    return _answer(out, "deviation", document, study.tables, figures, notes=notes, written=written)
 
 
 @command(app, name="false-alarms")

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from roadworthy._files import plain_name
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import bars, listed, parse_options, tracked, write_picture
+from roadworthy.cli._console import bars, parse_options, tracked, write_picture
 from roadworthy.cli.options import check_within, counted, opened, words
 from roadworthy.datasets import EXPORT_FORMATS, spread
 from roadworthy.datasets import export as exported
-from roadworthy.datasets.summary import DatasetSummary, box_words, spread_frames, summarize
+from roadworthy.datasets.summary import DatasetSummary, frame_facts, spread_frames, summarize
 from roadworthy.errors import InputError, suggest
 from roadworthy.report import frame_sheet, parse_overlays
+from roadworthy.result_tables import listed
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -74,27 +74,17 @@ def show(
         note=number,
     )
     path = write_picture(out or Path(f"{plain_name(reference)}.png"), sheet)
-    held = DatasetSummary.of(frames).document()
+    held = DatasetSummary.of(frames)
     document = {
         "sheet": str(path),
         "dataset": dataset.name,
         "frames": len(dataset),
         "skipped": [{"index": index, "reason": reason} for index, reason in bad.items()],
-        **held,
-        "shown": [
-            {
-                "id": frame.id,
-                "size": list(frame.size),
-                "signals": frame.signals.as_dict(),
-                "boxes": None if frame.boxes is None else box_words(frame.boxes),
-                "metadata": dict(frame.metadata),
-            }
-            for frame in frames
-        ],
+        **held.document(),
+        "shown": [frame_facts(frame) for frame in frames],
     }
     skipped = [f"Skipped {len(bad)} that cannot be read, the first: {why}" for why in list(bad.values())[:1]]
-    rows = _rows(held, len(frames))
-    return Answer(document, [f"{dataset.name}, {number}", rows, *skipped, f"Wrote {path}"])
+    return Answer(document, [f"{dataset.name}, {number}", held.lines(), *skipped, f"Wrote {path}"])
 
 
 @command(app)
@@ -111,19 +101,18 @@ def check(reference: str, option: list[str] | None = None) -> Answer:
     """
     dataset = opened(reference, option)
     summary, bad = summarize(dataset, tracked)
-    held = summary.document()
     document = {
         "dataset": dataset.name,
         "frames": len(dataset),
         "read": summary.read,
         "bad": [{"id": id, "reason": reason} for id, reason in bad.items()],
-        **held,
+        **summary.document(),
     }
     state = f"{len(bad)} cannot be read" if bad else "all can be read"
     title = f"{dataset.name}, {counted(len(dataset), len(dataset))}, {state}"
     return Answer(
         document,
-        [title, _rows(held, summary.read), *_reasons(bad, _MOST_BAD)],
+        [title, summary.lines(), *_reasons(bad, _MOST_BAD)],
         # A frame that cannot be read is wrong input; 1 stays for requirements.
         exit_code=FAILED if bad else PASSED,
     )
@@ -186,34 +175,3 @@ def _reasons(bad: Mapping[str, str], most: int) -> Iterable[str]:
     yield from (f"{id}: {reason}" for id, reason in list(bad.items())[:most])
     if len(bad) > most:
         yield f"and {len(bad) - most} more; --json lists all"
-
-
-def _rows(held: Mapping[str, Any], frames: int) -> dict[str, str]:
-    """Return what frames hold for people: a title and a line for each kind of thing."""
-    rows = {
-        "sizes": _most(held["sizes"]),
-        # What few frames have stands out from what all or none have.
-        "frames with": listed(held["frames_with"]),
-        **{name: _most(values) for name, values in held["conditions"].items()},
-        "boxes": _most(held["boxes"]),
-        "clipped": f"boxes {held['clipped_boxes']}" if held["clipped_boxes"] else "",
-        "pixels": listed({name: f"{share:.1%}" for name, share in held["labels"].items()}),
-        "signals": listed({name: _range(name, one, frames) for name, one in held["signals"].items()}),
-    }
-    return {title: line for title, line in rows.items() if line}
-
-
-def _most(numbers: Mapping[str, int]) -> str:
-    shown: dict[str, object] = dict(list(numbers.items())[:_MOST_NAMED])
-    if len(numbers) > _MOST_NAMED:
-        shown["and"] = f"{len(numbers) - _MOST_NAMED} more"
-    return listed(shown)
-
-
-def _range(name: str, signal: Mapping[str, float], frames: int) -> str:
-    low, high = signal["min"], signal["max"]
-    values = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-    if name == "timestamp" and low < high:
-        # Seconds since some beginning tell people nothing; how long it went on does.
-        values = f"over {high - low:.3g} s"
-    return values if signal["frames"] == frames else f"{values} in {signal['frames']} frames"

@@ -9,7 +9,7 @@ Options:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,20 @@ from roadworthy._files import check_free
 from roadworthy.cli import engine_training
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import listed, make_folder, progress, tracked, write_picture
+from roadworthy.cli._console import make_folder, progress, tracked, write_picture
 from roadworthy.cli.engine_training import network_settings
 from roadworthy.cli.options import check_within, counted, opened, two_numbers
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError
 from roadworthy.report import transform_strip
-from roadworthy.result_tables import ResultTable
+from roadworthy.result_tables import ResultTable, listed
 from roadworthy.training.engines.comparing import changes_of, compared
 from roadworthy.training.engines.pairs import PairSource
 from roadworthy.training.engines.writing import Import, channels_of, import_checkpoint
 from roadworthy.transforms import Operation, Transform, UserEngine, read_engines, transform_for
 from roadworthy.transforms.engines import SHIPPED
 from roadworthy.transforms.engines.files import hidden_supports, parse_supports, put_engine
-from roadworthy.transforms.learned import EngineCard, EngineMetric, LearnedEngine, shipped_engines
+from roadworthy.transforms.learned import LearnedEngine, shipped_engines
 from roadworthy.transforms.learned.card import WORLD
 from roadworthy.transforms.learned.engine import engine_reference, tried
 from roadworthy.world import HELD_OUT_TRACK_NAMES
@@ -124,63 +124,10 @@ def show(which: str) -> Answer:
         roadworthy engines show my-engine --json
     """
     engine = _opened(which)
-    card = engine.card
-    measured = tuple(
-        (
-            one.name,
-            _number(one, one.value, one.low, one.high),
-            ""
-            if one.classical is None
-            else _number(one, one.classical, one.classical_low, one.classical_high),
-            str(one.frames),
-        )
-        for one in card.metrics
-    )
-    table = ResultTable("", ("measured", "learned", "built in", "frames"), measured)
+    card, (_, network) = engine.card, engine.backend.files
     title = f"{card.name}: {', '.join(map(str, engine.supported))}"
-    return Answer(
-        card.to_dict(), [title, dict(_facts(card, engine)), *([table] if measured else [])], card.notes
-    )
-
-
-def _facts(card: EngineCard, engine: UserEngine) -> Iterator[tuple[str, str]]:
-    _, network = engine.backend.files
-    yield "network", f"{card.architecture}, {card.kind}, {network.stat().st_size / 2**20:.1f} MiB"
-    yield "takes", ", ".join(f"{name} ({channels})" for name, channels in card.inputs.items())
-    if card.classes:
-        yield "knows", ", ".join(card.classes)
-    sizes = [f"trained at {_size_text(card.trained_at)}"] if card.trained_at else []
-    if card.least == card.most:
-        sizes.append(f"stretched to {_size_text(card.least)}")
-    else:
-        sizes.append(f"from {_size_text(card.least)} up")
-        if card.most:
-            sizes.append(f"made smaller above {_size_text(card.most)}")
-    yield "sizes", ", ".join(sizes)
-    for title, value in (("for", card.domain), ("license", card.license), ("source", card.source)):
-        if value:
-            yield title, value
-    for role in dict.fromkeys(one.role for one in card.data):
-        data = [one for one in card.data if one.role == role]
-        yield role, "; ".join(f"{one.name}, {one.frames} frames" for one in data)
-    if card.training.method:
-        facts = card.training
-        parts = [facts.method, f"{facts.steps} steps" if facts.steps else "", facts.device, facts.date]
-        yield "trained", ", ".join(part for part in parts if part)
-        if facts.command:
-            yield "made by", facts.command
-    yield "sha256", card.sha256
-
-
-def _size_text(size: tuple[int, int] | None) -> str:
-    return "any size" if size is None else f"{size[1]}x{size[0]}"
-
-
-def _number(metric: EngineMetric, value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return "not known"
-    text = f"{value:.4g}{' ' + metric.unit if metric.unit else ''}"
-    return text if low is None or high is None else f"{text} ({low:.4g} to {high:.4g})"
+    facts, measured = card.facts(network.stat().st_size), card.table()
+    return Answer(card.to_dict(), [title, facts, *([measured] if measured.rows else [])], card.notes)
 
 
 @command(app)

@@ -6,8 +6,6 @@ Options:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ import typer
 from roadworthy._files import replacing
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import console
+from roadworthy.cli._console import working
 from roadworthy.cli.options import check_within
 from roadworthy.errors import InputError, suggest
 from roadworthy.report.deriving import check_documents
@@ -34,20 +32,8 @@ from roadworthy.runs.store import StoredRun
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
-_MOST = 50  # findings that are printed; --json has all
 _TARGETS = {"mlflow": "", "fiftyone": "failures", "reqif": "requirements.reqif"}
 """Other tools, each with an example of what is written for it."""
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int], None]]:
-    """Give what says on a terminal how far the work has come; nothing is said in a pipe."""
-    err = console(stderr=True)
-    if not err.is_terminal:
-        yield lambda *_: None
-        return
-    with err.status("Opening the run") as status:
-        yield lambda what, done: status.update(f"{what}: {done:,}")
 
 
 @command(app)
@@ -78,7 +64,7 @@ def bundle(
         roadworthy evidence bundle out --out small --no-images
     """
     stored = StoredRun.open(run)
-    with _progress() as progress:
+    with working("Opening the run") as progress:
         touched = (
             functional_of(stored, suite, domain=operating_domain) if functional else "it was not asked for"
         )
@@ -171,7 +157,7 @@ def verify(
     check_within("--rerun", rerun, 0)
     check_within("--tolerance", tolerance, 0)
     again = None
-    with opened_bundle(bundle) as opened, _progress() as progress:
+    with opened_bundle(bundle) as opened, working("Opening the run") as progress:
         found = verified(
             opened.folder,
             digest=digest,
@@ -196,30 +182,15 @@ def verify(
                 progress=progress,
             )
     passed = found.passed and (again is None or again.passed)
-    document = {
-        "path": str(bundle),
-        "passed": passed,
-        "digest": found.digest,
-        "files": found.files,
-        "rows": found.rows,
-        "images": found.images,
-        "findings": [{"kind": one.kind, "what": one.what, "detail": one.detail} for one in found.findings],
-        "notes": found.notes,
-        "rerun": None if again is None else again.document(),
-    }
-    shown = [str(one) for one in found.findings[:_MOST]]
-    if len(found.findings) > _MOST:
-        shown.append(f"… and {len(found.findings) - _MOST} more; --json lists them all")
-    shown += [] if again is None else again.lines()
     number = len(found.findings) + (0 if again is None else again.differing)
     state = "nothing differs" if not number else "1 difference" if number == 1 else f"{number} differences"
-    checked = f"{found.files:,} files hashed, {found.rows:,} cases and {found.images:,} images checked"
+    rerun_document = None if again is None else again.document()
     return Answer(
-        document,
-        shown,
+        {"path": str(bundle), "passed": passed, **found.document(), "rerun": rerun_document},
+        [*found.lines(), *([] if again is None else again.lines())],
         found.notes,
         exit_code=PASSED if passed else VIOLATED,
-        conclusion=f"{bundle}: {checked}: {state}",
+        conclusion=f"{bundle}: {found}: {state}",
     )
 
 

@@ -11,16 +11,15 @@ Options:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from roadworthy import training
 from roadworthy._files import plain_name
-from roadworthy.cases import Dataset
 from roadworthy.cli._answer import FAILED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, make_folder, parse_options, tracked, write_picture
@@ -36,22 +35,19 @@ from roadworthy.cli.options import (
     training_shown,
     words,
 )
-from roadworthy.datasets import load, options_of, reader_for
+from roadworthy.datasets import load
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError
 from roadworthy.models import Runtime, load_model
 from roadworthy.models.description import draft_description
 from roadworthy.models.network import UndescribedError
-from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import Variant, architecture, load_module, located_weights, read_variant
 from roadworthy.report import prediction_sheet
-from roadworthy.result_tables import ResultTable
 from roadworthy.runs.model_notes import first_look
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
 _MOST_FRAMES = 100
-_OTHER_SEED = 1_000_003  # what is added to the seed of generated data, for validation
 _FORMATS: dict[str, training.ExportFormat] = {".onnx": "onnx", ".pt": "torchscript", ".ts": "torchscript"}
 
 
@@ -164,13 +160,7 @@ def evaluate(
         "laps": [asdict(one) for one in laps],
     }
     title = f"{system.name} on {dataset.name}"
-    return Answer(document, [title, measures_table(measures), *map(str, laps)])
-
-
-def measures_table(measures: Sequence[Measure]) -> ResultTable:
-    """Return measures as people read them, a line each."""
-    rows = tuple((one.name, training.value_text(one), str(one.frames)) for one in measures)
-    return ResultTable("", ("measure", "value", "frames"), rows)
+    return Answer(document, [title, training.measures_table(measures), *map(str, laps)])
 
 
 @command(app)
@@ -299,7 +289,13 @@ def train(
         memory=memory,
     )
     place = out or free_folder(Path("trained") / name, resume=resume)
-    sources = _sources(data, option or [], val_data, variant, settings)
+    sources = training.TrainingSources.open(
+        data,
+        parse_options(option or []),
+        val_data,
+        share=settings.validation_share,
+        history=variant.spec.input.history,
+    )
     with _folder(place, resume) as folder, bars() as shown:
         result = training.train(
             variant,
@@ -321,7 +317,8 @@ def train(
     title = f"{card.variant.name}, {card.parameters:,} parameters"
     done = [f"Wrote {folder}", f"Try it: roadworthy models try {folder}"]
     return Answer(
-        {"folder": str(folder), **card.to_dict()}, [title, rows, measures_table(card.measures), *done]
+        {"folder": str(folder), **card.to_dict()},
+        [title, rows, training.measures_table(card.measures), *done],
     )
 
 
@@ -332,43 +329,3 @@ def _folder(path: Path, resume: bool) -> Iterator[Path]:
         raise InputError(f"{path} already holds a training: add --resume, or choose another with --out")
     with training_folder(path, training.CHECKPOINT, "the state after the last whole epoch") as folder:
         yield folder
-
-
-@dataclass(frozen=True)
-class _Sources:
-    """Training and validation data with their names; without the latter, the end of the former is used."""
-
-    training: Dataset
-    validation: Dataset | None
-    names: tuple[str, str]
-
-
-def _sources(
-    reference: str, given: list[str], val_reference: str | None, variant: Variant, settings: training.Settings
-) -> _Sources:
-    history = variant.spec.input.history or None
-    data = opened_for(reference, given, history)
-    name = " ".join([reference, *given])
-    usual = {one.name: one.default for one in options_of(reader_for(reference))}
-    if val_reference is None and "seed" not in usual:
-        return _Sources(data, None, (name, name))
-    others = given if val_reference else _of_another_seed(given, usual, len(data), settings.validation_share)
-    validation = opened_for(val_reference or reference, others, history)
-    return _Sources(data, validation, (name, " ".join([val_reference or reference, *others])))
-
-
-def _of_another_seed(
-    given: list[str], usual: Mapping[str, object], frames: int, validation_share: float
-) -> list[str]:
-    """Return the options of generated validation data.
-
-    Generated data has no end that is unlike its start, but another seed is another world.
-    """
-    chosen = {**usual, **parse_options(given)}
-    others = [text for text in given if text.partition("=")[0].strip() not in ("seed", "count")]
-    others.append(f"seed={int(str(chosen['seed'])) + _OTHER_SEED}")
-    if "count" in usual:
-        drive = int(str(chosen.get("sequence", 1)))
-        drives = max(1, round(frames * validation_share / drive))
-        others.append(f"count={drives * drive}")
-    return others

@@ -17,7 +17,6 @@ Options:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
@@ -38,7 +37,6 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from roadworthy.cli._answer import Shown
     from roadworthy.reliability.human import HumanData, UnchangedAccuracy
     from roadworthy.runs.suites import SuitePlan, SuiteResult
 
@@ -167,9 +165,6 @@ def _check_same_task(plan: SuitePlan) -> None:
         raise InputError(f"models must have the same task to be ranked, got {each}")
 
 
-_OTHER_SEED = 1_000_003  # what is added to the seed of changes and of data that is made, for validation
-
-
 @dataclass(frozen=True)
 class People:
     """What people answered, and how a threshold is found from it.
@@ -238,50 +233,11 @@ def change(reference: Path, changed: Path, transform: str = "", study: str = "im
         roadworthy reliability change before.png after.jpg --transform jpeg --study cifar10 --json
     """
     from roadworthy.images import read_image
-    from roadworthy.visual_change import ReferenceImage
-    from roadworthy.visual_change.tolerance import human_study, tolerance_of
+    from roadworthy.visual_change.tolerance import measure_change
 
-    before, after = ReferenceImage(read_image(reference)), read_image(changed)
-    delta, vsnr = before.visual_change(after), before.vsnr(after)
-    visible = vsnr != math.inf
-    known = [tolerance_of(transform, study=study)] if transform else human_study(study).tolerances.values()
-    ranges = {
-        one.transformation: {
-            kind: {"limit": limit, "tolerated": delta <= limit}
-            for kind, limit in (("correctness", one.correctness), ("prediction", one.prediction))
-        }
-        for one in known
-    }
-    document = {
-        "visual_change": delta,
-        "vif": before.vif(after),
-        "vif_pixel": before.vif_pixel(after),
-        "vsnr": vsnr if math.isfinite(vsnr) else str(vsnr),
-        "visible": visible,
-        "study": study,
-        "tolerated": ranges,
-    }
-    rows = tuple(
-        (name, *(cell for one in limits.values() for cell in (f"{one['limit']:g}", _yes(one["tolerated"]))))
-        for name, limits in ranges.items()
-    )
-    shown: list[Shown] = [
-        {
-            "visual change Δv": f"{delta:.4f}",
-            "VIF": f"{document['vif']:.4f}   (of pixels: {document['vif_pixel']:.4f})",
-            "VSNR": f"{vsnr:.1f} dB" if visible else "∞",
-            "visible": "yes" if visible else "no: below the threshold of detection",
-        },
-        ResultTable(
-            "", ("if it is", "correctness up to", "tolerated", "prediction up to", "tolerated"), rows
-        ),
-    ]
-    too_much = not all(one["tolerated"] for limits in ranges.values() for one in limits.values())
-    return Answer(document, shown, exit_code=VIOLATED if transform and too_much else PASSED)
-
-
-def _yes(value: object) -> str:
-    return "yes" if value else "no"
+    found = measure_change(read_image(reference), read_image(changed), transform, study=study)
+    too_much = bool(transform) and not found.tolerated
+    return Answer(found.document(), found.lines(), exit_code=VIOLATED if too_much else PASSED)
 
 
 @command(app)
@@ -311,88 +267,30 @@ def thresholds(
         roadworthy reliability thresholds experiment --rule careful --save mine.yaml
         roadworthy reliability thresholds
     """
-    if path is None:
-        return _published()
     from roadworthy.papers.reliability_figures import draw_thresholds
-    from roadworthy.reliability.human import estimate_threshold, rule_named
-    from roadworthy.reliability.human.thresholds import find_each, write_study
-
-    chosen, known = rule_named(people.rule), people.known_originals
-    data = people.opened(path)
-    settings: dict[str, Any] = {"samples": repetitions, "confidence": confidence, "seed": people.seed}
-    found, troubles = find_each(
-        tracked(data.bins, "Finding thresholds"),
-        lambda one: estimate_threshold(one, rule=chosen, originals=known, **settings),
-    )
-    wrote = people.draw(lambda: draw_thresholds(found))
-    without = [] if save is None else write_study(found, save)
-    document = {
-        "rule": {"name": chosen.name, "summary": chosen.summary},
-        "seed": people.seed,
-        "repetitions": repetitions,
-        "thresholds": [one.as_dict() for one in found],
-        "left_out": data.collected.left_out if data.collected else {},
-        "not_counted": [*data.without, *troubles],
-        "plot": None if people.plot is None else str(people.plot),
-    }
-
-    def between(interval: tuple[float, float] | None) -> str:
-        return "" if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}"
-
-    rows = tuple(
-        (
-            one.bins.transformation,
-            one.symbol,
-            f"{one.value:.2f}",
-            "" if one.bins.published is None else f"{one.bins.published:.2f}",
-            between(one.spread),
-            between(one.interval),
-            ", ".join(
-                word
-                for word, so in (("no drop found", not one.found), ("unstable", one.stable is False))
-                if so
-            ),
-        )
-        for one in found
-    )
-    shown: list[Shown] = [
-        ResultTable("", ("transformation", "", "threshold", "published", "spread", "drop begins", ""), rows),
-        f"Rule {chosen.name}: {chosen.summary}.",
-        *_left_out(data, troubles),
-        *(f"not in {save}: {name}, which lacks t_c or t_p" for name in without),
-        *wrote,
-        *([] if save is None else [f"Wrote {save}"]),
-    ]
-    return Answer(document, shown)
-
-
-def _published() -> Answer:
-    """Return the thresholds that come with the program, and where they are from."""
+    from roadworthy.reliability.human import estimate_thresholds
+    from roadworthy.reliability.human.thresholds import write_study
     from roadworthy.visual_change.tolerance import human_studies
 
-    studies = human_studies()
-    shown = [
-        ResultTable(
-            f"{name}: {study.task}; {study.images}",
-            ("transformation", "t_c", "t_p", ""),
-            tuple(
-                (one.transformation, f"{one.correctness:.2f}", f"{one.prediction:.2f}", one.note)
-                for one in study.tolerances.values()
-            ),
-            study.source,
-        )
-        for name, study in studies.items()
-    ]
-    return Answer({name: study.as_dict() for name, study in studies.items()}, shown)
-
-
-def _left_out(data: HumanData, troubles: list[str]) -> list[str]:
-    """Say what was not counted."""
-    lines = []
-    if (found := data.collected) is not None:
-        lines = [f"{len(found.answers)} answers of {found.raters} people; {found.missing} missing or late"]
-        lines += [f"left out: {rater}, {reason}" for rater, reason in found.left_out.items()]
-    return lines + [f"not counted: {line}" for line in (*data.without, *troubles)]
+    if path is None:
+        published = human_studies()
+        document = {name: study.as_dict() for name, study in published.items()}
+        return Answer(document, [study.table() for study in published.values()])
+    found = estimate_thresholds(
+        people.opened(path),
+        rule=people.rule,
+        originals=people.known_originals,
+        samples=repetitions,
+        confidence=confidence,
+        seed=people.seed,
+        progress=lambda bins: tracked(bins, "Finding thresholds"),
+    )
+    wrote = people.draw(lambda: draw_thresholds(found.thresholds))
+    without = [] if save is None else write_study(found.thresholds, save)
+    lacking = [f"not in {save}: {name}, which lacks t_c or t_p" for name in without]
+    saved = [] if save is None else [f"Wrote {save}"]
+    plot = {"plot": None if people.plot is None else str(people.plot)}
+    return Answer({**found.document(), **plot}, [*found.lines(), *lacking, *wrote, *saved])
 
 
 studies = typer.Typer(cls=Group, no_args_is_help=True, help="Do the paper's studies on images of your own.")
@@ -486,7 +384,7 @@ def subsets(
     document = {**settings, "studies": [one.as_dict() for one in found], "not_counted": without}
     columns = ("transformation", "", "all", f"{share:.0%} subsets", "median", "curves alike")
     table = ResultTable("", columns, tuple(one.cells for one in found))
-    return Answer(document, [table, *_left_out(data, troubles), *wrote])
+    return Answer(document, [table, *data.not_counted(troubles), *wrote])
 
 
 @command(app)
@@ -528,19 +426,16 @@ def retrain(
         roadworthy reliability retrain dave2 --data world -o count=4000 -o seed=11 --out sturdy
     """
     from roadworthy.models.zoo import architecture
-    from roadworthy.training import Settings, train, value_text
+    from roadworthy.training import OTHER_SEED, Settings, TrainingSources, measures_table, train
     from roadworthy.training.retraining.material import WithChanges, tolerated_changes
 
     variant = architecture(network).variant(None, {}, small=network in ("epoch", "chauffeur"))
     kinds, limits = tolerated_changes(transform, study=study, limit=limit)
-    training = WithChanges(frames_of(data, option, [], None), kinds, limits, versions, seed)
-    validation = None
-    if data.partition(":")[0] in ("world", "world-crops"):
-        given = parse_options(option or [])
-        given["seed"] = int(str(given.get("seed", 0))) + _OTHER_SEED
-        given["count"] = max(1, int(str(given.get("count", 150))) // 5)
-        others = frames_of(data, [f"{name}={value}" for name, value in given.items()], [], None)
-        validation = WithChanges(others, kinds, limits, versions, seed + _OTHER_SEED)
+    sources = TrainingSources.open(data, parse_options(option or []))
+    training = WithChanges(sources.training, kinds, limits, versions, seed)
+    validation = sources.validation and WithChanges(
+        sources.validation, kinds, limits, versions, seed + OTHER_SEED
+    )
     folder = out or free_folder(Path("retrained") / network)
     settings = Settings(
         epochs=epochs,
@@ -560,9 +455,8 @@ def retrain(
         "frames": len(training),
         "measures": {one.name: one.value for one in measures},
     }
-    rows = tuple((one.name, value_text(one), str(one.frames)) for one in measures)
-    table = ResultTable("", ("measure", "value", "frames"), rows)
-    return Answer(document, [table, f"Wrote {folder}: a network that has seen {training.name}"])
+    done = f"Wrote {folder}: a network that has seen {training.name}"
+    return Answer(document, [measures_table(measures), done])
 
 
 app.add_typer(glances)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from roadworthy.cli._answer import Shown
     from roadworthy.report.rules import RulesReport
     from roadworthy.result_tables import ResultTable
-    from roadworthy.rules import Block
     from roadworthy.rules.language.nouns import Words
     from roadworthy.runs.suites import SuiteResult
 
@@ -57,6 +56,7 @@ def parse(rule: str, as_json: bool = False) -> Answer:
         roadworthy rules parse "Drive more slowly at night." --json
     """
     from roadworthy.rules import parse as read
+    from roadworthy.rules.reading import reading_in_lines
 
     if Path(rule).suffix and Path(rule).is_file():
         raise InputError(
@@ -67,55 +67,8 @@ def parse(rule: str, as_json: bool = False) -> Answer:
     except RuleError as error:
         if not as_json:
             raise
-        refused = {
-            "reason": error.reason,
-            "span": list(error.span),
-            "words": rule[slice(*error.span)],
-            "suggestions": list(error.suggestions),
-        }
-        return Answer({"rule": rule, "refused": refused}, exit_code=FAILED)
-    document = {
-        "rule": found.text,
-        "reading": str(found),
-        "notes": list(found.notes),
-        "blocks": [_block(one) for one in found.blocks],
-    }
-    shown: list[str] = []
-    for number, block in enumerate(found.blocks, 1):
-        if len(found.blocks) > 1:
-            shown.append(f"Block {number}")
-        before = "the original image" if number == 1 else "the image of the block before"
-        for label, lines in {
-            "changes": block.changes,
-            "expects": [f"{block.expectation}, compared with {before}"],
-            "formula": [block.expectation.formula],
-            "found": block.propositions,
-            "inferred by": block.inference,
-        }.items():
-            shown += [f"  {'' if index else label:<13} {line}" for index, line in enumerate(lines)]
-    return Answer(document, shown, found.notes)
-
-
-def _block(block: Block) -> dict[str, Any]:
-    expected = block.expectation
-    return {
-        "text": block.text,
-        "changes": [
-            {
-                **{
-                    name: dict(value) if isinstance(value, Mapping) else value
-                    for name, value in vars(change).items()
-                },
-                "in_words": str(change),
-            }
-            for change in block.changes
-        ],
-        "expectation": {"output": expected.output, "formula": expected.formula, "in_words": str(expected)},
-        "propositions": [
-            {"predicate": one.predicate, "arguments": list(one.arguments)} for one in block.propositions
-        ],
-        "inference": list(block.inference),
-    }
+        return Answer({"rule": rule, "refused": error.document()}, exit_code=FAILED)
+    return Answer(found.document(), reading_in_lines(found), found.notes)
 
 
 @command(app)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from roadworthy._files import plain_name
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import command
-from roadworthy.cli._console import console
+from roadworthy.cli._console import working
 from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
-from roadworthy.result_tables import ResultTable
-
-if TYPE_CHECKING:
-    from roadworthy.runs.suites import SuitePlan
+from roadworthy.cli.options import processes
 
 app = typer.Typer()
 
@@ -51,96 +45,20 @@ def run(
         roadworthy run night.suite.yaml --only fog --only R7 --sample 20 --out quick
         roadworthy run night.suite.yaml --executor ray --address auto --workers 64 --json
     """
+    from roadworthy.runs.executors import executor_for
+    from roadworthy.runs.suites import estimate_suite
+
     plan = planned(suite, how, Path(), only=only or (), sample=sample, seed=seed)
     if dry_run:
-        return _dry_run(plan, how)
+        workers = 1 if how.executor == "serial" else processes(how.workers)
+        # In one process, whose time is then divided.
+        probing = "serial" if how.executor == "serial" else "processes"
+        with (
+            working("Trying a few cases"),
+            executor_for(probing, workers=1, timeout_s=how.timeout) as executor,
+        ):
+            estimate = estimate_suite(plan, how.images, executor, workers=workers)
+        return Answer(estimate.document(), estimate.lines(), plan.notes, conclusion=str(estimate))
     usual = Path(f"{plain_name(plan.suite.name) or 'suite'}-run")
     published = run_plan(plan, how, usual)
     return answer_of(published, how, shown=outcome_lines(published.result))
-
-
-def _dry_run(plan: SuitePlan, how: RunOptions) -> Answer:
-    """Answer what would run: how many cases, how long, how large."""
-    from roadworthy.runs.executors import executor_for
-    from roadworthy.runs.store.estimate import readable_size
-    from roadworthy.runs.suites import estimate_passes, passes_of
-
-    err = console(stderr=True)
-    with err.status("Trying a few cases") if err.is_terminal else nullcontext():
-        # In one process, whose time is then divided.
-        one = "serial" if how.executor == "serial" else "processes"
-        with executor_for(one, workers=1, timeout_s=how.timeout) as executor:
-            found = list(estimate_passes(passes_of(plan), how.images, executor))
-    count = 1 if how.executor == "serial" else how.workers or os.cpu_count() or 1
-    seconds = sum(one.seconds or 0.0 for one in found)
-    likely, most = sum(one.image_bytes for one in found), sum(one.most_bytes for one in found)
-    total = sum(one.cases for one in found)
-    document = {
-        "suite": plan.suite.name,
-        "requirements": [
-            {
-                "id": trial.requirement.id,
-                "kind": trial.kind.name,
-                "data": trial.data,
-                "models": list(trial.models),
-                "cases_per_model": plan.cases(trial),
-            }
-            for trial in plan.trials
-        ],
-        "passes": [
-            {
-                "name": one.name,
-                "requirements": one.requirements,
-                "models": one.models,
-                "cases": one.cases,
-                "seconds": one.seconds,
-                "probed_cases": one.probed,
-                "image_bytes": one.image_bytes,
-                "most_image_bytes": one.most_bytes,
-                "problem": one.problem,
-            }
-            for one in found
-        ],
-        "cases": total,
-        "seconds_one_process": seconds,
-        "seconds_estimated": seconds / count,
-        "workers": count,
-        "image_bytes": likely,
-        "most_image_bytes": most,
-        "notes": plan.notes,
-    }
-    rows = tuple(
-        (
-            one.name,
-            str(one.models),
-            str(one.cases),
-            "?" if one.seconds is None else _duration(one.seconds),
-            readable_size(one.image_bytes),
-        )
-        for one in found
-    )
-    problems = [
-        f"{one.name} could not be tried, so how long it takes is not known: {one.problem}"
-        for one in found
-        if one.problem
-    ]
-    conclusion = (
-        f"About {total} cases in about {_duration(seconds / count)} with {count} "
-        f"{'process' if count == 1 else 'processes'}; images will take about {readable_size(likely)}, at "
-        f"most {readable_size(most)}. These are estimates from {sum(one.probed for one in found)} cases that "
-        "were tried just now; starting workers, hashing the data, report and evidence come on top."
-    )
-    table = ResultTable("", ("what", "models", "cases", "one process", "images"), rows)
-    return Answer(document, [table, *problems], plan.notes, conclusion=conclusion)
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as people say it.
-
-    Example:
-        >>> _duration(0.4), _duration(75), _duration(9000)
-        ('1 s', '75 s', '2.5 h')
-    """
-    if seconds < 100:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from roadworthy._files import check_free
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import make_folder, progress, tracked
+from roadworthy.cli._console import make_folder, progress
 from roadworthy.cli.options import Out, opened
 from roadworthy.errors import InputError
-from roadworthy.result_tables import ResultTable
-
-if TYPE_CHECKING:
-    from roadworthy.driving.drives import Drive
-    from roadworthy.report.driving import Film
-    from roadworthy.studies.clips import Clip, Kind
 
 _RATE = "Let people rate clips of drives on a 5-point scale, and hold metrics against what they think."
 
@@ -150,53 +140,19 @@ def plan(
         roadworthy reliability thresholds experiment --rule careful
     """
     from roadworthy.reliability import PAPER_TRANSFORMATIONS, transformation_named
-    from roadworthy.reliability.human.answers import MOST_TOO_FEW
-    from roadworthy.studies.glances import GlanceDesign, spare_needed, write_glances
-    from roadworthy.studies.stimuli import Stimuli, choices_for, even_change, says_whether
+    from roadworthy.studies.glances import GlanceDesign
+    from roadworthy.studies.planning import GlanceExperiment
+    from roadworthy.studies.stimuli import choices_for
 
     chosen = [transformation_named(one) for one in transform or PAPER_TRANSFORMATIONS]
-    changes = [(one.name, even_change(one)) for one in chosen]
     design = GlanceDesign(
         choices_for(target), batch=batch, raters=raters, checks=checks, practice=practice, image_ms=exposure
     )
-    wanted = max(pairs, 1) * len(changes)
-    frames = opened(data, option, count=wanted + spare_needed(wanted, design))
-    spare = spare_needed(min(wanted, len(frames)), design)
-    stimuli = Stimuli(frames, changes, says_whether(target), pairs, spare, seed)
-    skipped: list[str] = []
-    # Each pair is an original and a changed image, and an original is made once: so many at most.
-    turns = tracked(range(2 * wanted), "Making images")
-    shown = (one for one, _ in zip(stimuli.shown(skipped.append), turns, strict=False))
-    made = write_glances(shown, stimuli.spare_ones(), out, design, seed=seed)
-    reasons = Counter(skipped)
-    truths = Counter(item.truth for item in made.items.values())
-    images, answers, people = len(made.items), len(made.items) * raters, raters * made.tracks
-    document = {
-        "folder": str(out),
-        "data": frames.name,
-        "choices": {one: truths[one] for one in design.choices},
-        "images": images,
-        "tracks": made.tracks,
-        "batches": len(made.batches),
-        "raters_per_batch": raters,
-        "fewest_people": people,
-        "answers": answers,
-        "checks": len(made.checks),
-        "skipped": dict(reasons),
-        "seed": seed,
-    }
-    few = (
-        f"These are {pairs * raters / 100:g} answers for each interval of visual change of 0.01, "
-        f"and an interval counts with more than {MOST_TOO_FEW}: plan more pairs or more people"
-    )
-    lines = [
-        f"{images} images in {len(made.batches)} batches of {made.tracks} tracks, for {raters} people each: "
-        f"at least {people} people, {answers} answers",
-        *([few] if pairs * raters <= 100 * MOST_TOO_FEW else []),
-        *(f"skipped {times}: {reason}" for reason, times in reasons.most_common()),
-        f"Wrote {out}: a page runs plan.json, answers go to answers.csv; keep key.json to yourself",
-    ]
-    return Answer(document, lines)
+    experiment = GlanceExperiment(target, chosen, pairs, design, seed)
+    frames = opened(data, option, count=experiment.frames_needed)
+    with progress("Making images", 2 * experiment.pictures) as bar:
+        written = experiment.write(frames, out, bar)
+    return Answer(written.document(), written.lines())
 
 
 @command(clips, name="plan")
@@ -253,10 +209,10 @@ def plan_ratings(
         roadworthy driving rate plan --good drives/good --poor drives/poor --attention drives/crashes
         roadworthy driving rate plan --good drives --by 'SD(LP)' --clip-format gif --mixed
     """
-    from roadworthy.driving.drives.readers import drives_in
     from roadworthy.driving.metrics import MetricSettings
-    from roadworthy.report.driving import FILM_ENDINGS, film_of
-    from roadworthy.studies.clips import ClipDesign, Lengths, clips_of, plan_clips, write_clips
+    from roadworthy.report.driving import FILM_ENDINGS
+    from roadworthy.studies.clips import ClipDesign, Lengths
+    from roadworthy.studies.planning import RatingStudy
 
     if f".{clip_format}" not in FILM_ENDINGS:
         raise InputError(f"--clip-format is webm, mp4 or gif, got {clip_format!r}")
@@ -267,52 +223,24 @@ def plan_ratings(
         )
     check_free(out)
     make_folder(out.parent)
-    design = ClipDesign(clips, clips, checks, raters, questionnaires, mixed)
-    driven: dict[Kind, Sequence[tuple[Path, Drive]]]
-    driven = {"good": list(drives_in(good)), "poor": list(drives_in(poor or []))}
-    driven["attention"] = list(drives_in(attention)) if attention else [*driven["poor"], *driven["good"]]
-    known = {str(place): (place, drive) for drives in driven.values() for place, drive in drives}
-    measured = MetricSettings.standard() if settings is None else MetricSettings.load(settings)
-    found = clips_of(driven, by=by, lengths=Lengths(shortest, longest), settings=measured)
-    rule = f"{by}: the best and the worst third" if by else "who drove"
-    plan = plan_clips(found, design, rule=rule, seed=seed)
-
-    @lru_cache(maxsize=1)
-    def seen(source: str) -> Film:
-        place, drive = known[source]
-        return film_of(drive, place if place.is_dir() else place.parent)
-
-    with progress("Filming clips", len(plan.clips)) as shown:
-
-        def film(clip: Clip, path: Path) -> None:
-            seen(clip.source).write_plain(path, clip.first, clip.last, width=width)
-            shown(1)
-
-        write_clips(plan, out, film, ending=f".{clip_format}")
-    counts = {kind: sum(one.kind == kind for one in found) for kind in ("good", "poor", "attention")}
-    document = {
-        "folder": str(out),
-        "clips_found": counts,
-        "clips_shown": len(plan.clips),
-        "rule": rule,
-        "questionnaires": [
-            {"id": one.id, "track": one.track or None, "clips": list(one.clips)}
-            for one in plan.questionnaires
-        ],
-        "raters": raters,
-        "reference": plan.reference,
-    }
-    rows = [
-        (one.id, one.track or "mixed", str(len(one.clips)), str(len(one.orders)))
-        for one in plan.questionnaires
-    ]
+    study = RatingStudy.of(
+        good,
+        poor or (),
+        attention=attention or (),
+        by=by,
+        design=ClipDesign(clips, clips, checks, raters, questionnaires, mixed),
+        seed=seed,
+        lengths=Lengths(shortest, longest),
+        settings=None if settings is None else MetricSettings.load(settings),
+    )
+    with progress("Filming clips", len(study.plan.clips)) as bar:
+        study.write(out, ending=f".{clip_format}", width=width, filmed=bar)
     facts = {
-        "clips found": ", ".join(f"{count} {kind}" for kind, count in counts.items()),
+        "clips found": ", ".join(f"{count} {kind}" for kind, count in study.counts.items()),
         "written": f"{out}: plan.json, instructions.md, clips, answers.csv, README.md, key.json",
         "next": f"fill in {out / 'answers.csv'}, then roadworthy driving rate results {out}",
     }
-    table = ResultTable("", ("questionnaire", "track", "clips", "raters"), tuple(rows))
-    return Answer(document, [table, facts])
+    return Answer({"folder": str(out), **study.document()}, [study.table(), facts])
 
 
 @command(clips)

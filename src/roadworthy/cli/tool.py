@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from roadworthy import registry
 from roadworthy._files import write_json, write_text
-from roadworthy._options import options_of
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, tracked
-from roadworthy.errors import InputError, UnknownNameError, suggest
-from roadworthy.registry import BUILT_IN, Entry
+from roadworthy.registry import Listing
 from roadworthy.result_tables import ResultTable
 
 app = typer.Typer(cls=Group)
-
-_MANY = 50  # of one kind, that are listed only when it is asked for
 
 
 @command(app, name="list")
@@ -35,75 +28,8 @@ def list_all(kind: str | None = None) -> Answer:
         roadworthy list datasets
         roadworthy list --json
     """
-    registries = [one for one in registry.all_registries() if kind in (None, one.kind)]
-    if kind == "engines":
-        raise UnknownNameError("engines are listed by: roadworthy engines list")
-    if not registries:
-        kinds = [one.kind for one in registry.all_registries()]
-        raise UnknownNameError(f"there is no kind {kind!r} of things to list; {suggest(str(kind), kinds)}")
-    document: dict[str, list[dict[str, Any]]] = {
-        one.kind: [
-            {
-                "name": entry.name,
-                "aliases": list(entry.aliases),
-                "summary": entry.summary,
-                "source": entry.source,
-                "options": _options(entry),
-            }
-            for entry in one.entries()
-        ]
-        for one in registries
-    }
-    failures = [
-        {"kind": failure.kind, "name": failure.name, "source": failure.source, "error": failure.error}
-        for one in registries
-        for failure in one.failures()
-    ]
-    tables = [
-        ResultTable(
-            name,
-            ("", "", ""),
-            (
-                *_rows(name, entries, in_short=kind is None),
-                *(
-                    (one["name"] or "?", f"could not be loaded: {one['error']}", one["source"])
-                    for one in failures
-                    if one["kind"] == name
-                ),
-            ),
-        )
-        for name, entries in document.items()
-    ]
-    return Answer({**document, "failures": failures}, tables)
-
-
-def _options(entry: Entry[Any]) -> dict[str, str]:
-    """Return the options of a data set, transform or model and their defaults; others have none yet."""
-    if entry.kind not in ("datasets", "models", "transforms"):
-        return {}
-    try:
-        options = options_of(entry.object)
-    except InputError:
-        return {}
-    # A spec is Python; on the command line its parts are written as input.… and output.…
-    return {one.name: "" if one.required else str(one.default) for one in options if one.name != "spec"}
-
-
-def _rows(kind: str, entries: list[dict[str, Any]], *, in_short: bool) -> Iterator[tuple[str, str, str]]:
-    ours = [one["name"] for one in entries if one["source"] == BUILT_IN]
-    in_short = in_short and len(ours) > _MANY
-    if in_short:
-        names = ", ".join(ours[:: len(ours) // 6])
-        yield str(len(ours)), f"such as {names}: roadworthy list {kind}", ""
-    for one in entries:
-        if in_short and one["source"] == BUILT_IN:
-            continue
-        about = [one["summary"]]
-        if one["aliases"]:
-            about.append(f"also called {', '.join(one['aliases'])}")
-        if one["options"]:
-            about.append(" ".join(f"{name}={default}" for name, default in one["options"].items()))
-        yield one["name"], "\n".join(about), one["source"]
+    listing = Listing.of(kind)
+    return Answer(listing.document(), listing.tables())
 
 
 @command(app, name="selftest")

@@ -13,21 +13,20 @@ from typing import Any
 import typer
 
 from roadworthy._files import plain_name
-from roadworthy.cli._answer import FAILED, PASSED, Answer
+from roadworthy.cli._answer import FAILED, Answer, Shown
 from roadworthy.cli._commands import Group, command
-from roadworthy.cli._console import listed, make_folder, parse_options, tracked, write_picture
+from roadworthy.cli._console import make_folder, parse_options, tracked, write_picture
 from roadworthy.cli.options import Out, check_within, counted, opened
 from roadworthy.datasets import spread
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError
 from roadworthy.report import Tile, contact_sheet, transform_strip, variants
-from roadworthy.result_tables import ResultTable
+from roadworthy.result_tables import ResultTable, listed
 from roadworthy.transforms import Transform, kind_of, make_transform, parse_transform, spelled
 from roadworthy.transforms.making import write_changed
 from roadworthy.transforms.objects import Gallery
 from roadworthy.transforms.objects import harvest as harvested
 from roadworthy.transforms.objects.cutting import HARVESTED
-from roadworthy.transforms.objects.gallery import INDEX
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 gallery = typer.Typer(cls=Group, no_args_is_help=True)
@@ -215,13 +214,7 @@ def harvest(
     """
     for name, value in (("--sample", sample), ("--smallest", smallest), ("--most", most)):
         check_within(name, value, 1)
-    earlier = Gallery.load(out) if add and (out / INDEX).is_file() else None
-    if earlier is None and (out / INDEX).exists():
-        raise InputError(
-            f"there is a gallery in {str(out)!r} already: add to it with --add, or choose another"
-        )
-    for one in earlier or ():
-        _ = one.rgba  # a broken one is found before the work and not after it
+    earlier = Gallery.to_grow(out, add=add)
     dataset = opened(data, option, count=sample)
     indices = spread(len(dataset), len(dataset) if sample is None else sample)
     result = harvested(
@@ -231,38 +224,14 @@ def harvest(
         most=most,
         source=dataset.name,
     )
-    known = 0
-    if result.cut_outs:
-        make_folder(out)
-        grown = (earlier or Gallery([])).grown(result.cut_outs)
-        known = len(earlier or ()) + len(result.cut_outs) - len(grown)
-        grown.save(out)
-    taken = {name: sum(one.element == name for one in result.cut_outs) for name in result.refused}
-    refused = {name: dict(reasons.most_common()) for name, reasons in result.refused.items()}
-    rows = {
-        name: f"{taken[name]} taken" + (f"; refused: {listed(reasons)}" if reasons else "")
-        for name, reasons in refused.items()
-    }
-    failed = (
-        [] if result.cut_outs else [f"nothing in {dataset.name} could be cut out, so no gallery was written"]
-    )
-    return Answer(
-        {
-            "gallery": str(out) if result.cut_outs else None,
-            "frames": result.frames,
-            "taken": taken,
-            "refused": refused,
-            "already_there": known,
-        },
-        [
-            f"{counted(result.frames, len(dataset))} of {dataset.name}",
-            rows,
-            *([f"{known} of them {'was' if known == 1 else 'were'} there already"] if known else []),
-            *([] if failed else [f"Wrote {out}"]),
-        ],
-        errors=failed,
-        exit_code=FAILED if failed else PASSED,
-    )
+    known = result.save(make_folder(out), earlier) if result.cut_outs else 0
+    shown: list[Shown] = [f"{counted(result.frames, len(dataset))} of {dataset.name}", result.lines()]
+    document = {"gallery": str(out), **result.document(), "already_there": known}
+    if not result.cut_outs:
+        failed = f"nothing in {dataset.name} could be cut out, so no gallery was written"
+        return Answer({**document, "gallery": None}, shown, errors=[failed], exit_code=FAILED)
+    again = [f"{known} of them {'was' if known == 1 else 'were'} there already"] if known else []
+    return Answer(document, [*shown, *again, f"Wrote {out}"])
 
 
 @command(gallery, name="list")

@@ -2,38 +2,50 @@
 
 ::
 
-    measuring = Measuring(Observed(load_model("dave2")), [parse_criterion("neuron")], FunctionalCoverage())
-    for frames in batches:
-        measuring.add(frames)
-    measuring.result.save(Path("monday.npz"))     # and on another machine: result.merge(Measured.load(...))
+    measuring = Measuring.of(["neuron", "functional"], "dave2")
+    measured = measuring.measure(load("world"), sample=200)
+    measured.save(Path("monday.npz"))
+    measured.merge(CoverageMeasurement.load(Path("tuesday.npz")))
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import parse_json, replacing
 from roadworthy._frozen import read_npz
+from roadworthy.cases import Dataset
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria.named import CriterionChoice, Training, parse_criterion
 from roadworthy.coverage.criteria.neurons import Cells, Counted
 from roadworthy.coverage.functional import FunctionalCoverage, OperatingDomain
-from roadworthy.coverage.observed import Observed
+from roadworthy.coverage.observed import Observed, observable
+from roadworthy.datasets import spread
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.frames.frame import with_history
+from roadworthy.models import history_of, load_model
+from roadworthy.result_tables import ResultTable
 
 FUNCTIONAL = "functional"
 """What the coverage of the operating domain is called among the criteria."""
 _FORMAT = "roadworthy coverage 1"
 _MOST_POINTS = 256  # of a growth curve; of more, every second is left out
+_LEAST_POINTS = 24  # of it
+_BATCH = 32
+_SHOWN = 5  # holes of each dimension or cross, and untried neurons of each layer, that people read
+
+Progress: TypeAlias = Callable[[Sequence[int]], Iterator[int]]
+"""Gives the numbers of frames again, and shows how far it is."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,12 @@ class LayerRow:
     covered: int
     total: int
     untried: tuple[int, ...]
+
+    def cells(self) -> tuple[str, ...]:
+        """Return it as a row of a table."""
+        layer, share = self.layer, f"{self.covered / self.total:.1%}"
+        numbers = (layer.neurons, self.covered, self.total)
+        return layer.name, layer.kind, *map(str, numbers), share, str(len(self.untried))
 
 
 @dataclass(eq=False)
@@ -167,6 +185,23 @@ class CoverageMeasurement:
             }
         return document
 
+    def lines(self) -> list[str | ResultTable]:
+        """Return what people read: what is covered, layer by layer, and some of what was never tried."""
+        images = "1 image" if self.images == 1 else f"{self.images} images"
+        lines: list[str | ResultTable] = [
+            f"{self.model}, counting {self.counting}, {images}" if self.model else images
+        ]
+        for one in self.criteria.values():
+            lines.append(f"{one.criterion}: {one.covered} of {one.total}, {one.value:.1%}")
+            if rows := tuple(row.cells() for row in one.rows()):
+                columns = ("layer", "kind", "neurons", "covered", "of", "share", "untried neurons")
+                lines.append(ResultTable("", columns, rows))
+        if (whole := self.functional) is not None:
+            lines += [f"functional: {whole.covered} of {whole.total}, {whole.value:.1%}", whole.table()]
+        if holes := self.holes(_SHOWN):
+            lines += ["What was never tried:", *(f"  {line}" for line in holes)]
+        return lines
+
     def holes(self, most: int | None = None) -> list[str]:
         """Return what was never tried, in words; of each layer, dimension or cross at most so many."""
         lines = []
@@ -188,12 +223,16 @@ class CoverageMeasurement:
                 lines.append(f"{name}: and {len(holes) - most} more")
         return lines
 
-    def merge(self, other: CoverageMeasurement) -> None:
+    def merge(self, *others: CoverageMeasurement) -> None:
         """Add what other images cover, as if they had been measured here.
 
         Raises:
             InputError: They were measured otherwise.
         """
+        for other in others:
+            self._merge(other)
+
+    def _merge(self, other: CoverageMeasurement) -> None:
         for what, mine, theirs in (
             ("criteria", sorted(self.criteria), sorted(other.criteria)),
             ("models", self.model, other.model),
@@ -299,6 +338,47 @@ def chosen_criteria(names: Sequence[str], threshold: float) -> tuple[list[Criter
     ], FUNCTIONAL in names
 
 
+def read_batches(
+    data: Dataset, sample: int | None = None, *, history: int = 0, progress: Progress = iter
+) -> Iterator[list[Frame]]:
+    """Yield frames of a data set with as many earlier ones as a network wants, in batches.
+
+    Frames that cannot be read are left out where the data set says so.
+
+    Args:
+        data: The data set.
+        sample: How many frames, spread over it; all if left out or 0.
+        history: How many earlier frames each has.
+        progress: Wraps the numbers of the frames.
+
+    Raises:
+        InputError: There are no frames, the sample is below 0, or a frame cannot be read.
+    """
+    numbers = _numbers(data, sample)
+
+    def readable() -> Iterator[Frame]:
+        lenient = getattr(data, "on_error", "raise") != "raise"
+        for number in progress(numbers):
+            try:
+                yield data[number]
+            except InputError:
+                if not lenient:
+                    raise
+
+    size = max(1, min(_BATCH, len(numbers) // _LEAST_POINTS))
+    frames = with_history(readable(), history)
+    while batch := list(islice(frames, size)):
+        yield batch
+
+
+def _numbers(data: Dataset, sample: int | None) -> Sequence[int]:
+    if sample is not None and sample < 0:
+        raise InputError(f"a sample cannot have fewer than 0 frames, got {sample}")
+    if not len(data):
+        raise InputError(f"{data.name} has no frames")
+    return spread(len(data), sample) if sample else range(len(data))
+
+
 class Measuring:
     """Adds images to a measurement, batch by batch; its memory does not grow with their number.
 
@@ -307,6 +387,9 @@ class Measuring:
         criteria: What to measure of it.
         functional: The operating domain; None to leave it out.
         counting: What the counting is called in results.
+
+    Attributes:
+        history: How many earlier frames the network wants.
 
     Raises:
         InputError: There is nothing to measure, or a criterion is asked for twice.
@@ -338,6 +421,7 @@ class Measuring:
             if names.count(name) > 1:
                 raise InputError(f"the criterion {name} is asked for twice; leave one out")
         self._observed = observed
+        self.history = 0 if observed is None else history_of(observed.network)
         self._choices = tuple(criteria)
         self._training = Training()
         self._made: dict[str, Cells] = {}
@@ -349,6 +433,73 @@ class Measuring:
         )
         self._stride = 1
         self._steps = 0
+
+    @classmethod
+    def of(
+        cls,
+        criteria: Sequence[str],
+        model: str,
+        *,
+        counting: str = "distinct",
+        threshold: float = 0.2,
+        domain: OperatingDomain | None = None,
+    ) -> Measuring:
+        """Open a network to measure criteria of it, the operating domain, or both.
+
+        Args:
+            criteria: Criteria with their options, and "functional" for the operating domain.
+            model: The network; it is not opened where only the operating domain is measured.
+            counting: What counts as a neuron.
+            threshold: Above which a neuron is activated, where the criterion does not say.
+            domain: The operating domain; Roadworthy's if left out.
+        """
+        choices, functional = chosen_criteria(criteria, threshold)
+        observed = observable(load_model(model), counting) if choices else None
+        whole = FunctionalCoverage(domain or OperatingDomain.load()) if functional else None
+        return cls(observed, choices, whole, counting=counting)
+
+    def measure(
+        self,
+        data: Dataset,
+        sample: int | None = None,
+        *,
+        training: Dataset | None = None,
+        training_sample: int | None = None,
+        progress: Callable[[Sequence[int], str], Iterator[int]] | None = None,
+    ) -> CoverageMeasurement:
+        """Add the frames of a data set, after learning from training data what criteria compare with.
+
+        Args:
+            data: The data set.
+            sample: How many of its frames, spread over it; all if left out or 0.
+            training: The training data of the network, for criteria that compare with it.
+            training_sample: How many of its frames.
+            progress: Shows how far it is, by the numbers of the frames and what is done.
+
+        Raises:
+            InputError: A criterion lacks training data, or none needs it; or there are no frames.
+        """
+        _numbers(data, sample)
+        if training is None and self.needs_training_data:
+            raise InputError(
+                "multisection, boundary, strong-activation and the surprises compare with what the "
+                "network did on its training data: give it by --training DATA"
+            )
+        if training is not None and not self.needs_training_data:
+            raise InputError(
+                "--training is for multisection, boundary, strong-activation and the surprises: name one of "
+                "them with -c, or leave it out"
+            )
+
+        def batches(data: Dataset, sample: int | None, what: str) -> Iterator[list[Frame]]:
+            shown: Progress = iter if progress is None else lambda numbers: progress(numbers, what)
+            return read_batches(data, sample, history=self.history, progress=shown)
+
+        if training is not None:
+            self.learn(lambda: batches(training, training_sample, "Reading training data"))
+        for batch in batches(data, sample, "Measuring"):
+            self.add(batch)
+        return self.result
 
     def learn(self, batches: Callable[[], Iterable[Sequence[Frame]]]) -> None:
         """Learn what the network does on training data, for the criteria that compare with it.

@@ -428,6 +428,17 @@ def judge(answers: ModelAnswers, *, lam: float, reference: Reference = "mse") ->
     return Verdicts(answers, bound, statement, frozen(margins))
 
 
+def check_limits(lam: float, epsilon: float, radius: float) -> None:
+    """Refuse numbers that cannot be used, before anything is asked.
+
+    Raises:
+        InputError: λ, ε or the radius cannot be used.
+    """
+    check_lambda(lam)
+    check_epsilon(epsilon)
+    check_radius(radius)
+
+
 def check_epsilon(epsilon: float) -> None:
     """Check that ε is a finite number of at least 0.
 

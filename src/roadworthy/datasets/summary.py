@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from roadworthy._options import options_of
 from roadworthy.cases import Dataset
@@ -13,9 +14,11 @@ from roadworthy.datasets._load import spread
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.ontology import ontology
+from roadworthy.result_tables import listed
 
 Watch = Callable[[Sequence[int], str], Iterable[int]]
 """What shows how far reading is: gives the indices on, and is told what is done."""
+_MOST_NAMED = 12
 
 
 @dataclass
@@ -73,7 +76,7 @@ class DatasetSummary:
         clipped = frame.metadata.get(CLIPPED)
         self.clipped += clipped if isinstance(clipped, int) else 0
 
-    def document(self) -> dict[str, object]:
+    def document(self) -> dict[str, Any]:
         """Return all of it as what JSON can hold."""
         total = self.pixels.total()
         return {
@@ -88,6 +91,48 @@ class DatasetSummary:
                 for name, one in self.signals.items()
             },
         }
+
+    def lines(self) -> dict[str, str]:
+        """Return what people read: a title and a line for each kind of thing."""
+        held = self.document()
+        rows = {
+            "sizes": _most(held["sizes"]),
+            # What few frames have stands out from what all or none have.
+            "frames with": listed(held["frames_with"]),
+            **{name: _most(values) for name, values in held["conditions"].items()},
+            "boxes": _most(held["boxes"]),
+            "clipped": f"boxes {self.clipped}" if self.clipped else "",
+            "pixels": listed({name: f"{share:.1%}" for name, share in held["labels"].items()}),
+            "signals": listed({name: _range(name, one, self.read) for name, one in self.signals.items()}),
+        }
+        return {title: line for title, line in rows.items() if line}
+
+
+def _most(numbers: Mapping[str, int]) -> str:
+    shown: dict[str, object] = dict(list(numbers.items())[:_MOST_NAMED])
+    if len(numbers) > _MOST_NAMED:
+        shown["and"] = f"{len(numbers) - _MOST_NAMED} more"
+    return listed(shown)
+
+
+def _range(name: str, signal: SignalRange, frames: int) -> str:
+    low, high = signal.low, signal.high
+    values = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+    if name == "timestamp" and low < high:
+        # Seconds since some beginning tell people nothing; how long it went on does.
+        values = f"over {high - low:.3g} s"
+    return values if signal.count == frames else f"{values} in {signal.count} frames"
+
+
+def frame_facts(frame: Frame) -> dict[str, object]:
+    """Return what is known about a frame, as JSON can hold it."""
+    return {
+        "id": frame.id,
+        "size": list(frame.size),
+        "signals": frame.signals.as_dict(),
+        "boxes": None if frame.boxes is None else box_words(frame.boxes),
+        "metadata": dict(frame.metadata),
+    }
 
 
 def box_words(boxes: Boxes) -> Counter[str]:

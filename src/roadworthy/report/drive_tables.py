@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from roadworthy.driving.metrics import (
     availability,
     compute,
     meaning_of,
+    per_step,
     primitives,
     unit_of,
 )
@@ -97,23 +100,105 @@ def sector_table(
     return ResultTable("", ("sector", *known), (*units, *rows), note)
 
 
-def catalogue_rows(drive: Drive | None, settings: MetricSettings | None = None) -> list[dict[str, object]]:
-    """Return what there is to measure; with a drive, also whether it allows it and what it lacks."""
-    lacking = {} if drive is None else availability(drive, settings=settings)
-    rows: list[dict[str, object]] = []
-    for entry in CATALOGUE:
-        name = str(entry.metric)
-        row: dict[str, object] = {
-            "metric": name,
-            "meaning": meaning_of(name),
-            "block": primitives()[entry.metric.primitive].group,
-            "unit": unit_of(name),
-            "uses": entry.uses,
-        }
-        if drive is not None:
-            row |= {"computable": not lacking[name], "missing": lacking[name]}
-        rows.append(row)
-    return rows
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class DriveMetrics:
+    """What was measured of a drive, or what there is to measure.
+
+    Attributes:
+        rows: The numbers, as CSV has them.
+        document: Everything for scripts.
+        shown: The same for people.
+        notes: What to know about the drive.
+        conclusion: What is missing; empty where nothing is.
+    """
+
+    rows: Rows
+    document: Mapping[str, Any]
+    shown: str | ResultTable
+    notes: Sequence[str] = ()
+    conclusion: str = ""
+
+    @classmethod
+    def catalogue(cls, drive: Drive | None = None, settings: MetricSettings | None = None) -> DriveMetrics:
+        """Return what there is to measure; with a drive, also whether it allows it and what it lacks."""
+        lacking = {} if drive is None else availability(drive, settings=settings)
+        rows: Rows = []
+        cells = []
+        for entry in CATALOGUE:
+            name = str(entry.metric)
+            row: dict[str, Any] = {
+                "metric": name,
+                "meaning": meaning_of(name),
+                "block": primitives()[entry.metric.primitive].group,
+                "unit": unit_of(name),
+                "uses": entry.uses,
+            }
+            last = str(entry.uses)
+            if drive is not None:
+                row |= {"computable": not lacking[name], "missing": lacking[name]}
+                last = f"needs {lacking[name]}" if lacking[name] else "ok"
+            rows.append(row)
+            cells.append((name, row["meaning"], row["unit"], last))
+        columns = ("metric", "meaning", "unit", "uses" if drive is None else "")
+        table = ResultTable("", columns, tuple(cells))
+        if drive is None:
+            return cls(rows, {"metrics": rows}, table)
+        count = sum(row["computable"] for row in rows)
+        conclusion = f"{count} of {len(rows)} metrics can be computed from {drive.name}."
+        return cls(rows, {**drive_facts(drive), "metrics": rows}, table, _notes(drive), conclusion)
+
+    @classmethod
+    def steps(
+        cls, drive: Drive, names: Sequence[str] | None = None, settings: MetricSettings | None = None
+    ) -> DriveMetrics:
+        """Return metrics of every step of a drive; speed, lateral position and steering if none is named."""
+        values = per_step(drive, names or ["SP", "LP", "SA"], settings=settings)
+        rows: Rows = [
+            {"time": float(time), **{key: as_number(float(values[key][row])) for key in values}}
+            for row, time in enumerate(drive.time)
+        ]
+        document = {**drive_facts(drive), "steps": rows}
+        return cls(rows, document, json.dumps(document, indent=2, ensure_ascii=False))
+
+    @classmethod
+    def of(
+        cls,
+        drive: Drive,
+        names: Sequence[str] | None = None,
+        settings: MetricSettings | None = None,
+        *,
+        sectors: bool = False,
+    ) -> DriveMetrics:
+        """Return metrics of a drive, or of each of its sectors; all that can be computed if none is named.
+
+        Raises:
+            InputError: A metric that is named needs what the drive does not have.
+        """
+        table = compute(drive, names, whole=not sectors, settings=settings)
+        if names and table.missing:
+            name, what = next(iter(table.missing.items()))
+            raise InputError(f"{name} of drive {drive.name} needs {what}")
+        partial = partial_sectors(drive) if sectors else None
+        rows: Rows = sector_rows(table, partial)
+        units = {name: unit_of(name) for name in table.values}
+        if sectors:
+            shown = sector_table(table, list(table.values) if names else SHOWN, partial)
+        else:
+            cells = tuple(
+                (name, f"{float(values[0]):.5g}", units[name], meaning_of(name))
+                for name, values in table.values.items()
+            )
+            shown = ResultTable("", ("metric", "value", "unit", "meaning"), cells)
+        document = {**drive_facts(drive), "values": rows, "units": units, "missing": dict(table.missing)}
+        lacking = f"{len(table.missing)} metrics lack a signal: see --list with this log."
+        return cls(rows, document, shown, _notes(drive), lacking if table.missing else "")
+
+
+def _notes(drive: Drive) -> list[str]:
+    return [f"{note}." for note in drive.notes]
 
 
 def write_rows(rows: Sequence[Mapping[str, object]], path: Path) -> None:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from roadworthy.bbsl import Interval
-from roadworthy.bbsl.comparing import IouComparison, compare
-from roadworthy.bbsl.method import SpecificationMethod
-from roadworthy.bbsl.testing import TestRow, row_of
-from roadworthy.report.bbsl import draw_cells
+from roadworthy.bbsl import Interval, Spec, load
+from roadworthy.bbsl.checking import CheckResult
+from roadworthy.bbsl.comparing import THRESHOLDS, IouComparison, SuiteSpecification, compare
+from roadworthy.bbsl.coverage import BorderObjects, SpecCoverage
+from roadworthy.bbsl.method import SpecificationMethod, inputs_of
+from roadworthy.bbsl.testing import TestRow, joined, labels_of, row_of
+from roadworthy.datasets import ChosenFrames
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.report.bbsl import (
+    draw_cells,
+    draw_check,
+    draw_coverage,
+    draw_findings,
+    draw_labelled,
+    interval_axes,
+)
 from roadworthy.report.plots import save
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_verdicts
 from roadworthy.runs.suites import SuiteResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class SpecificationReport:
@@ -114,6 +131,226 @@ class SpecificationReport:
             save(figure, path)
             written.append(str(path))
         return written
+
+
+@dataclass(frozen=True)
+class CheckedSpecifications:
+    """Files with specifications that were checked to be sound.
+
+    Attributes:
+        results: What came of each file, and its specification.
+    """
+
+    results: Mapping[Path, tuple[Spec, CheckResult]]
+
+    @classmethod
+    def of(
+        cls, paths: Sequence[Path], *, progress: Callable[[Sequence[Path]], Iterable[Path]] = iter, **how: Any
+    ) -> CheckedSpecifications:
+        """Check files; all are read before one is checked.
+
+        Args:
+            paths: The files.
+            progress: Wraps the files.
+            how: As `Spec.check` takes it.
+        """
+        specs = {path: load(path) for path in paths}
+        return cls({path: (specs[path], specs[path].check(**how)) for path in progress(list(specs))})
+
+    @property
+    def ok(self) -> bool:
+        """Whether all are sound, and no question stays open."""
+        return all(one.ok for _, one in self.results.values())
+
+    def draw(self, folder: Path) -> dict[Path, Path]:
+        """Draw the witnesses of each file that has some into a folder; return the pictures."""
+        pictures: dict[Path, Path] = {}
+        for path, (spec, result) in self.results.items():
+            if (figure := draw_check(spec, result)) is not None:
+                pictures[path] = folder / f"{path.stem}.png"
+                save(figure, pictures[path])
+        return pictures
+
+    def document(self, pictures: Mapping[Path, Path]) -> list[dict[str, Any]]:
+        """Return everything for scripts."""
+        return [
+            {"file": str(path), **one.as_dict(), "picture": str(pictures.get(path, ""))}
+            for path, (_, one) in self.results.items()
+        ]
+
+    def lines(self) -> list[str]:
+        """Return what people read."""
+        return [
+            line
+            for path, (_, one) in self.results.items()
+            for line in (str(path), *(f"  {text}" for text in one.lines()))
+        ]
+
+
+def paper_suite(
+    result: SuiteResult, tests: Sequence[SuiteSpecification]
+) -> tuple[list[ResultTable], dict[str, Any]]:
+    """Return the tests of a run as the paper's Table 3 has them, and everything for scripts."""
+    reports = [SpecificationReport(result, id, model, THRESHOLDS) for id, model in result.outcomes]
+    listed = list(dict.fromkeys(one for report in reports for one in report.comparison.iou))
+    rows = tuple(
+        (
+            report.trial.requirement.id,
+            report.trial.data,
+            report.system,
+            *(str(report.comparison.iou.get(one, "")) for one in listed),
+            str(report.comparison.specification),
+        )
+        for report in reports
+    )
+    columns = ("test", "data", "system", *(f"IoU {one:g}" for one in listed), "specification")
+    known = {test.id: test for test in tests}
+    documents = [
+        {**report.document(), "id": test.id, "specification": test.spec.stem, "values": dict(test.values)}
+        for report in reports
+        for test in [known[report.trial.requirement.id]]
+    ]
+    return [ResultTable("", columns, rows)], {"tests": documents}
+
+
+class SpecificationCoverage:
+    """What the ground truth of a data set tries of a specification.
+
+    Args:
+        method: The specification with what its functions are bound to.
+        data: Frames with labels.
+        near: How close to a border counts as near it, in pixels.
+        grid: Rows and columns of the grid over the image.
+        boundary: How many objects nearest to each case's border are moved onto it.
+        progress: Wraps the numbers of the frames.
+
+    Raises:
+        InputError: There is no object to move, or a frame has no boxes.
+    """
+
+    def __init__(
+        self,
+        method: SpecificationMethod,
+        data: ChosenFrames,
+        *,
+        near: float = 5.0,
+        grid: tuple[int, int] = (5, 12),
+        boundary: int = 0,
+        progress: Callable[[Sequence[int]], Iterable[int]] = iter,
+    ) -> None:
+        self.method, self.data, role = method, data, method.role
+        if boundary and role is None:
+            raise InputError(
+                "--boundary moves the box of the object under test, but every function is bound: leave one "
+                "of type bb unbound, or name it with --object"
+            )
+        self.coverage = SpecCoverage(method.spec, near=near, grid=grid)
+        moving = method.moving
+        nearest = BorderObjects(method.spec, role.function, moving, boundary) if role and boundary else None
+        for index in progress(range(len(data))):
+            frame = data[index]
+            for number, (box, values) in enumerate(inputs_of(frame, method.bindings, role)):
+                place = None if box is None else ((box[0] + box[2]) / 2, box[3])
+                size = {"height": frame.height, "width": frame.width}
+                self.coverage.add(values, moving=moving, place=place, **size)
+                if nearest is not None:
+                    nearest.add(frame, number, values)
+        self.boundary = [] if nearest is None else nearest.changes()
+
+    def figure(self) -> Figure:
+        """Draw positions and borders."""
+        frame = self.data[0]
+        zones = zones_of(self.method, frame.height)
+        return draw_coverage(self.coverage, (frame.width, frame.height), zones=zones)
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        return {"data": self.data.name, **self.coverage.as_dict(), "boundary": self.boundary}
+
+    def lines(self) -> list[str | dict[str, str] | ResultTable]:
+        """Return what people read."""
+        document = self.coverage.as_dict()
+        shares = {
+            "cases": "cases",
+            "conditions": "conditions, true and false",
+            "borders": f"borders, within {self.coverage.near:g} px from both sides",
+            "positions": "positions in the image",
+        }
+        cases = [
+            (name, "(the case itself)", str(count), "", "", "")
+            for name, count in document["cases"]["counts"].items()
+        ]
+        atoms = [
+            (
+                one["case"] or "precondition",
+                one["text"],
+                *(str(one[side]) for side in ("true", "false")),
+                *(_pixels(one[f"nearest_{side}"]) for side in ("true", "false")),
+            )
+            for one in document["conditions"]["atoms"]
+        ]
+        columns = ("case", "condition", "true", "false", "nearest true", "nearest false")
+        lines: list[str | dict[str, str] | ResultTable] = [
+            f"{document['inputs']} inputs, {document['outside']} out of scope",
+            {text: f"{document[name]['share']:.0%}" for name, text in shares.items()},
+            ResultTable("", columns, (*cases, *atoms)),
+        ]
+        if self.boundary:
+            rows = tuple(
+                (
+                    one["frame"],
+                    str(one["object"]),
+                    *(joined(tuple(one[end])) for end in ("before", "after")),
+                    _pixels(one["distance"]),
+                    ", ".join(f"{side:.2f}" for side in one["box"]),
+                )
+                for one in self.boundary
+            )
+            lines.append(ResultTable("", ("frame", "object", "from", "to", "moves by", "box"), rows))
+        return lines
+
+
+def _pixels(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f} px"
+
+
+def draw_cases(spec: Spec) -> tuple[Figure, list[str]]:
+    """Draw an example of every case that can hold; return which these are as well.
+
+    Raises:
+        InputError: None was found to hold.
+    """
+    cases = spec.check().of("non-redundant")
+    if not any(one.witness for one in cases):
+        raise InputError(f"{spec.path}: no case was found to hold for any input: see `roadworthy bbsl check`")
+    shown = [label for one in cases if one.witness for label in one.labels]
+    return draw_findings(cases, axes_of=interval_axes(spec)), shown
+
+
+def draw_objects(
+    method: SpecificationMethod, frame: Frame, *, blank: bool = False
+) -> tuple[Figure, list[dict[str, Any]]]:
+    """Draw the objects of a frame with the cases that they lead to; return both as well.
+
+    Args:
+        method: The specification with what its functions are bound to.
+        frame: The frame, with labels.
+        blank: Leave its image out.
+    """
+    wide, high = frame.width, frame.height
+    cases = [
+        (box, joined(labels_of(method.spec.evaluate(values, height=high, width=wide))))
+        for box, values in inputs_of(frame, method.bindings, method.role)
+    ]
+    figure = draw_labelled(
+        None if blank else frame.image,
+        (wide, high),
+        [(box, case) for box, case in cases if box is not None],
+        labels=method.spec.labels,
+        zones=zones_of(method, high),
+        title=f"{frame.id}: {cases[0][1]}" if method.role is None else frame.id,
+    )
+    return figure, [{"box": list(box), "case": case} if box else {"case": case} for box, case in cases]
 
 
 def zones_of(method: Any, height: float) -> Mapping[str, tuple[str, Sequence[float]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy._frozen import frozen
 from roadworthy.errors import InputError, check_choice
@@ -118,6 +118,29 @@ class Block:
     outcome: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
+    def document(self) -> dict[str, Any]:
+        """Return how it is read, for scripts."""
+        expected = self.expectation
+        plain = [
+            {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(one).items()}
+            for one in self.changes
+        ]
+        return {
+            "text": self.text,
+            "changes": [
+                {**values, "in_words": str(one)} for values, one in zip(plain, self.changes, strict=True)
+            ],
+            "expectation": {
+                "output": expected.output,
+                "formula": expected.formula,
+                "in_words": str(expected),
+            },
+            "propositions": [
+                {"predicate": one.predicate, "arguments": list(one.arguments)} for one in self.propositions
+            ],
+            "inference": list(self.inference),
+        }
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -130,6 +153,11 @@ class Rule:
 
     text: str
     blocks: tuple[Block, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return how it is read, for scripts."""
+        blocks = [one.document() for one in self.blocks]
+        return {"rule": self.text, "reading": str(self), "notes": list(self.notes), "blocks": blocks}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -155,6 +183,24 @@ _COMPARED = {
 }
 _UNITS = {"speed": (3.6, " km/h"), "steering": (1.0, "°")}
 _NEW_VALUES = ("value", "size", "left")  # relations that are about the new prediction alone
+
+
+def reading_in_lines(rule: Rule) -> list[str]:
+    """Return how a rule is read: changes, expectation, and what they were inferred from, block by block."""
+    lines: list[str] = []
+    for number, block in enumerate(rule.blocks, 1):
+        if len(rule.blocks) > 1:
+            lines.append(f"Block {number}")
+        before = "the original image" if number == 1 else "the image of the block before"
+        for label, texts in {
+            "changes": block.changes,
+            "expects": [f"{block.expectation}, compared with {before}"],
+            "formula": [block.expectation.formula],
+            "found": block.propositions,
+            "inferred by": block.inference,
+        }.items():
+            lines += [f"  {'' if index else label:<13} {text}" for index, text in enumerate(texts)]
+    return lines
 
 
 def thing_in_words(element: str, properties: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from roadworthy.frames.frame import with_history
 from roadworthy.models.network import history_of
 from roadworthy.models.protocols import Driver, SystemUnderTest, Task, task_of
 from roadworthy.models.scorers import BoxScorer, ClassScorer, Measure, answered_classes, with_all_boxes
+from roadworthy.result_tables import ResultTable
 from roadworthy.world import Observation, Simulation
 from roadworthy.world.track import LANE_WIDTH
 
@@ -57,6 +58,12 @@ def signal_errors(
         Measure(f"{name} {kind}{note}", float(value), own, len(errors))
         for kind, (value, own) in values.items()
     ]
+
+
+def measures_table(measures: Sequence[Measure]) -> ResultTable:
+    """Return measures as people read them, a line each."""
+    rows = tuple((one.name, value_text(one), str(one.frames)) for one in measures)
+    return ResultTable("", ("measure", "value", "frames"), rows)
 
 
 def value_text(measure: Measure) -> str:

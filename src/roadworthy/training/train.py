@@ -17,6 +17,7 @@ import numpy as np
 
 from roadworthy._files import make_writable, sha256_of, write_text
 from roadworthy.cases import Dataset
+from roadworthy.datasets import load_fitting, options_of, reader_for
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
@@ -83,6 +84,65 @@ class Trained:
         write_text(folder / "card.json", self.card.to_json())
         write_text(folder / "card.md", self.card.to_markdown())
         return folder
+
+
+OTHER_SEED = 1_000_003
+"""What is added to the seed of generated data, for validation: another world."""
+
+
+@dataclass(frozen=True)
+class TrainingSources:
+    """Training and validation data with their names; without the latter, the end of the former is used."""
+
+    training: Dataset
+    validation: Dataset | None
+    names: tuple[str, str]
+
+    @classmethod
+    def open(
+        cls,
+        reference: str,
+        options: Mapping[str, object] | None = None,
+        validation: str | None = None,
+        *,
+        share: float = 0.2,
+        history: int = 0,
+    ) -> TrainingSources:
+        """Open the data that a network learns from.
+
+        Args:
+            reference: The training data: a name, or name:path.
+            options: Of the data.
+            validation: The validation data, with the same options. Without it: another seed of generated
+                data, the end of recorded data.
+            share: How much of the data is for validation.
+            history: How many earlier frames the network sees.
+        """
+        given = dict(options or {})
+
+        def opened(name: str, options: Mapping[str, object]) -> Dataset:
+            # Frames of drives have their history before them; single ones must be read with it.
+            wanted = None if "sequence" in options else history or None
+            return load_fitting(name, options=options, history=wanted)
+
+        def called(name: str, options: Mapping[str, object]) -> str:
+            return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
+
+        data = opened(reference, given)
+        usual = {one.name: one.default for one in options_of(reader_for(reference))}
+        if validation is None and "seed" not in usual:
+            return cls(data, None, (called(reference, given),) * 2)
+        others = dict(given)
+        if validation is None:
+            chosen = {**usual, **given}
+            others.pop("seed", None)
+            others["seed"] = int(str(chosen["seed"])) + OTHER_SEED
+            if "count" in usual:
+                drive = int(str(chosen.get("sequence", 1)))
+                others.pop("count", None)
+                others["count"] = max(1, round(len(data) * share / drive)) * drive
+        name = validation or reference
+        return cls(data, opened(name, others), (called(reference, given), called(name, others)))
 
 
 def train(

@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.images import Image
+from roadworthy.result_tables import ResultTable
+from roadworthy.visual_change._measures import ReferenceImage
 
 PUBLISHED = Path(__file__).with_name("tolerance.yaml")
 DEFAULT_STUDY = "imagenet"
@@ -93,6 +96,15 @@ class HumanStudy:
             for one in self.tolerances.values()
         }
         return {name: getattr(self, name) for name in names} | {"transformations": limits}
+
+    def table(self) -> ResultTable:
+        """Return the result for people."""
+        rows = tuple(
+            (one.transformation, f"{one.correctness:.2f}", f"{one.prediction:.2f}", one.note)
+            for one in self.tolerances.values()
+        )
+        title = f"{self.name}: {self.task}; {self.images}"
+        return ResultTable(title, ("transformation", "t_c", "t_p", ""), rows, self.source)
 
 
 def tolerated(
@@ -222,6 +234,100 @@ def human_study(name: str) -> HumanStudy:
         near = suggest(name, studies)
         raise UnknownNameError(f"there is no study {name!r} of human tolerance: {near}; or give a YAML file")
     return studies[name]
+
+
+@dataclass(frozen=True)
+class ChangeMeasurement:
+    """How much of the change between two images a human sees, and whether people tolerate as much.
+
+    Attributes:
+        visual_change: Δv.
+        vif: The visual information fidelity, of wavelets.
+        vif_pixel: The same of pixels.
+        vsnr: The visual signal-to-noise ratio in dB; infinite where the change is not seen.
+        study: Whose tolerated ranges these are.
+        limits: The ranges of the transformations that it may be.
+    """
+
+    visual_change: float
+    vif: float
+    vif_pixel: float
+    vsnr: float
+    study: str
+    limits: tuple[Tolerance, ...]
+
+    @property
+    def visible(self) -> bool:
+        """Whether a human sees the change at all."""
+        return self.vsnr != math.inf
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether people tolerate it, whichever transformation it is, for both requirements."""
+        return all(self._within(one, kind) for one in self.limits for kind in get_args(Preserved))
+
+    def _within(self, limit: Tolerance, kind: Preserved) -> bool:
+        return self.visual_change <= limit.limit(kind)
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        ranges = {
+            one.transformation: {
+                kind: {"limit": one.limit(kind), "tolerated": self._within(one, kind)}
+                for kind in get_args(Preserved)
+            }
+            for one in self.limits
+        }
+        return {
+            "visual_change": self.visual_change,
+            "vif": self.vif,
+            "vif_pixel": self.vif_pixel,
+            "vsnr": self.vsnr if math.isfinite(self.vsnr) else str(self.vsnr),
+            "visible": self.visible,
+            "study": self.study,
+            "tolerated": ranges,
+        }
+
+    def lines(self) -> list[dict[str, str] | ResultTable]:
+        """Return what people read."""
+        facts = {
+            "visual change Δv": f"{self.visual_change:.4f}",
+            "VIF": f"{self.vif:.4f}   (of pixels: {self.vif_pixel:.4f})",
+            "VSNR": f"{self.vsnr:.1f} dB" if self.visible else "∞",
+            "visible": "yes" if self.visible else "no: below the threshold of detection",
+        }
+        columns = ("if it is", "correctness up to", "tolerated", "prediction up to", "tolerated")
+        rows = []
+        for one in self.limits:
+            cells = [
+                (f"{one.limit(kind):g}", "yes" if self._within(one, kind) else "no")
+                for kind in get_args(Preserved)
+            ]
+            rows.append((one.transformation, *(cell for pair in cells for cell in pair)))
+        return [facts, ResultTable("", columns, tuple(rows))]
+
+
+def measure_change(
+    before: Image, after: Image, transformation: str = "", *, study: str = DEFAULT_STUDY
+) -> ChangeMeasurement:
+    """Measure how much of the change between two images a human sees, and hold it against tolerated ranges.
+
+    Args:
+        before: The original image.
+        after: The changed image.
+        transformation: What changed it; all that the study knows if left out.
+        study: Whose ranges.
+    """
+    reference = ReferenceImage(before)
+    limits = human_study(study).tolerances.values()
+    return ChangeMeasurement(
+        reference.visual_change(after),
+        reference.vif(after),
+        reference.vif_pixel(after),
+        reference.vsnr(after),
+        study,
+        (tolerance_of(transformation, study=study),) if transformation else tuple(limits),
+    )
 
 
 def _word(text: str) -> str:

@@ -7,8 +7,16 @@ import pytest
 from scipy.stats import binom
 
 from roadworthy.errors import InputError
-from roadworthy.reliability.human import RULES, SimulatedHumans, UnchangedAccuracy, estimate_threshold
+from roadworthy.reliability.human import (
+    RULES,
+    HumanData,
+    SimulatedHumans,
+    UnchangedAccuracy,
+    estimate_threshold,
+    estimate_thresholds,
+)
 from roadworthy.reliability.human.answers import Bins
+from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
 EDGES = np.round(np.arange(1, 101) / 100, 2)
@@ -204,3 +212,22 @@ def test_bad_people() -> None:
         SimulatedHumans(0.5, originals=0.4)
     with pytest.raises(InputError, match="alike"):
         SimulatedHumans(0.5, alike=1.0)
+
+
+def test_the_thresholds_of_all_transformations_at_once() -> None:
+    drop, flat = SimulatedHumans(0.62, steepness=STEP, images=2000).answer(seed=4), exact(np.full(100, 0.97))
+    drop, flat = (
+        dataclasses.replace(one, transformation=name) for one, name in ((drop, "rain"), (flat, "jpeg"))
+    )
+    few = Bins("fog", "correctness", EDGES[:2], np.ones(2, int), np.ones(2, int), UnchangedAccuracy(0.97))
+    data = HumanData((drop, flat, few), without=("snow: too few answers",))
+    study = estimate_thresholds(data, rule="careful", samples=0)
+    alone = [estimate_threshold(one, rule="careful", samples=0).value for one in (drop, flat)]
+    assert [one.value for one in study.thresholds] == alone
+    assert study.document()["not_counted"] == ["snow: too few answers", *study.troubles]
+    assert study.troubles[0].startswith("fog, t_c: ")
+    table, rule, *left_out = study.lines()
+    assert isinstance(table, ResultTable)
+    assert [(row[0], row[-1]) for row in table.rows] == [("rain", ""), ("jpeg", "no drop found")]
+    assert rule == f"Rule careful: {RULES['careful'].summary}."
+    assert left_out == ["not counted: snow: too few answers", f"not counted: {study.troubles[0]}"]

@@ -15,12 +15,14 @@ import pytest
 
 from roadworthy.cases import Outcome, OutcomeStatus, Status
 from roadworthy.errors import InputError
+from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_rows
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import (
     RunWatcher,
     Suite,
+    SuiteEstimate,
     estimate_passes,
     passes_of,
     plan_suite,
@@ -308,6 +310,17 @@ def test_estimates_say_how_many_cases_and_how_long(suite: Read) -> None:
     assert cases["driving: D1"] == plan.cases(plan.trials[-1])
     assert all(one.seconds and one.seconds > 0 and not one.problem for one in found.values())
     assert found["driving: D1"].image_bytes == 0
+    whole = SuiteEstimate(plan, tuple(found.values()), workers=2)
+    document = whole.document()
+    assert document["cases"] == sum(cases.values())
+    assert document["seconds_estimated"] == pytest.approx(
+        sum(one["seconds"] for one in document["passes"]) / 2
+    )
+    assert [one["id"] for one in document["requirements"]] == [one.requirement.id for one in plan.trials]
+    (table,) = whole.lines()
+    assert isinstance(table, ResultTable)
+    assert [row[0] for row in table.rows] == list(found)
+    assert str(whole).startswith(f"About {sum(cases.values())} cases in about ")
     coverage = found["coverage: C1 on town"]
     assert 0 < coverage.image_bytes <= coverage.most_bytes
     for images in ("none", "all"):

@@ -166,3 +166,16 @@ def test_only_some_elements_can_be_harvested() -> None:
 def test_a_harvest_becomes_a_gallery(tmp_path: Path) -> None:
     harvest([person_ahead()], ["dynamic object"]).gallery().save(tmp_path)
     assert Gallery.load(tmp_path).contents() == "pedestrian 1"
+
+
+def test_a_harvest_grows_the_gallery_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    taken = harvest([person_ahead()], ["pedestrian"])
+    assert taken.save(folder, Gallery.to_grow(folder)) == 0
+    assert taken.document() == {"frames": 1, "taken": {"pedestrian": 1}, "refused": {"pedestrian": {}}}
+    with pytest.raises(InputError, match=r"there is a gallery in .* already: add to it"):
+        Gallery.to_grow(folder)
+    assert taken.save(folder, Gallery.to_grow(folder, add=True)) == 1, "it was there already"
+    assert len(Gallery.load(folder)) == 1
+    refused = harvest([person_ahead(labels=None)], ["pedestrian"])
+    assert refused.lines() == {"pedestrian": "0 taken; refused: the frame has no label map 1"}

@@ -316,6 +316,22 @@ class Drive(ReadOnlyArrays):
         numbers = np.floor((self.time - self.time[0]) / seconds + 1e-9).astype(np.intp)
         return self.with_sectors(np.unique(numbers, return_inverse=True)[1])
 
+    def cut_by_length(self, metres: float) -> Drive:
+        """Return the drive cut into sectors of equal length; the last may be shorter.
+
+        Raises:
+            InputError: Sectors are not longer than 0 m, or the drive has no distance.
+
+        Example:
+            >>> drive = Drive("lap", [0.0, 1.0, 2.0, 3.0], {"distance": [0.0, 4.0, 10.0, 19.0]}, gap=2)
+            >>> drive.cut_by_length(10.0).sectors.tolist()
+            [0, 0, 1, 1]
+        """
+        if not metres > 0:
+            raise InputError(f"expected sectors longer than 0 m, got {metres}")
+        furthest = np.nanmax(self.signals.get("distance", np.zeros(1)))
+        return self.cut_by_distance(np.arange(metres, furthest + metres, metres).tolist())
+
 
 def _growing(time: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return the time stamps of a drive.

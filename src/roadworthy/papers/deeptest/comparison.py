@@ -18,7 +18,7 @@ from roadworthy.coverage.oracle import cluster
 from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.coverage.search.findings import CoverageGrowth, failures_of, growth_of
 from roadworthy.coverage.search.settings import SearchSettings
-from roadworthy.errors import NotApplicable
+from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
 from roadworthy.papers.deeptest.seeds import Seeds
@@ -100,10 +100,12 @@ class GuidedStudy:
     Attributes:
         rows: Each model's, the seed images first.
         note: What a reader should know.
+        tries: How many tries each search had.
     """
 
     rows: tuple[Reached, ...]
     note: str = ""
+    tries: int = 0
 
     def increase(self, row: Reached, than: str) -> float | None:
         """Return by which share a way covers more than another of the same model; None if there is none."""
@@ -151,9 +153,9 @@ def study_guided(
     seeds: Seeds,
     settings: SearchSettings,
     *,
-    tries: int,
-    counting: str,
-    note: str,
+    tries: int = 0,
+    counting: str = "distinct",
+    threshold: float = 0.2,
     out: Path,
     seed: int = 0,
     progress: Callable[[str, int], AbstractContextManager[Callable[[int], None]]],
@@ -164,9 +166,9 @@ def study_guided(
         systems: The networks.
         seeds: The seed images.
         settings: What all searches share.
-        tries: Of each search.
+        tries: Of each search; as many as all transformations make images if 0.
         counting: What counts as a neuron.
-        note: What a reader should know.
+        threshold: Above which it is activated.
         out: Where the searches are written; those that are there go on.
         seed: Of all that is random.
         progress: Shows how far a part is.
@@ -177,6 +179,16 @@ def study_guided(
     Raises:
         InputError: A system does not show its layers.
     """
+    if tries < 0:
+        raise InputError(f"--tries must be 0 or more, got {tries}")
+    settings = replace(settings, criterion=f"neuron(threshold={threshold})")
+    tries = tries or len(seeds) * sum(len(one) for one in settings.space().sets)
+    note = (
+        f"{len(seeds)} seed images; neurons are counted {counting!r}, activated above {threshold:g}; the "
+        f"coverage of searches includes the seed images; kept are images that raised coverage; failures "
+        f"violate Equation 2 with λ = {settings.lam:g} and the {settings.reference.upper()} of the seed "
+        "images, and all findings of a model are counted together."
+    )
     rows: list[Reached] = []
     growths: dict[str, dict[str, CoverageGrowth]] = {}
     for system in systems:
@@ -194,7 +206,7 @@ def study_guided(
             growths[system.name][name] = growth
         found = distinct_failures({name: read_rows(folder) for name, folder in folders.items()})
         rows += [replace(row, findings=found[row.way]) for row in searched]
-    return GuidedStudy(tuple(rows), note), growths
+    return GuidedStudy(tuple(rows), note, tries), growths
 
 
 def _unguided(watched: Observed[Any], seeds: Seeds, settings: SearchSettings, seed: int) -> list[Reached]:

@@ -10,7 +10,14 @@
 from roadworthy.reliability.human.answers import Bins, HumanAnswer, UnchangedAccuracy
 from roadworthy.reliability.human.reading import Collected, HumanData, read_human
 from roadworthy.reliability.human.simulated import SimulatedHumans
-from roadworthy.reliability.human.thresholds import RULES, Threshold, estimate_threshold, rule_named
+from roadworthy.reliability.human.thresholds import (
+    RULES,
+    Threshold,
+    ThresholdStudy,
+    estimate_threshold,
+    estimate_thresholds,
+    rule_named,
+)
 
 __all__ = [
     "RULES",
@@ -21,7 +28,9 @@ __all__ = [
     "UnchangedAccuracy",
     "SimulatedHumans",
     "Threshold",
+    "ThresholdStudy",
     "estimate_threshold",
+    "estimate_thresholds",
     "read_human",
     "rule_named",
 ]

@@ -70,6 +70,16 @@ class HumanData:
         kept = tuple(one for one in self.bins if not wanted or one.transformation in wanted)
         return HumanData(kept, self.answers, self.collected, self.without)
 
+    def not_counted(self, troubles: Sequence[str] = ()) -> list[str]:
+        """Return what people read about answers that do not count, and other troubles with them."""
+        lines = []
+        if (found := self.collected) is not None:
+            lines = [
+                f"{len(found.answers)} answers of {found.raters} people; {found.missing} missing or late"
+            ]
+            lines += [f"left out: {rater}, {reason}" for rater, reason in found.left_out.items()]
+        return lines + [f"not counted: {line}" for line in (*self.without, *troubles)]
+
 
 def read_human(
     path: str | PathLike[str],

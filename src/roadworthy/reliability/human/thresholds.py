@@ -41,7 +41,9 @@ from numpy.typing import NDArray
 from roadworthy._files import write_text
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.reliability.human.answers import Bins, UnchangedAccuracy
+from roadworthy.reliability.human.reading import HumanData
 from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
+from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
 
 Floats = NDArray[np.float64]
@@ -258,6 +260,19 @@ class Threshold:
             "source": self.bins.source,
         }
 
+    def cells(self) -> tuple[str, ...]:
+        """Return it as a row of a table, with what to know about it in the last cell."""
+        published = self.bins.published
+        doubts = {"no drop found": not self.found, "unstable": self.stable is False}
+        return (
+            self.bins.transformation,
+            self.symbol,
+            f"{self.value:.2f}",
+            "" if published is None else f"{published:.2f}",
+            *("" if one is None else f"{one[0]:.2f}–{one[1]:.2f}" for one in (self.spread, self.interval)),
+            ", ".join(word for word, so in doubts.items() if so),
+        )
+
 
 def estimate_threshold(
     bins: Bins,
@@ -381,6 +396,82 @@ def find_each(bins: Iterable[Bins], find: Callable[[Bins], Found]) -> tuple[list
     if first is not None and not found:
         raise first if len(troubles) == 1 else InputError(troubles[0])
     return found, troubles
+
+
+@dataclass(frozen=True)
+class ThresholdStudy:
+    """Thresholds of all transformations that people answered about.
+
+    Attributes:
+        thresholds: Those that were found.
+        data: The answers.
+        rule: How they were found.
+        troubles: Why others were not.
+        seed: Of the repetitions.
+        samples: How many repetitions.
+    """
+
+    thresholds: tuple[Threshold, ...]
+    data: HumanData
+    rule: ThresholdRule
+    troubles: tuple[str, ...]
+    seed: int
+    samples: int
+
+    def document(self) -> dict[str, object]:
+        """Return everything for scripts."""
+        data = self.data
+        return {
+            "rule": {"name": self.rule.name, "summary": self.rule.summary},
+            "seed": self.seed,
+            "repetitions": self.samples,
+            "thresholds": [one.as_dict() for one in self.thresholds],
+            "left_out": data.collected.left_out if data.collected else {},
+            "not_counted": [*data.without, *self.troubles],
+        }
+
+    def lines(self) -> list[str | ResultTable]:
+        """Return what people read."""
+        columns = ("transformation", "", "threshold", "published", "spread", "drop begins", "")
+        return [
+            ResultTable("", columns, tuple(one.cells() for one in self.thresholds)),
+            f"Rule {self.rule.name}: {self.rule.summary}.",
+            *self.data.not_counted(self.troubles),
+        ]
+
+
+def estimate_thresholds(
+    data: HumanData,
+    *,
+    rule: str = "imagenet",
+    originals: UnchangedAccuracy | None = None,
+    samples: int = 1000,
+    confidence: float = 0.9,
+    seed: int = 0,
+    progress: Callable[[Sequence[Bins]], Iterable[Bins]] = iter,
+) -> ThresholdStudy:
+    """Find the thresholds of all transformations that people answered about.
+
+    Args:
+        data: Their answers.
+        rule: How a threshold is found, by its name.
+        originals: How people do on images without a change; from the data if left out.
+        samples: How often the experiment is simulated, for spread and interval; 0 for neither.
+        confidence: Of both.
+        seed: Of the simulation.
+        progress: Wraps the answers, transformation by transformation.
+
+    Raises:
+        InputError: A threshold can be found for none.
+    """
+    chosen = rule_named(rule)
+    found, troubles = find_each(
+        progress(data.bins),
+        lambda one: estimate_threshold(
+            one, rule=chosen, originals=originals, samples=samples, confidence=confidence, seed=seed
+        ),
+    )
+    return ThresholdStudy(tuple(found), data, chosen, tuple(troubles), seed, samples)
 
 
 def write_study(found: Sequence[Threshold], path: Path) -> list[str]:

@@ -23,6 +23,8 @@ from roadworthy.runs.suites.running import INCLUDED, REQUIREMENTS
 
 Progress = Callable[[str, int], None]
 
+_MOST = 50  # findings that people read; scripts get all
+
 _BY_RATE = ("rules", "bbsl", "driving", "coverage")
 """The methods that conclude from the rate of failures; others need more than the numbers of cases."""
 
@@ -74,6 +76,20 @@ class Verification:
     def passed(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        numbers = {name: getattr(self, name) for name in ("digest", "files", "rows", "images")}
+        return {**numbers, "findings": [asdict(one) for one in self.findings], "notes": self.notes}
+
+    def lines(self) -> list[str]:
+        """Return what is not as it should be, for people."""
+        lines = [str(one) for one in self.findings[:_MOST]]
+        left = len(self.findings) - len(lines)
+        return [*lines, *([f"… and {left} more; --json lists them all"] if left else [])]
+
+    def __str__(self) -> str:
+        return f"{self.files:,} files hashed, {self.rows:,} cases and {self.images:,} images checked"
 
 
 def verify(

@@ -127,6 +127,16 @@ class Candidate:
     equivalent: str = ""
     note: str = ""
 
+    def cells(self) -> tuple[str, ...]:
+        """Return it as a row of a table: operator, layer, kind, and what there is to say."""
+        same = f"same: {self.equivalent}" if self.equivalent else ""
+        return (
+            self.operator,
+            self.layer,
+            self.kind,
+            f"no: {self.refused}" if self.refused else self.note or same,
+        )
+
 
 _PURPOSE = "make mutants of networks"
 _AT_THE_END = ADDED[:-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,7 @@ from roadworthy.models.network import Network
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.models.zoo import Variant, load_module, located_weights, read_variant
 from roadworthy.models.zoo.saved import metadata_of
+from roadworthy.result_tables import ResultTable
 from roadworthy.training import export, with_history, write_description
 from roadworthy.training.mutants.mutating import Mutant, Mutation, example_of, mutate
 from roadworthy.training.samples import in_processes
@@ -320,9 +322,51 @@ def read_mutation(path: Path) -> tuple[str, Mutation]:
         return str(document["original"]), Mutation.from_dict(document["mutation"])
 
 
+@dataclass(frozen=True)
+class MadeMutants:
+    """Mutants of a network, each in a folder, and what became of them.
+
+    Attributes:
+        model: The network.
+        folder: Where all were written, with a table of them.
+        rows: What is in the ``mutant.json`` of each.
+        track: The track that every mutant drove a lap of; None if they did not drive.
+    """
+
+    model: str
+    folder: Path
+    rows: list[dict[str, Any]]
+    track: str | None
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        return {"mutants": self.rows, "table": str(self.folder / TABLE)}
+
+    def table(self) -> ResultTable:
+        """Return what became of each; where none drove, nothing is said about how they did."""
+        known = ["fate", "why"] if any(row["fate"] for row in self.rows) else []
+        columns = ["mutant", *known, "differs by", *(["lap"] if self.track else [])]
+        cells = [
+            {
+                "mutant": row["name"],
+                "fate": row["fate"] or "",
+                "why": row["reason"],
+                "differs by": "" if row["difference"] is None else f"{row['difference']:.3g}",
+                "lap": f"{row['lap']['share']:.0%}" if row["lap"] else "",
+            }
+            for row in self.rows
+        ]
+        return ResultTable("", tuple(columns), tuple(tuple(one[name] for name in columns) for one in cells))
+
+    def __str__(self) -> str:
+        fates = Counter(row["fate"] or "not driven" for row in self.rows)
+        summary = ", ".join(f"{count} {fate}" for fate, count in fates.items())
+        return f"{len(self.rows)} mutants of {self.model}: {summary}. Written to {self.folder}"
+
+
 def make_mutants(
     model: str, mutations: Iterable[Mutation], folder: Path, *, track: str | None = None
-) -> list[dict[str, Any]]:
+) -> MadeMutants:
     """Make mutants of a network, each in a folder, and say what becomes of them.
 
     Args:
@@ -330,9 +374,6 @@ def make_mutants(
         mutations: What is done to it.
         folder: Where all are written.
         track: The track that every mutant drives a lap of; none if left out.
-
-    Returns:
-        What is in the ``mutant.json`` of each.
 
     Raises:
         InputError: A mutant cannot be made or written.
@@ -346,7 +387,8 @@ def make_mutants(
         if "failed" not in document:
             document = write_fate(place, _judged(module, mutant, images, place, track))
         rows.append(document)
-    return rows
+    write_table(folder, rows)
+    return MadeMutants(model, folder, rows, track)
 
 
 def _judged(

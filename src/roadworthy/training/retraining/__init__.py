@@ -2,7 +2,7 @@
 
 ::
 
-    material = read_material(variant, training, frames, {"rain": Rain(), "fog": Fog()})
+    material = material_of(variant, load("udacity-ch2:drive"), changes=["rain", "fog"])
     found = retrain(material, "dave2-udacity", RetrainingPlan(split="time"))
     print(found.judgement)
 """
@@ -13,6 +13,7 @@ from roadworthy.training.retraining.material import (
     Material,
     cut_in_two,
     failing_images,
+    material_of,
     named_changes,
     read_material,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "RetrainingPlan",
     "cut_in_two",
     "failing_images",
+    "material_of",
     "named_changes",
     "read_material",
     "retrain",

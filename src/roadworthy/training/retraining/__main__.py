@@ -11,7 +11,6 @@ Every combination of the splits, starts and seeds that are asked for is retraine
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 from collections.abc import Sequence
@@ -20,14 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from roadworthy.training.retraining.material import Material
-from roadworthy.training.retraining.retrain import (
-    First,
-    RetrainingPlan,
-    Split,
-    retrain,
-    tuning_settings,
-    usual_settings,
-)
+from roadworthy.training.retraining.retrain import First, RetrainingPlan, Split, retrain
 from roadworthy.training.settings import TrainingLog, exit_code
 
 
@@ -47,8 +39,7 @@ def _retrain(given: argparse.Namespace) -> None:
             plan = RetrainingPlan(
                 learn=tuple(given.learn or ()), split=split, first=first, control=given.control, seed=seed
             )
-            usual = usual_settings(start) if first == "scratch" else tuning_settings(start)
-            settings = dataclasses.replace(usual, seed=seed, epochs=given.epochs or usual.epochs)
+            settings = plan.settings(start, seed=seed, epochs=given.epochs or None)
             folder = given.out / f"{start}-{split}-{first}-{seed}" if given.keep else None
             result = retrain(material, start, plan, settings=settings, folder=folder)
             found.append({**result.to_dict(), "left_out": dict(material.left_out)})

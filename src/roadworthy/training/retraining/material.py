@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,9 @@ class Material:
     changed: Mapping[str, RetrainingImages]
     unit: ErrorUnit
     left_out: Mapping[str, int]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
 
     @property
     def counts(self) -> dict[str, int]:
@@ -232,6 +236,32 @@ def read_material(
     clean = Samples.joined(reader.parts[CLEAN], data.name)
     moments = np.array(reader.moments, np.int64)
     return Material(variant, learned, clean, moments, changed, ErrorUnit.of(data), reader.left_out)
+
+
+def material_of(
+    variant: Variant,
+    data: Dataset,
+    training: Dataset | None = None,
+    *,
+    cut: float = 0.8,
+    changes: Sequence[str] = ("rain", "fog"),
+    run: Path | None = None,
+    **how: Any,
+) -> Material:
+    """Read what a network is retrained with, by the names of changes and the folder of a search.
+
+    Args:
+        variant: The network.
+        data: The frames to change; also the training data, where that is left out.
+        training: The original training data.
+        cut: Without it, the share of the data that is trained on.
+        changes: How frames are changed.
+        run: A search on the data, whose failing images are learned from too.
+        how: As `read_material` takes it.
+    """
+    known, frames = (training, data) if training is not None else cut_in_two(data, cut)
+    guided = [] if run is None else failing_images(run, frames)
+    return read_material(variant, known, frames, named_changes(changes), guided=guided, **how)
 
 
 def cut_in_two(data: Dataset, cut: float) -> tuple[Dataset, Dataset]:

@@ -71,6 +71,12 @@ class RetrainingPlan:
                 words = " or ".join(get_args(known))
                 raise InputError(f"{name} must be {words}, got {getattr(self, name)!r}")
 
+    def settings(self, start: str | Path, **given: Any) -> Settings:
+        """Return how a network is trained: as is usual for it, but for what is given and not None."""
+        usual = usual_settings(start) if self.first == "scratch" else tuning_settings(start)
+        known = {name: value for name, value in given.items() if value is not None}
+        return dataclasses.replace(usual, **known)
+
 
 @dataclass(frozen=True, eq=False)
 class Division:
@@ -173,6 +179,16 @@ class Retrained:
             "seconds": round(card.seconds, 1),
         }
 
+    def lines(self, material: Material) -> list[str | ResultTable]:
+        """Return what people read."""
+        learned = ", ".join(f"{count} {kind}" for kind, count in self.learned.items())
+        return [
+            f"{self.start}, retrained with {learned}",
+            self.table(),
+            *(f"  {note}" for note in self.notes(material)),
+            str(self.judgement),
+        ]
+
     def table(self) -> ResultTable:
         """Return the errors before and after, in the shape of the paper's Table 9."""
         control = any(one.mse_control is not None for one in self.comparisons)
@@ -237,8 +253,7 @@ def retrain(
     """
     plan = plan or RetrainingPlan()
     kinds = _kinds(material, plan)
-    if settings is None:
-        settings = usual_settings(start) if plan.first == "scratch" else tuning_settings(start)
+    settings = settings or plan.settings(start)
     before = load_module(start, variant=material.variant)
     division = divide(material, plan)
     added = {

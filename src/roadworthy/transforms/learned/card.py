@@ -15,6 +15,7 @@ from roadworthy._files import read_json, write_text
 from roadworthy._yaml import check_form
 from roadworthy.errors import InputError
 from roadworthy.ontology import ontology
+from roadworthy.result_tables import ResultTable
 from roadworthy.transforms.engines.backend import Support
 from roadworthy.transforms.engines.files import EngineForm, SupportForm
 
@@ -81,6 +82,13 @@ class EngineMetric(EngineForm):
     classical: Number = None
     classical_low: Number = None
     classical_high: Number = None
+
+    def text(self, value: float | None, low: float | None, high: float | None) -> str:
+        """Return such a number with its unit and interval, as people read it."""
+        if value is None:
+            return "not known"
+        number = f"{value:.4g}{' ' + self.unit if self.unit else ''}"
+        return number if low is None or high is None else f"{number} ({low:.4g} to {high:.4g})"
 
 
 class TrainingNote(EngineForm):
@@ -252,6 +260,52 @@ class EngineCard(EngineForm):
             for number, one in enumerate(self.supports)
         )
 
+    def facts(self, size: int) -> dict[str, str]:
+        """Return what people read about the engine.
+
+        Args:
+            size: Of the network's file, in bytes.
+        """
+        sizes = [f"trained at {_size_text(self.trained_at)}"] if self.trained_at else []
+        if self.least == self.most:
+            sizes.append(f"stretched to {_size_text(self.least)}")
+        else:
+            sizes.append(f"from {_size_text(self.least)} up")
+            sizes += [f"made smaller above {_size_text(self.most)}"] if self.most else []
+        data: dict[str, list[str]] = {}
+        for one in self.data:
+            data.setdefault(one.role, []).append(f"{one.name}, {one.frames} frames")
+        note = self.training
+        parts = [note.method, f"{note.steps} steps" if note.steps else "", note.device, note.date]
+        facts = {
+            "network": f"{self.architecture}, {self.kind}, {size / 2**20:.1f} MiB",
+            "takes": ", ".join(f"{name} ({channels})" for name, channels in self.inputs.items()),
+            "knows": ", ".join(self.classes),
+            "sizes": ", ".join(sizes),
+            "for": self.domain,
+            "license": self.license,
+            "source": self.source,
+            **{role: "; ".join(lines) for role, lines in data.items()},
+            "trained": ", ".join(part for part in parts if part) if note.method else "",
+            "made by": note.command if note.method else "",
+        }
+        return {**{title: line for title, line in facts.items() if line}, "sha256": self.sha256}
+
+    def table(self) -> ResultTable:
+        """Return what was measured, beside what is built in."""
+        rows = tuple(
+            (
+                one.name,
+                one.text(one.value, one.low, one.high),
+                ""
+                if one.classical is None
+                else one.text(one.classical, one.classical_low, one.classical_high),
+                str(one.frames),
+            )
+            for one in self.metrics
+        )
+        return ResultTable("", ("measured", "learned", "built in", "frames"), rows)
+
     def replace(self, **changes: object) -> EngineCard:
         """Return the card with some facts changed.
 
@@ -292,3 +346,7 @@ class EngineCard(EngineForm):
         if not path.is_file():
             raise InputError(f"{folder} is not a learned engine: it needs the files {CARD} and {NETWORK}")
         return cls.of_dict(read_json(path), str(path))
+
+
+def _size_text(size: Size | None) -> str:
+    return "any size" if size is None else f"{size[1]}x{size[0]}"

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -18,6 +19,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.images import Image, Mask
 from roadworthy.ontology import ontology
+from roadworthy.result_tables import listed
 from roadworthy.transforms.objects.gallery import Color, CutOut, Facing, Gallery, Rgba, named_apart
 from roadworthy.transforms.objects.request import window_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window
@@ -382,6 +384,31 @@ class Harvest:
     cut_outs: list[CutOut] = field(default_factory=list)
     refused: dict[str, Counter[str]] = field(default_factory=dict)
     frames: int = 0
+
+    @property
+    def taken(self) -> dict[str, int]:
+        """How many were taken of each element."""
+        return {name: sum(one.element == name for one in self.cut_outs) for name in self.refused}
+
+    def document(self) -> dict[str, Any]:
+        """Return everything for scripts."""
+        refused = {name: dict(reasons.most_common()) for name, reasons in self.refused.items()}
+        return {"frames": self.frames, "taken": self.taken, "refused": refused}
+
+    def lines(self) -> dict[str, str]:
+        """Return what people read of each element."""
+        taken, refused = self.taken, self.document()["refused"]
+        return {
+            name: f"{taken[name]} taken" + (f"; refused: {listed(reasons)}" if reasons else "")
+            for name, reasons in refused.items()
+        }
+
+    def save(self, folder: Path, earlier: Gallery | None = None) -> int:
+        """Write the cut-outs into a folder, with those of an earlier gallery; return how many it had."""
+        before = earlier or Gallery([])
+        grown = before.grown(self.cut_outs)
+        grown.save(folder)
+        return len(before) + len(self.cut_outs) - len(grown)
 
     def gallery(self, name: str = "harvest") -> Gallery:
         """Return it as a gallery."""

@@ -329,6 +329,24 @@ class Gallery(Sequence[CutOut]):
         new = [named for one in cut_outs if (named := named_apart(one, taken))]
         return Gallery([*self, *new], self.name)
 
+    @classmethod
+    def to_grow(cls, folder: Path, *, add: bool = False) -> Gallery:
+        """Return what a folder has before cut-outs are put into it: nothing, or a gallery to add to.
+
+        Raises:
+            InputError: There is a gallery that is not to be added to, or a cut-out of it is broken.
+        """
+        if add and (folder / INDEX).is_file():
+            earlier = cls.load(folder)
+            for one in earlier:
+                _ = one.rgba  # a broken one is found before the work and not after it
+            return earlier
+        if (folder / INDEX).exists():
+            raise InputError(
+                f"there is a gallery in {str(folder)!r} already: add to it with --add, or choose another"
+            )
+        return cls([])
+
     def counts(self) -> dict[str, Counter[str]]:
         """Return how many different things there are of each element, by their properties in words."""
         found: dict[str, Counter[str]] = {}
