@@ -68,7 +68,7 @@ def test_check_shows_what_is_wrong_and_ends_with_one(data: Path, roadworthy: Run
     assert result.exit_code == 1
     assert "some input is in no case" in result.output
     assert "near() = [" in result.output
-    document = json.loads(roadworthy("bbsl", "check", "gap.bbsl", "--json").output)
+    document = json.loads(roadworthy("bbsl", "check", "gap.bbsl", "--json").stdout)
     assert [one["exhaustive"] for one in document] == ["refuted"]
     witness = document[0]["findings"][0]["witness"]
     assert set(witness["values"]) == {"vehicleExists", "vehicle", "near"}
@@ -151,7 +151,7 @@ def test_what_was_tested_is_written_down_and_verified(data: Path, roadworthy: Ru
 
 def test_test_for_scripts(data: Path, roadworthy: Run) -> None:
     result = roadworthy(*TEST, "--json", "--outside", "apart", "--classes", "car,truck", "--allow", "60%")
-    document = json.loads(result.output)
+    document = json.loads(result.stdout)
     assert document["table"]["apart"] == {"not detected": 1}
     assert document["table"]["specification"] == {"passed": 1, "failed": 1, "share": 0.5}
     assert document["margins"]["50%"] == pytest.approx(74)
@@ -178,7 +178,7 @@ def test_whole_frames_and_bindings_from_a_file(data: Path, roadworthy: Run) -> N
         "--detections",
         "results",
     )
-    document = json.loads(roadworthy("bbsl", "test", "all.bbsl", *options, "--json").output)
+    document = json.loads(roadworthy("bbsl", "test", "all.bbsl", *options, "--json").stdout)
     assert document["counts"]["violated"] == 2
     assert document["table"]["iou"] == {}
 
@@ -197,7 +197,7 @@ def test_coco_files_do_as_well(data: Path, roadworthy: Run) -> None:
     told = roadworthy(
         "bbsl", "test", "spec.bbsl", "--truth", "coco:coco", *options, "--set", "near=275,375", "--json"
     )
-    document = json.loads(told.output)
+    document = json.loads(told.stdout)
     # The lower edge is at 270 and not at 300: an IoU of 0.75 that makes the vehicle drive on.
     assert document["table"]["iou"]["0.6"]["passed"] == 1
     assert document["table"]["specification"]["failed"] == 1
@@ -237,7 +237,7 @@ def test_test_ends_with_two_and_says_why(
 
 def test_turned_detections_are_errors_or_skipped(data: Path, roadworthy: Run) -> None:
     (data / "results/b.txt").write_text(boxes((600, 100, 400, 350), score=" 0.9"))
-    document = json.loads(roadworthy(*TEST, "--json").output)
+    document = json.loads(roadworthy(*TEST, "--json").stdout)
     assert document["counts"]["error"] == 1
     skipped = json.loads(roadworthy(*TEST, "--json", "--invalid", "skip").stdout)
     assert skipped["counts"] == {"passed": 1, "violated": 2, "not applicable": 0, "error": 0}
@@ -246,14 +246,14 @@ def test_turned_detections_are_errors_or_skipped(data: Path, roadworthy: Run) ->
 def test_a_frame_without_results_is_an_error(data: Path, roadworthy: Run) -> None:
     (data / "results/b.txt").unlink()
     result = roadworthy(*TEST, "--json")
-    assert json.loads(result.output)["counts"]["error"] == 1
+    assert json.loads(result.stdout)["counts"]["error"] == 1
     assert result.exit_code == 1
 
 
 def test_cover_measures_and_makes_boxes_on_the_border(data: Path, roadworthy: Run) -> None:
     result = roadworthy("bbsl", "cover", "spec.bbsl", *ON, "--boundary", "2", "--out", "covered", "--json")
     assert result.exit_code == 0
-    document = json.loads(result.output)
+    document = json.loads(result.stdout)
     assert document["inputs"] == 3
     assert document["cases"] == {"share": 1.0, "counts": {"stop": 2, "NOT stop": 1}}
     # The near car's lower edge is 25 pixels inside the zone: its nearest box that is not to be stopped for.
@@ -300,7 +300,7 @@ def test_a_suite_gives_the_papers_table_3(data: Path, roadworthy: Run) -> None:
     options = ("--size", "1242x375", "--data", "Td1=kitti:truth", "--system", "SUT1=results")
     result = roadworthy("bbsl", "suite", "suite.yaml", *options, "--json")
     shares = {
-        one["id"]: one["table"]["specification"]["passed"] for one in json.loads(result.output)["tests"]
+        one["id"]: one["table"]["specification"]["passed"] for one in json.loads(result.stdout)["tests"]
     }
     assert shares == {"ID1": 1, "ID2": 2}
     assert "ID2" in roadworthy("bbsl", "suite", "suite.yaml", *options).output

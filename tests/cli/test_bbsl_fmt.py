@@ -68,7 +68,7 @@ def test_check_changes_nothing_and_ends_with_one(tmp_path: Path) -> None:
 def test_for_scripts(tmp_path: Path) -> None:
     path = tmp_path / "a.bbsl"
     path.write_text(ROUGH, "utf-8")
-    assert json.loads(run("--json", str(path)).output) == [{"file": str(path), "changed": True}]
+    assert json.loads(run("--json", str(path)).stdout) == [{"file": str(path), "changed": True}]
 
 
 def test_standard_input() -> None:

@@ -49,7 +49,7 @@ def test_thresholds_for_scripts(roadworthy: Run, tmp_path: Path) -> None:
     asked = ("reliability", "thresholds", "rain.csv", "--originals", "0.97", "--rule", "careful", "--json")
     result = roadworthy(*asked, "--repetitions", "200")
     assert result.exit_code == 0, result.output
-    document = json.loads(result.output)
+    document = json.loads(result.stdout)
     (one,) = document["thresholds"]
     assert one["transformation"] == "rain"
     assert one["published"] is None
@@ -84,7 +84,7 @@ def test_subsets(roadworthy: Run, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "of 3" in result.output
     assert "<svg" in (tmp_path / "subsets.svg").read_text()
-    document = json.loads(roadworthy(*asked, "--json").output)
+    document = json.loads(roadworthy(*asked, "--json").stdout)
     assert len(document["studies"][0]["pairs"]) == 3
     assert document["studies"][0]["drawn"] == "answers"
     refused = roadworthy(*asked, "--draw", "raters")
@@ -98,7 +98,7 @@ def test_from_a_plan_to_thresholds(roadworthy: Run, tmp_path: Path) -> None:
         "--pairs", "40", "--raters", "6", "--out", "experiment", "--json",
     )  # fmt: skip
     assert planned.exit_code == 0, planned.output
-    about = json.loads(planned.output)
+    about = json.loads(planned.stdout)
     assert about["images"] == 80
     assert about["tracks"] == 2
     assert about["choices"] == {"car": 40, "not car": 40}
@@ -120,7 +120,7 @@ def test_from_a_plan_to_thresholds(roadworthy: Run, tmp_path: Path) -> None:
                     rows.writerow([id, f"t{batch.track}-r{rater}", said, "0.6"])
     found = roadworthy("reliability", "thresholds", "experiment", "--rule", "careful", "--json")
     assert found.exit_code == 0, found.output
-    thresholds = json.loads(found.output)["thresholds"]
+    thresholds = json.loads(found.stdout)["thresholds"]
     assert {one["symbol"] for one in thresholds} == {"t_c", "t_p"}
     assert all(0.65 < one["threshold"] < 0.9 for one in thresholds if one["found"])
     assert any(one["found"] for one in thresholds)
@@ -159,7 +159,7 @@ def test_published_thresholds(roadworthy: Run) -> None:
     assert shown.exit_code == 0, shown.output
     assert "Table 1" in shown.output
     assert "the text (section 5) gives 0.8 and 0.86" in shown.output
-    document = json.loads(roadworthy("reliability", "thresholds", "--json").output)
+    document = json.loads(roadworthy("reliability", "thresholds", "--json").stdout)
     assert document["imagenet"]["transformations"]["frost"] == {
         "t_c": 0.84,
         "t_p": 0.91,

@@ -26,7 +26,7 @@ def test_parse_says_it_in_plain_words() -> None:
 
 
 def test_parse_for_scripts() -> None:
-    document = json.loads(run("parse", RULE, "--json").output)
+    document = json.loads(run("parse", RULE, "--json").stdout)
     first, second = document["blocks"]
     assert first["changes"][0]["properties"] == {"type": "car", "color": "red"}
     assert second["changes"][0]["comparative"] == "closer"
@@ -38,7 +38,7 @@ def test_a_refusal_underlines_and_ends_with_two() -> None:
     result = run("parse", "If a dragon appears, slow down.")
     assert result.exit_code == 2
     assert "     ^^^^^^" in result.output
-    document = json.loads(run("parse", "If a dragon appears, slow down.", "--json").output)
+    document = json.loads(run("parse", "If a dragon appears, slow down.", "--json").stdout)
     assert document["refused"]["words"] == "dragon"
     assert document["refused"]["suggestions"]
 
@@ -47,7 +47,7 @@ def test_explain_draws_the_grammar() -> None:
     lines = run("explain", "Drive more slowly at night.").output.splitlines()
     assert lines[0].startswith("Drive  (ROOT")
     assert any(line.endswith("night  (pobj, NN)") for line in lines)
-    words = json.loads(run("explain", "Drive more slowly at night.", "--json").output)["words"]
+    words = json.loads(run("explain", "Drive more slowly at night.", "--json").stdout)["words"]
     assert words[4] == {"text": "night", "dep": "pobj", "tag": "NN", "head": 3}
 
 
@@ -65,5 +65,5 @@ def test_parse_notes_that_stopping_is_tested_as_slowing_down() -> None:
     assert told.exit_code == 0
     note = told.output.splitlines()[-1]
     assert note.startswith("Note: 'stop' is tested as slowing down")
-    assert [f"Note: {one}" for one in json.loads(run("parse", rule, "--json").output)["notes"]] == [note]
-    assert json.loads(run("parse", RULE, "--json").output)["notes"] == []
+    assert [f"Note: {one}" for one in json.loads(run("parse", rule, "--json").stdout)["notes"]] == [note]
+    assert json.loads(run("parse", RULE, "--json").stdout)["notes"] == []

@@ -38,7 +38,7 @@ def test_it_prints_the_matrix() -> None:
 def test_it_writes_json() -> None:
     result = _run("--sample", "30", "--seed", "3", "--json")
     assert result.exit_code == 0, result.output
-    document = json.loads(result.output)
+    document = json.loads(result.stdout)
     assert (document["frames"], document["seed"], document["passed"]) == (30, 3, True)
     assert document["shortfalls"] == []
     assert [one["id"] for one in document["rules"]] == [one.id for one in TRUTH_RULES]
@@ -71,4 +71,4 @@ def test_it_fails_where_a_bar_is_missed(
     assert shown in result.output
     result = _run("--json")
     assert result.exit_code == code
-    assert json.loads(result.output)["passed"] == (code == 0)
+    assert json.loads(result.stdout)["passed"] == (code == 0)

@@ -435,9 +435,11 @@ def _run_file(which: str, name: str) -> Callable[[], Seeds]:
 
 def _manifest() -> Seeds:
     told = {
-        "format": 1, "roadworthy": "0.1.0", "seed": 3, "suite": {"name": "night", "sha256": "a" * 64},
-        "models": {"dave2": {"reference": "dave2", "files": [{"path": "dave2.onnx", "sha256": "b" * 64}]}},
-        "data": {"town": {"reference": "world:town", "frames": 3}}, "libraries": {"numpy": "2.0"},
+        "format": 1, "tool": {"name": "roadworthy", "version": "0.1.0"}, "seed": 3,
+        "suite": {"night.suite.yaml": {"sha256": "a" * 64, "hashed": "the content of the file", "count": 1}},
+        "models": {"dave2": {"sha256": "b" * 64, "hashed": "the files of the network", "count": 1}},
+        "data": {"town": {"sha256": "c" * 64, "hashed": "the options", "count": 3}},
+        "libraries": {"numpy": "2.0"},
         "host": {"cores": 2}, "started": "2026-11-15T00:00:00+00:00", "ended": None,
     }  # fmt: skip
     yield "small.json", json.dumps(told).encode()
