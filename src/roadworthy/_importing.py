@@ -2,16 +2,95 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from hashlib import sha256
 from importlib import import_module
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from roadworthy.errors import InputError, MissingExtraError, suggest
+
+
+class NotRunError(InputError):
+    """Code of the user was called where it is only looked at."""
+
+
+_SEEN: ContextVar[list[str] | None] = ContextVar("seen", default=None)
+
+
+@contextmanager
+def only_looking() -> Iterator[list[str]]:
+    """Let nothing be imported meanwhile: `imported` looks whether file and name are there.
+
+    What it returns raises `NotRunError` when it is called. Yields the references that were looked at.
+    """
+    seen: list[str] = []
+    token = _SEEN.set(seen)
+    try:
+        yield seen
+    finally:
+        _SEEN.reset(token)
+
+
+def _looked_at(where: str, name: str) -> Callable[..., Any]:
+    """Return what stands for a name in a module or file, once it is seen to be there."""
+    path = Path(where) if where.endswith(".py") else _source_of(where)
+    if path is not None:
+        try:
+            names = _defined(ast.parse(path.read_bytes(), str(path)).body)
+        except FileNotFoundError:
+            raise InputError(f"there is no file {path}") from None
+        except (OSError, SyntaxError, ValueError) as error:
+            raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error
+        first = name.partition(".")[0]
+        # A star, or a function of the module, may give any name.
+        if not {first, "*", "__getattr__"} & names:
+            public = {one for one in names if not one.startswith("_")}
+            raise InputError(f"{where} has no {name!r}; {suggest(name, public)}")
+
+    def not_run(*_: object, **__: object) -> Any:
+        raise NotRunError(f"{where}:{name} is code, which is only looked at here")
+
+    return not_run
+
+
+def _source_of(module: str) -> Path | None:
+    """Return the file of a module, found without importing anything; None where it has no source."""
+    search: Sequence[str] | None = [*sys.path, str(Path.cwd())]
+    spec = None
+    whole = ""
+    for part in module.split("."):
+        whole = f"{whole}.{part}".lstrip(".")
+        spec = None if search is None else PathFinder.find_spec(whole, search)
+        if spec is None:
+            raise InputError(f"there is no module {module!r}, neither in {Path.cwd()} nor installed")
+        search = spec.submodule_search_locations
+    assert spec is not None  # there is at least one part
+    return Path(spec.origin) if spec.origin is not None and spec.origin.endswith(".py") else None
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _defined(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that the statements of a module give something to; rather too many than too few."""
+    names: set[str] = set()
+    for statement in body:
+        for one in [statement] if isinstance(statement, _DEFINITIONS) else ast.walk(statement):
+            if isinstance(one, _DEFINITIONS):
+                names.add(one.name)
+            elif isinstance(one, ast.Import | ast.ImportFrom):
+                names |= {(alias.asname or alias.name).partition(".")[0] for alias in one.names}
+            elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                names.add(one.id)
+    return names
 
 
 def imported(reference: str, prefix: str, what: str) -> Any:
@@ -33,6 +112,9 @@ def imported(reference: str, prefix: str, what: str) -> Any:
         raise InputError(
             f"expected {prefix}package.module:{what} or {prefix}file.py:{what}, got '{prefix}{reference}'"
         )
+    if (seen := _SEEN.get()) is not None:
+        seen.append(reference)
+        return _looked_at(where, name)
     module = _from_file(Path(where)) if where.endswith(".py") else _by_name(where)
     found: Any = module
     for part in name.split("."):

@@ -273,6 +273,46 @@ class TestSuites:
         assert roadworthy("suites", "schema", "--out", "suite.schema.json").exit_code == 0
         assert Path("suite.schema.json").read_text("utf-8") == schema_text()
 
+    @pytest.mark.parametrize("kind", ["callable", "torch"])
+    def test_code_of_the_user_is_only_looked_at(
+        self, roadworthy: Callable[..., Result], tmp_path: Path, kind: str
+    ) -> None:
+        if kind == "torch":
+            pytest.importorskip("torch")
+        trap = "from pathlib import Path\nPath('was-run').touch()\n"
+        Path("mine.py").write_text(f"{trap}if True:\n    def drive(frames):\n        return frames\n")
+        Path("dark.py").write_text(f"{trap}def darker(frame, operation, rng):\n    return frame.image\n")
+        supports = "[{operation: replace, element: time, by: night}]"
+        Path("engines.yaml").write_text(
+            f"engines: {{dark: {{entry: 'dark.py:darker', supports: {supports}}}}}\n"
+        )
+        rule = "If the driving time changes into night, the steering angle should stay the same."
+        text = f"""
+models: {{mine: '{kind}:mine.py:drive', dave2: dave2}}
+data: {{town: {{data: 'world:town', sample: 2}}}}
+requirements: {{R: {{rule: '{rule}', engines: engines.yaml}}, C: {{coverage: neuron, tries: 4}}}}
+"""
+        Path("a.suite.yaml").write_text(text)
+        result = roadworthy("suites", "check", "a.suite.yaml", "--allow-commands")
+        assert result.exit_code == 0, result.output
+        assert "Not checked, because their code was not run: whether mine fit" in " ".join(
+            result.stdout.split()
+        )
+        assert not Path("was-run").exists()
+        for wrong, told in (
+            ("mine.py:drvie", "mine.py has no 'drvie'; did you mean 'drive'?"),
+            ("my.py:drive", "there is no file"),
+        ):
+            Path("a.suite.yaml").write_text(text.replace("mine.py:drive", wrong))
+            result = roadworthy("suites", "check", "a.suite.yaml", "--allow-commands")
+            assert result.exit_code == 2
+            assert told in " ".join(result.stderr.split())
+        Path("a.suite.yaml").write_text(text.replace("mine.py:drive", "nowhere.mine:drive"))
+        assert (
+            "there is no module" in roadworthy("suites", "check", "a.suite.yaml", "--allow-commands").stderr
+        )
+        assert not Path("was-run").exists()
+
     def test_suites_are_checked_without_being_run(
         self, roadworthy: Callable[..., Result], suite: Path
     ) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from roadworthy._files import file_name
+from roadworthy._importing import NotRunError, only_looking
 from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
-from roadworthy.models import history_of
+from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
@@ -63,6 +65,7 @@ class SuitePlan:
             less is tested than its words say.
         of_suite: Those of the notes that are about the suite, and that no outcome has.
         only: The ids, tags or kinds that were asked for; empty where all of the suite was.
+        unopened: The models whose code was only looked at, so that nobody knows whether they fit.
     """
 
     suite: Suite
@@ -73,6 +76,7 @@ class SuitePlan:
     notes: list[str] = field(default_factory=list)
     of_suite: list[str] = field(default_factory=list)
     only: tuple[str, ...] = ()
+    unopened: list[str] = field(default_factory=list)
 
     @property
     def pairs(self) -> list[tuple[Trial, str]]:
@@ -95,6 +99,7 @@ def plan_suite(
     copies: Path | None = None,
     progress: Callable[[Iterable[T]], Iterable[T]] = iter,
     executor: Executor | None = None,
+    look_only: bool = False,
 ) -> SuitePlan:
     """Check everything that a suite names, and return what is to be run.
 
@@ -108,6 +113,8 @@ def plan_suite(
             are not there are read where the suite says.
         progress: Wraps the entries, to show how far the check has come.
         executor: Where models are asked about a first frame; this process if left out.
+        look_only: Whether Python code that the suite names is not imported: that file and function are there
+            is seen, whether such a model fits is not.
 
     Raises:
         SuiteError: Something that the suite names cannot be used, or a requirement fits no model or data.
@@ -117,7 +124,8 @@ def plan_suite(
         raise InputError(f"a sample must be 1 or more, got {sample}")
     seed = suite.form.seed if seed is None else seed
     context = Context(suite.folder, seed, allow_commands, sample, copies=copies)
-    return _Planner(suite, context, tuple(only), executor).plan(progress)
+    with only_looking() if look_only else nullcontext() as seen:
+        return _Planner(suite, context, tuple(only), executor, seen).plan(progress)
 
 
 def chosen_entries(form: SuiteForm, only: Sequence[str]) -> dict[str, EntryForm]:
@@ -150,10 +158,15 @@ class _Planner:
     """Collects complaints, so that all are told at once."""
 
     def __init__(
-        self, suite: Suite, context: Context, only: tuple[str, ...], executor: Executor | None
+        self,
+        suite: Suite,
+        context: Context,
+        only: tuple[str, ...],
+        executor: Executor | None,
+        seen: list[str] | None,
     ) -> None:
         self.suite, self.context, self.only = suite, context, only
-        self.executor = executor
+        self.executor, self.seen = executor, seen
         self.form = suite.form
         self.complaints: list[FileProblem] = []
         self.made = SuitePlan(suite, context, only=only)
@@ -170,7 +183,8 @@ class _Planner:
         parts = {id: self._parts(id, entry) for id, entry in progress(entries.items())}
         self._open(entries)
         if not self.complaints:
-            self.facts = look_at(self.made.models, self.made.data, self.executor)
+            known = {name: one for name, one in self.made.models.items() if name not in self.made.unopened}
+            self.facts = look_at(known, self.made.data, self.executor)
             for id, entry in entries.items():
                 self._fit(id, entry, parts[id])
         if self.complaints:
@@ -223,7 +237,7 @@ class _Planner:
                 )
                 self._complain(self._place("models", name), message, key=True)
             try:
-                self.made.models[name] = open_model(name, self.form.models[name], self.suite.folder)
+                self._open_model(name)
             except RoadworthyError as error:
                 self._complain(self._place("models", name), str(error))
         history = max((history_of(one.system) for one in self.made.models.values()), default=0)
@@ -244,6 +258,19 @@ class _Planner:
                 self.context.data[name] = self.made.data[name].frames
             except RoadworthyError as error:
                 self._complain(self._place("data", name), str(error))
+
+    def _open_model(self, name: str) -> None:
+        looked_at = len(self.seen or ())
+        form = self.form.models[name]
+        try:
+            self.made.models[name] = open_model(name, form, self.suite.folder)
+        except InputError as error:
+            # What opens a model may have words of its own for code that cannot be called.
+            if NotRunError not in (type(error), type(error.__cause__)):
+                raise
+            self.made.models[name] = OpenedModel(name, form, Truth())
+        if len(self.seen or ()) > looked_at:
+            self.made.unopened.append(name)
 
     def _used(self, entries: Mapping[str, EntryForm], key: str) -> list[str]:
         """Return the names of models or data that some entry is for, in the order of the suite."""
@@ -296,6 +323,9 @@ class _Planner:
 
     def _try(self, kind: Kind[Any, Any], part: Part[Any], where: str, model: str, trials: _Variants) -> str:
         """Note that a model is tried by a part on some data; return why not, if it is not."""
+        if model in self.made.unopened:
+            trials.setdefault((where, "", ""), (part, []))[1].append(model)
+            return ""
         if where:
             facts = self.facts[model, where]
         else:
