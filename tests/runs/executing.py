@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -113,6 +115,35 @@ class Meter:
                 time.sleep(0.002)
         elif self.fault == "raises":
             raise ZeroDivisionError("no horizon")
+
+
+class Misbehaving(Meter):
+    """Does on guilty frames what no model should do."""
+
+    def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
+        answers: list[Any] = [Signals(speed=float(np.mean(frame.image))) for frame in frames]
+        guilty = next((frame for frame in frames if frame.id in self.guilty), None)
+        if guilty is None:
+            return answers
+        if self.fault == "leaves":
+            sys.exit(0)
+        if self.fault == "closes":
+            raise GeneratorExit
+        if self.fault == "starves":
+            raise MemoryError("Unable to allocate 2.4 GiB")
+        if self.fault == "ends":
+            os._exit(0)
+        if self.fault == "kills":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.fault == "miscounts":
+            return answers[:-1]
+        if self.fault == "babbles":
+            return ["straight on" for _ in answers]  # type: ignore[misc]
+        if self.fault == "writes":
+            guilty.image.setflags(write=True)
+            guilty.image[:] = 0
+        self._fail()
+        return answers
 
 
 class Slow(Meter):

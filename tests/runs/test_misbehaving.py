@@ -1,0 +1,87 @@
+"""Twelve kinds of misbehaving model in three executors: each costs the case it is met on, and no other.
+
+The serial executor is this process, so it is tried with those that leave the process alive; what becomes of a
+program that a model ends is in tests/test_starting.py. Those that cost a process or a cluster are slow, save one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.runs.executing import REQUIREMENT, Bright, Frames, Meter, Misbehaving
+from tests.runs.test_faults import REASONS
+
+from roadworthy.cases import Status
+from roadworthy.runs import read_rows, run
+from roadworthy.runs.executors import Executor, executor_for
+
+DIED = re.escape(REASONS["crashes"])
+SURVIVED = {
+    "raises": "meter crashed on frame 'f5': ZeroDivisionError: no horizon",
+    "leaves": "meter crashed on frame 'f5': SystemExit: 0",
+    "closes": "meter crashed on frame 'f5': GeneratorExit",
+    "starves": "meter crashed on frame 'f5': MemoryError: Unable to allocate 2.4 GiB",
+    "miscounts": "meter gave a wrong number of predictions for frame 'f5': expected 1, got 0",
+    "babbles": "meter must answer frame 'f5' with one of Signals, .*, got str",
+    "writes": "meter wrote into the image of frame 'f5': let it work on a copy",
+}
+DEADLY = {
+    "ends": DIED,
+    "crashes": DIED,
+    "kills": DIED,
+    "hangs": "meter gave no answer within 3 s, tried alone; its process was ended",
+    "explodes": "meter took more than 600 MB of memory, tried alone; its process was ended",
+}
+KINDS = {**SURVIVED, **DEADLY}
+slow = pytest.mark.slow
+
+
+def of(name: str, kind: str) -> object:
+    deadly = kind in DEADLY and (name, kind) != ("processes", "ends")
+    return pytest.param(name, kind, marks=[slow] if name == "ray" or deadly else [])
+
+
+@pytest.fixture(scope="module")
+def executors() -> Iterator[dict[str, Executor]]:
+    """One of each, started where it is needed, for all tests: a run must leave it fit for the next."""
+    made: dict[str, Executor] = {}
+    yield made
+    for executor in made.values():
+        executor.__exit__()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+    folder = tmp_path_factory.mktemp("good")
+    run(Bright(), REQUIREMENT, Frames(8), Meter(), out=folder / "run", batch_size=4)
+    return [dict(row) for row in read_rows(folder / "run")]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(of("serial", kind) for kind in SURVIVED),
+        *(of("processes", kind) for kind in KINDS),
+        *(of("ray", kind) for kind in KINDS),
+    ],
+)
+def test_a_misbehaving_model_costs_the_case_it_misbehaves_on(
+    tmp_path: Path, name: str, kind: str, executors: dict[str, Executor], good: list[dict[str, object]]
+) -> None:
+    if name == "ray":
+        pytest.importorskip("ray")
+    if name not in executors:
+        limits = {} if name == "serial" else {"workers": 2, "timeout_s": 3.0, "memory_mb": 600.0}
+        executors[name] = executor_for(name, **limits)  # type: ignore[arg-type]
+    model = Misbehaving("meter", kind, ["f5"])
+    result = run(
+        Bright(), REQUIREMENT, Frames(8), model, out=tmp_path / "run", batch_size=4, executor=executors[name]
+    )
+    rows = [dict(row) for row in read_rows(tmp_path / "run")]
+    assert rows[5]["status"] == "error"
+    assert re.match(KINDS[kind], str(rows[5]["reason"])), rows[5]["reason"]
+    assert rows[:5] + rows[6:] == good[:5] + good[6:]
+    assert result.counts[Status.ERROR] == 1
