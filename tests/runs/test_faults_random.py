@@ -128,13 +128,13 @@ def test_killed_drivers(tmp_path: Path, name: str, kills: int, cases: int) -> No
 
 
 @contextmanager
-def cluster() -> Iterator[Any]:
-    """A cluster of several nodes on this machine: one for the driver, two that work."""
+def cluster(count: int = 2) -> Iterator[Any]:
+    """A cluster of several nodes on this machine: one for the driver, and so many that work."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
     nodes: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    for _ in range(2):
+    for _ in range(count):
         nodes.add_node(num_cpus=1)
     ray.init(address=nodes.address, logging_level="ERROR", log_to_driver=False)
     try:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runs.executing import REQUIREMENT, Bright, Frames, Meter, Stubborn
+from tests.runs.executing import REQUIREMENT, Bright, Frames, Meter, Slow, Stubborn, digests
 from tests.runs.test_faults import REASONS, is_alive, start
+from tests.runs.test_faults_random import cluster as several_nodes
 
 from roadworthy.cases import Status
+from roadworthy.errors import InputError
 from roadworthy.runs import read_rows, run
 from roadworthy.runs.executors import executor_for
 
@@ -74,3 +76,25 @@ def test_a_driver_that_is_killed_leaves_no_workers_and_is_resumed(tmp_path: Path
     assert 0 < len(list(read_rows(tmp_path / "out"))) < 400
     start(tmp_path, "serial", 400).communicate()
     assert len(list(read_rows(tmp_path / "out"))) == 400
+
+
+@pytest.mark.slow
+def test_a_cluster_that_breaks_down_ends_the_run_with_a_sentence_and_it_goes_on_later(tmp_path: Path) -> None:
+    run(Bright(), REQUIREMENT, Frames(200), Slow("meter", 0), out=tmp_path / "good", batch_size=4)
+    with several_nodes(count=1) as nodes:
+
+        def kill(counts: Mapping[Status, int]) -> None:
+            if sum(counts.values()) >= 40 and nodes.worker_nodes:
+                nodes.remove_node(next(iter(nodes.worker_nodes)), allow_graceful=False)
+
+        with (
+            executor_for("ray", workers=1) as executor,
+            pytest.raises(InputError, match="the Ray cluster broke down: no node with a CPU is left"),
+        ):
+            run(
+                Bright(), REQUIREMENT, Frames(200), Slow("meter"), out=tmp_path / "out", batch_size=4,
+                executor=executor, progress=kill,
+            )  # fmt: skip
+    assert 0 < len(list(read_rows(tmp_path / "out"))) < 200
+    run(Bright(), REQUIREMENT, Frames(200), Slow("meter"), out=tmp_path / "out", batch_size=4, resume=True)
+    assert digests(tmp_path / "out") == digests(tmp_path / "good")

@@ -326,6 +326,14 @@ class _Crew(Crew[_ActorHand]):
         with suppress(Exception):
             self._ray.kill(actor, no_restart=True)
 
+    def lost(self) -> str:
+        if self._ray.cluster_resources().get("CPU", 0) >= 1:
+            return ""
+        return (
+            "the Ray cluster broke down: no node with a CPU is left (see ray status). Start nodes and give "
+            "the command again: the run goes on where it stood"
+        )
+
     def megabytes(self, hand: _ActorHand) -> float | None:
         """Return how much memory a worker used when it was last asked."""
         if hand.question is None and time.monotonic() - hand.asked > _LOOK:

@@ -17,6 +17,7 @@ from roadworthy.runs.executors.work import BatchJob, Done, Session, WorkUnit
 
 _TURN = 0.1  # seconds between two looks at clocks and memory
 _PATIENCE = 600.0  # seconds without any worker that has opened the systems
+_LOST = 20.0  # seconds without one that had, before the crew is asked whether there will ever be one again
 _STARTS = 6  # workers that may die one after the other before they have opened the systems
 
 
@@ -119,6 +120,10 @@ class Crew(ABC, Generic[H]):
     def dismiss(self, hand: H) -> None:
         """End a worker, whatever it does."""
 
+    def lost(self) -> str:
+        """Return why no worker can be started any more; nothing where one can."""
+        return ""
+
     @abstractmethod
     def megabytes(self, hand: H) -> float | None:
         """Return how much memory a worker uses; None where that cannot be told now."""
@@ -140,6 +145,7 @@ class Dispatcher:
         self._limits = limits
         self._waiting: deque[Piece] = deque()
         self._failed_starts = 0
+        self._has_served = False
         self._looked = self._served = time.monotonic()
 
     def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
@@ -212,11 +218,14 @@ class Dispatcher:
     def _look_after(self) -> None:
         """End workers that hang or take too much memory."""
         limits = self._limits
+        waited = time.monotonic() - self._served
         if any(hand.is_open for hand in self._crew.hands):
-            self._served = time.monotonic()
-        elif time.monotonic() - self._served > max(_PATIENCE, limits.seconds or 0.0):
+            self._served, self._has_served = time.monotonic(), True
+        elif self._has_served and waited > _LOST and (reason := self._crew.lost()):
+            raise InputError(reason)
+        elif waited > max(_PATIENCE, limits.seconds or 0.0):
             raise InputError(
-                f"no worker has opened what it has to test for {time.monotonic() - self._served:.0f} s: see "
+                f"no worker has opened what it has to test for {waited:.0f} s: see "
                 "whether the machine or cluster has room for one, or give a longer timeout"
             )
         for hand in tuple(self._crew.hands):
