@@ -1,7 +1,7 @@
 """Twelve kinds of misbehaving model in three executors: each costs the case it is met on, and no other.
 
 The serial executor is this process, so it is tried with those that leave the process alive; what becomes of a
-program that a model ends is in tests/test_starting.py. What costs a process is slow, save one kind, and so is Ray.
+program that a model ends is in tests/test_starting.py. What costs a process is slow, save one kind; so is Ray.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.runs.executing import REQUIREMENT, Bright, Frames, Meter, Misbehaving
@@ -73,12 +74,14 @@ def test_a_misbehaving_model_costs_the_case_it_misbehaves_on(
 ) -> None:
     if name == "ray":
         pytest.importorskip("ray")
-    if name not in executors:
-        limits = {} if name == "serial" else {"workers": 2, "timeout_s": 3.0, "memory_mb": 600.0}
-        executors[name] = executor_for(name, **limits)  # type: ignore[arg-type]
+    seconds = 3.0 if kind == "hangs" else 60.0
+    key = f"{name} {seconds}"
+    if key not in executors:
+        limits: Any = {} if name == "serial" else {"workers": 2, "timeout_s": seconds, "memory_mb": 600.0}
+        executors[key] = executor_for(name, **limits)
     model = Misbehaving("meter", kind, ["f5"])
     result = run(
-        Bright(), REQUIREMENT, Frames(8), model, out=tmp_path / "run", batch_size=4, executor=executors[name]
+        Bright(), REQUIREMENT, Frames(8), model, out=tmp_path / "run", batch_size=4, executor=executors[key]
     )
     rows = [dict(row) for row in read_rows(tmp_path / "run")]
     assert rows[5]["status"] == "error"
