@@ -1,7 +1,7 @@
 """Twelve kinds of misbehaving model in three executors: each costs the case it is met on, and no other.
 
 The serial executor is this process, so it is tried with those that leave the process alive; what becomes of a
-program that a model ends is in tests/test_starting.py. What costs a process is slow, save one kind; so is Ray.
+program that a model ends is in tests/test_starting.py. What costs a process is slow, save one; so is Ray.
 """
 
 from __future__ import annotations
