@@ -65,10 +65,11 @@ class Killer:
 
 def kill_one(executor: Any) -> Callable[[random.Random], bool]:
     def kill(rng: random.Random) -> bool:
-        pids = executor.pids
-        if pids:
-            os.kill(rng.choice(pids), signal.SIGKILL)
-        return bool(pids)
+        try:
+            os.kill(rng.choice(executor.pids), signal.SIGKILL)
+        except (IndexError, ProcessLookupError):
+            return False  # none is there just now
+        return True
 
     return kill
 
@@ -88,7 +89,7 @@ def test_killed_workers(tmp_path: Path, kills: int, cases: int) -> None:
     executor = executor_for("processes", workers=2)
     killer = Killer(kills, cases, kill_one(executor))
     found = disturbed(tmp_path / "out", executor, killer, cases)
-    assert killer.done >= kills - 1
+    assert killer.done >= kills * 3 // 4
     assert found == undisturbed(tmp_path / "good", cases)
 
 
@@ -151,7 +152,7 @@ def test_killed_ray_workers_and_nodes(tmp_path: Path, kills: int, cases: int) ->
         executor = executor_for("ray", workers=2)
         killer = Killer(kills, cases, kill_one(executor))
         assert disturbed(tmp_path / "workers", executor, killer, cases) == good
-        assert killer.done >= kills - 1
+        assert killer.done >= kills * 3 // 4
 
         def kill_node(rng: random.Random) -> bool:
             node = rng.choice(list(nodes.worker_nodes))
