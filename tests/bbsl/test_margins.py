@@ -75,6 +75,17 @@ def test_what_is_inside_a_relation_must_not_vanish() -> None:
     assert read(narrow, values) == (True, 1.0)
 
 
+def test_what_a_quantifier_runs_over_must_not_vanish() -> None:
+    common = Combination("intersection", BOXES, FunctionCall("others"))
+    some = Quantified(
+        "exists", "one", common, BoxRelation("<", Width(AxisProjection("x", Name("one"))), RealNumber(50.0))
+    )
+    values: dict[str, Any] = {"flag": True, "number": 1.0, "near": (0.0, 3.0), "box": (2.0, 0.0, 9.0, 4.0)}
+    values |= {"boxes": [(2.0, 0.0, 9.0, 4.0)], "others": [(8.0, 0.0, 15.0, 4.0)]}
+    # They overlap by 1, which is gone when both edges are off by a half: then there is none any more.
+    assert read(some, values) == (True, 0.5)
+
+
 @settings(max_examples=150)
 @given(conditions(), VALUES)
 def test_margins_have_the_sign_of_the_outcome(condition: Expression, values: dict[str, Any]) -> None:
