@@ -350,7 +350,10 @@ def test_the_plan_of_the_paper_has_24_mutants_of_different_layers() -> None:
     assert [one.ratio for one in found if one.operator == "NS"] == [0.01, 0.03, 0.05]
     removed = [one.layer for one in found if one.operator == "LR"]
     assert set(removed) == {"1", "5", "9"}  # and no dropout, while there are others
-    assert plan(network, IMAGES, seed=1) != found == plan(network, IMAGES)
+    assert found == plan(network, IMAGES)
+    # The layers, not only the seed that each mutation names.
+    layers = [[one.layer for one in plan(network, IMAGES, seed=seed)] for seed in range(4)]
+    assert any(other != layers[0] for other in layers[1:])
 
 
 def test_candidates_say_why_not() -> None:
