@@ -378,3 +378,16 @@ def test_it_can_be_turned_off(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1)
     refused = project.runpytest("-p", "no:roadworthy", STILL)
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.slow
+def test_a_model_that_ends_its_process_does_not_end_the_session(project: pytest.Pytester) -> None:
+    project.path.joinpath("drivers.py").write_text("import os\n\ndef gone(frames):\n    os._exit(0)\n")
+    text = 'models: {gone: "callable:drivers.py:gone"}\ndata: {town: {data: "world:town", sample: 1}}\n'
+    text += "requirements: {R: 'If it rains, the steering angle should stay the same.'}\n"
+    project.path.joinpath("one.suite.yaml").write_text(text)
+    command = (sys.executable, "-m", "pytest", *PLUGIN, "one.suite.yaml")
+    environment = {**os.environ, "ROADWORTHY_EXECUTOR": "processes"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "the process of gone died, tried alone 3 times" in done.stdout
