@@ -185,7 +185,8 @@ def test_it_is_fine_at_both_widths_and_in_both_colours(
             do(page)
         wait_until(page, lambda page=page: page.locator("#working").count() == 0)  # type: ignore[misc]
         wait_for_pictures(page)
-        page.wait_for_timeout(200)  # outlines are drawn when there is nothing else to do
+        # Outlines are drawn when there is nothing else to do.
+        page.evaluate("new Promise((done) => requestIdleCallback(() => done()))")
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             whole = page.locator("dialog[open]").count() == 0 and "wall" not in name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -257,13 +257,13 @@ def test_by_keyboard_alone(page: Page, run: Path) -> None:
     wait_until(page, lambda: page.evaluate("document.activeElement.ariaLabel ?? ''").startswith(fifth))
     assert "case=" not in page.url
     # The Tab key goes from card to card as they stand, also after one has scrolled down and up again.
-    page.keyboard.press("End")
-    page.wait_for_timeout(300)
-    page.keyboard.press("Home")
-    page.wait_for_timeout(300)
     order = "[...document.querySelectorAll('.tile')].map((one) => Number(one.getAttribute('aria-posinset')))"
-    places = page.evaluate(order)
-    assert places == sorted(places)
+    total = int(page.inner_text("#count").split()[0])
+    for key, end, place in (("End", -1, total), ("Home", 0, 1)):
+        page.keyboard.press(key)
+        wait_until(page, lambda end=end, place=place: page.evaluate(order)[end] == place)  # type: ignore[misc]
+        places = page.evaluate(order)
+        assert places == sorted(places)
 
 
 def test_cards_name_the_requirement_and_lead_to_the_case(page: Page, run: Path) -> None:
@@ -308,6 +308,28 @@ def test_two_browsers_see_what_either_marks(window: Callable[..., Page], run: Pa
         other.get_by_role("button", name="Close").click()
         other.wait_for_selector(".tile .chip.marked")
     assert len((run / "run" / "marks.jsonl").read_text().splitlines()) >= 4
+
+
+def test_a_mark_that_is_stored_late_is_told_late_and_on_its_own_card(page: Page, run: Path) -> None:
+    held: list[Any] = []
+    page.goto(f"/look/{run.name}?system=dave2&status=all&order=case")
+    page.wait_for_selector(".tile .case-head")
+    names = page.locator(".tile .case-head b").all_inner_texts()
+    page.route("**/marks", lambda route: held.append(route))
+    page.locator(".tile .open").first.click()
+    # A click on a mark leaves the note, which is stored first.
+    page.fill("#note", "late")
+    page.get_by_role("button", name="Unsure").click()
+    wait_until(page, lambda: len(held) == 1)
+    held[0].continue_()
+    wait_until(page, lambda: len(held) == 2)
+    assert page.locator("dialog .marking :text('Stored.')").count() == 0
+    page.keyboard.press("ArrowRight")
+    wait_until(page, lambda: page.inner_text("#case-title") == names[1])
+    held[1].continue_()
+    page.wait_for_selector(".tile .chip.marked")
+    assert page.locator(".tile .case-head b").all_inner_texts() == names
+    assert "unsure" in page.inner_text(".tile >> nth=0")
 
 
 def test_a_failure_is_shrunk(page: Page, run: Path) -> None:

@@ -57,7 +57,7 @@ def test_the_first_view_is_small_and_stays_so_while_it_is_scrolled(page: Page) -
     wait_for_pictures(page)
     assert page.inner_text("#count") == f"{PAIRS:,} cases"
     assert tiles(page)[1] == "frame-00000"
-    assert sizes
+    wait_until(page, lambda: bool(sizes))
     assert sizes[0] < BYTES
     first, height = nodes(page), page.evaluate("document.documentElement.scrollHeight")
     assert first < NODES

@@ -18,8 +18,9 @@ def test_many_rules_are_read_as_each_alone(file: Path) -> None:
 
 def test_what_is_wrong_with_one_does_not_keep_others_from_it() -> None:
     texts = ["If a unicorn appears, slow down.", "If it rains, the speed should decrease.", "  ", "Slow down"]
+    texts.append("If it rains" + "," * 3000)
     found = list(parse_all(texts))
-    assert [isinstance(one, RuleError) for one in found] == [True, False, True, True]
+    assert [isinstance(one, RuleError) for one in found] == [True, False, True, True, True]
     for text, one in zip(texts, found, strict=True):
         if isinstance(one, RuleError):
             with pytest.raises(RuleError) as alone:

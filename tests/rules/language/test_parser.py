@@ -203,6 +203,7 @@ def test_conditions_that_are_joined_are_blocks_of_their_own() -> None:
     [
         ("If a pedestrian appears and " * 12, "6 conditions at most"),
         ("If it rains, slow down by " + "very " * 120 + "much.", "120 words at most"),
+        ("If it rains" + "," * 3000, "a word may have 100 characters at most"),
     ],
 )
 def test_sentences_in_which_nobody_finds_the_way_are_refused(text: str, said: str) -> None:

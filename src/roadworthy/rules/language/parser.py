@@ -35,6 +35,7 @@ for _words in lexicon.MARKERS:
     _MARKERS_OF.setdefault(_words[0], []).append(_words)
 _CHANGES_FIRST = lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | {"change"}
 _MOST_WORDS = 120
+_TOO_LONG = re.compile(r"\S{101,}")  # one word: to split it takes time by the square of its length
 _MOST_CONDITIONS = 6
 _EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 
@@ -61,8 +62,8 @@ def parse(text: str) -> Rule:
     """
     if not isinstance(text, str):
         raise InputError(f"a rule must be text, got {type(text).__name__}")
-    if not re.search(r"\w", text):
-        raise RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[_EXAMPLE])
+    if (problem := _problem(text)) is not None:
+        raise problem
     return _read(text, analysed(_without_headings(text)))
 
 
@@ -74,11 +75,26 @@ def parse_all(texts: Sequence[str]) -> Iterator[Rule | RuleError]:
         >>> good == parse("If it rains, the speed should decrease."), type(bad).__name__
         (True, 'RuleError')
     """
-    for text, words in zip(texts, analysed_all(map(_without_headings, texts)), strict=True):
+    problems = [_problem(text) for text in texts]
+    readable = (
+        _without_headings(text) if problem is None else ""
+        for text, problem in zip(texts, problems, strict=True)
+    )
+    for text, problem, words in zip(texts, problems, analysed_all(readable), strict=True):
         try:
-            yield _read(text, words) if re.search(r"\w", text) else parse(text)
+            yield problem or _read(text, words)
         except RuleError as error:
             yield error
+
+
+def _problem(text: str) -> RuleError | None:
+    """Return what keeps a text from being analysed at all."""
+    if not re.search(r"\w", text):
+        return RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[_EXAMPLE])
+    if (word := _TOO_LONG.search(text)) is not None:
+        reason = "a word may have 100 characters at most"
+        return RuleError(reason, text=text, span=word.span(), suggestions=[_EXAMPLE])
+    return None
 
 
 def _read(text: str, analysis: Words) -> Rule:

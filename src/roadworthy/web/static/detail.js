@@ -145,18 +145,23 @@ export class CaseDialog {
     const told = make("span.small", { role: "status" });
     const buttons = Object.entries(MARKS).map(([mark, words]) => make("button.quiet.way", { type: "button", "data-mark": mark, onclick: () => save(one.mark === mark ? "" : mark) }, words));
     const show = () => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.mark === one.mark)));
+    const place = this.place;
+    let last = 0;
     // One after the other: a note that is left by a click on a mark is stored before it.
     const save = (mark) => {
+      const mine = ++last;
       one.mark = mark;
       one.note = note.value;
+      told.textContent = "";
       show();
       const said = { requirement: one.requirement, system: one.system, case: one.case, mark, note: note.value, rater: rater.value.trim() };
       localStorage.setItem("roadworthy-rater", said.rater);
       this.saving = this.saving.then(async () => {
         try {
           await ask(`/look/${encodeURIComponent(this.source.run)}/marks`, said);
-          told.textContent = "Stored.";
-          this.source.changed(this.place, one);
+          // Not before all of it is, and on its own card, whichever case is open by then.
+          if (mine === last) told.textContent = "Stored.";
+          this.source.changed(place, one);
         } catch (error) {
           told.textContent = "Not stored.";
           alertAbout(error);

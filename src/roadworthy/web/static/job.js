@@ -81,21 +81,34 @@ export class JobCard {
     const bar = make("progress", { max: 1, value: share === null && !job.over ? null : share ?? 1, "aria-label": "Progress of the run" });
     const counted = job.total ? `${job.done} of ${job.total} cases` : job.done ? `${job.done} cases` : "";
     const time = job.seconds >= 1 ? `${job.seconds.toFixed(0)} s` : "";
-    const focused = this.box.contains(document.activeElement) ? document.activeElement.id : "";
-    const actions = [];
-    if (!job.over) actions.push(make("button.quiet", { type: "button", id: "cancel", onclick: () => this.post(job.id, "cancel") }, "Stop"));
-    if (job.can_continue) actions.push(make("button", { type: "button", id: "resume", onclick: () => this.post(job.id, "resume") }, "Resume"));
-    if (this.linked) actions.push(make("a.button.quiet", { href: job.url }, job.over ? "See the results" : "Open the run"));
-    fill(this.box,
+    const parts = [
       make("div.head", {}, make("h2", {}, "Run ", chip(job.stage, SAID[job.stage])), make("small", {}, [counted, time].filter(Boolean).join(" · "))),
       bar,
       make("p.line", { role: "status" }, job.message || (job.over ? "" : "It continues if you close this page.")),
       // The page of a run has all of it below.
       this.linked || !job.over ? outcomes(job) : null,
-      make("div.actions", {}, actions),
-    );
+    ].filter(Boolean);
+    // Buttons stay while they are the same: a press is lost on one that is replaced before it is let go.
+    const offered = [job.id, job.over, job.can_continue].join();
+    if (this.offered === offered && this.actions.parentElement === this.box) {
+      for (const part of [...this.box.children]) if (part !== this.actions) part.remove();
+      this.actions.before(...parts);
+    } else {
+      const focused = this.box.contains(document.activeElement) ? document.activeElement.id : "";
+      this.offered = offered;
+      this.actions = make("div.actions", {}, this.actionsOf(job));
+      fill(this.box, ...parts, this.actions);
+      if (focused) document.getElementById(focused)?.focus();
+    }
     this.box.dataset.stage = job.stage;
-    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  actionsOf(job) {
+    const actions = [];
+    if (!job.over) actions.push(make("button.quiet", { type: "button", id: "cancel", onclick: () => this.post(job.id, "cancel") }, "Stop"));
+    if (job.can_continue) actions.push(make("button", { type: "button", id: "resume", onclick: () => this.post(job.id, "resume") }, "Resume"));
+    if (this.linked) actions.push(make("a.button.quiet", { href: job.url }, job.over ? "See the results" : "Open the run"));
+    return actions;
   }
 }
 
