@@ -176,6 +176,8 @@ def _settle(folder: Path) -> None:
 
 def test_a_page_waits_and_asks_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roadworthy.web.services._PATIENCE", 0.0)
+    # Or what was stored a moment ago would be compared anew.
+    monkeypatch.setattr("roadworthy._files._SETTLED", 0.0)
     for name in ("before", "after"):
         add(tmp_path / name, [(f"town-{one}", 0.5, {"frame": f"f{one}"}, {}) for one in range(3)])
     browser = Browser(
