@@ -46,8 +46,8 @@ last_word = watched(lambda text: print(text, file=sys.stderr, flush=True))
 try:
     print("ready", flush=True)
     {}
-except SystemExit:
-    last_word()
+except SystemExit as ending:
+    last_word(ending.code or 0)
     raise
 """
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody watches")
@@ -80,7 +80,16 @@ def test_a_program_that_ends_without_a_word_ends_with_2_and_a_sentence(body: str
 
 
 @linux_only
-@pytest.mark.parametrize(("body", "code"), [("sys.exit(3)", 3), ("sys.exit()", 0), ("sys.exit(1)", 1)])
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("sys.exit(3)", 3),
+        ("sys.exit()", 0),
+        ("sys.exit(1)", 1),
+        ("import atexit; atexit.register(os._exit, 0); sys.exit(1)", 1),
+        ("import atexit; atexit.register(os._exit, 3); sys.exit(0)", 3),
+    ],
+)
 def test_a_program_that_ends_as_it_should_has_its_own_code(body: str, code: int) -> None:
     program = watched(body)
     assert program.communicate() == ("ready\n", "")

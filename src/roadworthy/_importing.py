@@ -151,7 +151,8 @@ def _by_name(name: str) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise InputError(f"there is no module {name!r}, neither in {here} nor installed") from None
         raise InputError(f"cannot import {name}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        # A script calls sys.exit at its end, which must not end a run as passed.
         raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error
     _check_unedited(module)
     return module
@@ -163,8 +164,8 @@ def _check_unedited(module: ModuleType) -> None:
     if not file.is_file():
         return
     content = sha256(file.read_bytes()).digest()
-    # Kept in the module itself, for it is about what this one was made of.
-    if vars(module).setdefault("__content_when_imported__", content) != content:
+    # Kept where a reload puts another: it is about what this module was made of.
+    if vars(module.__spec__ or module).setdefault("content_when_imported", content) != content:
         raise InputError(
             f"{file} was edited after it was imported as {module.__name__}: start again, or name the file "
             f"itself, as in {file}:function"
@@ -194,7 +195,7 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error
     return module

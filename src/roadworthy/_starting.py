@@ -45,7 +45,7 @@ def spare_torch() -> None:
 _FOR_THE_PROGRAM = (signal.SIGINT, signal.SIGTERM)
 
 
-def watched(say: Callable[[str], None]) -> Callable[[], None]:
+def watched(say: Callable[[str], None]) -> Callable[[int], None]:
     """Go on in a child process, so that somebody is left to speak when the child ends without a word.
 
     A library that crashes, a model that ends the process or a cluster that breaks down would else look like
@@ -56,10 +56,11 @@ def watched(say: Callable[[str], None]) -> Callable[[], None]:
         say: Prints why the program ended; its exit code is 2 then.
 
     Returns:
-        What the child calls last when it ends as it should: its exit code is the program's then.
+        What the child calls last, with its exit code, when it ends as it should. What runs at exit, such as a
+        handler that a model registered, cannot make another of it than a failure.
     """
     if sys.platform != "linux" or threading.active_count() > 1:
-        return lambda: None
+        return lambda _: None
     reading, writing = os.pipe()
     wanted = {signal.SIGCHLD, signal.SIGHUP, *_FOR_THE_PROGRAM}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -72,16 +73,18 @@ def watched(say: Callable[[str], None]) -> Callable[[], None]:
         if os.getppid() != parent:
             os._exit(2)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return lambda: _write_dot(writing)
+        return lambda code: _write_code(writing, code)
     code = os.waitstatus_to_exitcode(_status_of(child, wanted))
     # What the child started may hold the other end, so nobody waits for an end of the file.
     os.set_blocking(reading, False)
     os.close(writing)
     try:
-        is_whole = bool(os.read(reading, 1))
+        told = os.read(reading, 1)
     except BlockingIOError:
-        is_whole = False
-    if not is_whole and -code not in (signal.SIGHUP, signal.SIGPIPE, *_FOR_THE_PROGRAM):
+        told = b""
+    if told and code >= 0:
+        code = told[0] or code
+    elif not told and -code not in (signal.SIGHUP, signal.SIGPIPE, *_FOR_THE_PROGRAM):
         say(f"{_ending(code)}. A run goes on where it stood when the command is given again.")
         code = 2
     if code < 0:
@@ -92,9 +95,9 @@ def watched(say: Callable[[str], None]) -> Callable[[], None]:
     os._exit(code)
 
 
-def _write_dot(file: int) -> None:
+def _write_code(file: int, code: int) -> None:
     with suppress(OSError):
-        os.write(file, b".")
+        os.write(file, bytes([code & 0xFF]))
 
 
 def _status_of(child: int, wanted: Collection[signal.Signals]) -> int:

@@ -197,11 +197,20 @@ def test_an_output_that_lacks_a_sign_costs_no_results(
     written = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, "ascii", write_through=True))
     monkeypatch.setattr("sys.argv", ["roadworthy", "reliability", "change", *[str(path)] * 2])
-    monkeypatch.setattr("roadworthy.cli._app.watched", lambda _: lambda: None)  # it would fork pytest
+    monkeypatch.setattr("roadworthy.cli._app.watched", lambda _: lambda _: None)  # it would fork pytest
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
     assert b"visual change \\u0394v" in written.getvalue()
+
+
+def test_nobody_else_ends_a_command_with_success(
+    roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roadworthy.images.write_image", lambda *_: sys.exit(0))
+    result = roadworthy("data", "show", "world", "--sample", "1", "-o", "size=32x16")
+    assert result.exit_code == 2
+    assert "sys.exit(0) was called by a model, data set or engine" in " ".join(result.stderr.split())
 
 
 def test_ctrl_c_ends_with_130(roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:

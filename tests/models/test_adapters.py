@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import sys
@@ -309,6 +310,20 @@ class TestCallable:
         # Python would answer with the old one, under the digest of the new one.
         with pytest.raises(InputError, match=r"driver\.py was edited after it was imported.*start again"):
             load_model("callable:edited_driver:drive")
+        # Unless Python reads it again, as notebooks do.
+        os.utime(file, (1e9, 1e9))
+        importlib.reload(sys.modules["edited_driver"])
+        assert load_model("callable:edited_driver:drive") is not None
+
+    @pytest.mark.parametrize("reference", ["ending_driver", "ending_driver.py"])
+    def test_code_that_ends_the_program_when_it_is_imported_does_not(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+    ) -> None:
+        (tmp_path / "ending_driver.py").write_text("import sys\n\nsys.exit(0)\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(tmp_path)
+        with pytest.raises(InputError, match=r"cannot import ending_driver.*: SystemExit: 0"):
+            load_model(f"callable:{reference}:drive")
 
     def test_a_file_that_cannot_be_imported_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "broken.py").write_text("import no_such_library\n")

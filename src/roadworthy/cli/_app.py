@@ -115,6 +115,16 @@ class _Program(Group):
         name, _, rest = super().resolve_command(ctx, args)
         return name, _loaded(name) if name else None, rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SystemExit as ending:
+            # No command ends like that: code of the user does, and it may say 0.
+            raise RoadworthyError(
+                f"sys.exit({ending.code!r}) was called by a model, data set or engine: take it out, and let "
+                "the code raise an exception where it cannot go on"
+            ) from ending
+
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
         given = list(sys.argv[1:] if args is None else args)
         # Accepted anywhere: whoever is told to run again with --debug adds it at the end.
@@ -185,6 +195,7 @@ def main() -> None:
     try:
         spare_torch()
         app(prog_name="roadworthy")
-    except SystemExit:
-        last_word()
+    except SystemExit as ending:
+        # Click gives numbers; text, of which Python makes 1, comes of nothing here.
+        last_word(ending.code if isinstance(ending.code, int) else int(ending.code is not None))
         raise
