@@ -179,16 +179,17 @@ def stamp_of(files: Iterable[Path]) -> str:
         ...     before == stamp_of([path])
         False
     """
-    digest, newest = sha256(), 0
+    digest, unsettled = sha256(), False
     for path in files:
         try:
             known = path.stat()
         except OSError:
             continue  # gone since it was listed
         times = known.st_mtime_ns, known.st_ctime_ns
-        newest = max(newest, *times)
+        # Not one whose time is of tomorrow, by another machine's clock: it would be read again for ever.
+        unsettled |= any(abs(time.time_ns() - one) < _SETTLED * 1e9 for one in times)
         digest.update(os.fsencode(path) + repr((known.st_dev, known.st_ino, known.st_size, times)).encode())
-    if newest > time.time_ns() - _SETTLED * 1e9:
+    if unsettled:
         digest.update(os.urandom(16))
     return digest.hexdigest()
 

@@ -10,7 +10,7 @@ from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spe
 from roadworthy.bbsl.syntax import Type
 
 Axis = Literal["x", "y", "both", "unsaid", "open"]
-"""``both``: compared with intervals of both axes. ``open``: compared with none."""
+"""``both``: compared with intervals of both axes. ``unsaid``: with numbers alone. ``open``: with nothing."""
 
 Slot = tuple[str, ...]
 """What lies on an axis: ("function", name), ("parameter", name, index), ("let", case, name), ("axis", x)."""

@@ -98,6 +98,8 @@ def _derive(run: StoredRun, place: Path) -> list[str]:
     if not (run.folder / SUMS).is_file():
         return derived
     functional = read_json(run.folder / _FUNCTIONAL) if (run.folder / _FUNCTIONAL).is_file() else ""
+    if functional and not (isinstance(functional, dict) and {"covered", "total", "frames"} <= {*functional}):
+        raise InputError(f"{_FUNCTIONAL} must say how many cells are covered, of how many, by which frames")
     kept = (path for path in files_below(run.folder) if path.split("/")[0] in ("runs", "cases"))
     digests = {path: sha256_of(run.folder / path) for path in kept}
     reqif = (run.folder / _REQIF).is_file()
@@ -149,9 +151,8 @@ def _facts(path: str, text: str) -> object:
             return [[meant(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
         if suffix == ".json":
             document = json.loads(text)
-            document.pop("about", None)
-            return document
-    except (ValueError, AttributeError, csv.Error):
+            return {**document, "about": None} if isinstance(document, dict) else document
+    except (ValueError, csv.Error):
         return text
     if suffix == ".html":
         text = html.unescape(_UNSEEN.sub(" ", text))
@@ -213,7 +214,7 @@ def _check_tables(run: StoredRun, found: Verification) -> None:
 
 def _outcomes(document: object) -> Iterator[tuple[str, str]]:
     if isinstance(document, Mapping):
-        if document.get("status") in set(OutcomeStatus):
+        if document.get("status") in tuple(OutcomeStatus):
             yield str(document["status"]), str(document.get("summary") or "")
         for value in document.values():
             yield from _outcomes(value)

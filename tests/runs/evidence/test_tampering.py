@@ -295,6 +295,30 @@ def test_an_image_that_changed_is_not_hashed_into_new_checksums(whole: Path, run
     assert found == {("changed", f"images/{image.parent.name}/{image.name}"), ("image", image.stem)}
 
 
+def test_what_a_file_manager_leaves_among_images_is_hashed_as_it_is(run: Path) -> None:
+    (run / "images/Thumbs.db").write_bytes(b"small pictures")
+    write_bundle(StoredRun.open(run))
+    assert verify(run).passed
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("result.json", '{"status": ["violated"]}'),
+        ("evidence/gsn.json", "[1]"),
+        ("evidence/functional_coverage.json", "[1]"),
+        ("manifest.json", '{"format": 2, "settings": 3}'),
+        ("manifest.json", '{"format": 2, "continued": [1]}'),
+    ],
+)
+def test_what_has_another_shape_is_told_in_words(run: Path, path: str, content: str) -> None:
+    (run / path).write_text(content)
+    hash_anew(run)
+    result = CliRunner().invoke(app, ["evidence", "verify", str(run)])
+    assert "should not happen" not in result.output
+    assert result.exit_code == (0 if path == "result.json" else 1 if "gsn" in path else 2)
+
+
 def test_a_signature_shows_who_vouches_for_a_run(run: Path, tmp_path: Path) -> None:
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import zipfile
@@ -24,6 +25,9 @@ from roadworthy.runs.store import StoredRun, locked
 _BEGINNING = b"PK\x03\x04"
 _MOST_PACKED = 1100
 """No packing that we use makes a file smaller than this part of it; a size beyond that is a lie."""
+
+_STORED_IMAGE = re.compile(r"images/../[0-9a-f]{64}\.png")
+"""The path of an image that the run stored; what a file manager leaves beside them is hashed as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,7 @@ def write_bundle(
         spoiled = []
         for number, path in enumerate(paths, 1):
             digests[path] = sha256_of(run.folder / path)
-            if path.startswith("images/") and digests[path] != Path(path).stem:
+            if _STORED_IMAGE.fullmatch(path) and digests[path] != Path(path).stem:
                 spoiled.append(path)
                 # What it should be: so whoever verifies the bundle finds it, too.
                 digests[path] = Path(path).stem

@@ -193,6 +193,11 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         digests = record.get(name) or {}
         if not isinstance(digests, dict) or not all(isinstance(one, dict) for one in digests.values()):
             raise InputError(f"{path}: {name} must be digests by name, got {digests!r:.80}")
+    continued = record.get("continued", [])
+    if not isinstance(continued, list) or not all(isinstance(one, dict) for one in continued):
+        raise InputError(f"{path}: continued must be a list of objects, got {continued!r:.80}")
+    if not isinstance(record.get("settings", {}), dict):
+        raise InputError(f"{path}: settings must be an object, got {record['settings']!r:.80}")
     if not isinstance(record.get("only", []), list):
         raise InputError(f"{path}: only must be a list of ids, tags or kinds, got {record['only']!r:.80}")
     return record
