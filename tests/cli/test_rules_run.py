@@ -118,7 +118,7 @@ def test_several_rules_models_and_thresholds_in_one_run(roadworthy: Run) -> None
         "## Violations of composed rules",
     ):
         assert heading in text
-    assert "| R1 & R3 |" in text
+    assert "| R1 &amp; R3 |" in text
     refused = roadworthy("evidence", "verify", "rules-out", "--rerun", "9")
     assert refused.exit_code == 2
     assert "which may run code" in refused.stderr

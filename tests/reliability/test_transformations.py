@@ -111,7 +111,7 @@ def test_one_is_added_by_a_decorator() -> None:
 
     assert transformation_named("Test Mist").at(1.0) == make_transform("fog", amount=0.5)
     with pytest.raises(InputError, match="already has 'test-haze'"):
-        transformation("test-haze", summary="again", domain={})(haze)
+        transformation("test-haze", summary="another", domain={})(make_transform)
 
 
 @pytest.mark.parametrize("name", [*PAPER_TRANSFORMATIONS, "fog"])

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeAlias, TypeVar
 
 from roadworthy import transforms
@@ -145,16 +144,16 @@ def transformation(
 
     def decorate(path: Made) -> Made:
         made = Transformation(name, summary, path, domain, hazards, published)
-        factory = partial(_same, made)
-        factory.__module__ = path.__module__  # where the registry looks
+
+        def factory() -> Transformation:
+            return made
+
+        # Where the registry looks: what is registered is told from others by where its path is written.
+        factory.__module__, factory.__qualname__ = path.__module__, path.__qualname__
         transformations.register(name, summary=summary, aliases=aliases)(factory)
         return path
 
     return decorate
-
-
-def _same(made: Transformation) -> Transformation:
-    return made
 
 
 def transformation_named(name: str) -> Transformation:

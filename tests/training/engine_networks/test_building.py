@@ -184,8 +184,9 @@ def test_fresh_small_networks_give_back_what_they_got() -> None:
 @pytest.mark.parametrize("position", [True, False])
 def test_a_small_network_knows_where_a_pixel_is_if_it_shall(position: bool) -> None:
     network = network_for("small-synthesis", {"input_nc": 3, "width": 8, "position": position}).eval()
+    drawn = torch.Generator().manual_seed(0)
     for one in network.parameters():
-        nn.init.normal_(one, std=0.3)
+        nn.init.normal_(one, std=0.2, generator=drawn)
     with torch.inference_mode():
         # Far from the border, which convolutions see: it is the same all over unless the place is known.
         found = network(torch.ones(1, 3, 512, 512))[0, :, 208:304:16, 208:304:16]
