@@ -288,3 +288,14 @@ def test_a_bound_is_read_as_it_was_written() -> None:
     for broken in [*wrong, {**bound_of, "alarms": -1}]:
         with pytest.raises(InputError, match="false alarms"):
             FalseAlarmBound.read(broken)
+
+
+def test_one_oracle_in_twenty_alarms_more_often_than_the_documentation_says() -> None:
+    rates = _rates(
+        lambda rng: fit_oracle(
+            _table(_laps(rng, 19)), _table(_laps(rng, 15, 1.0)), directions=WAYS, alarms=0.05
+        ),
+        lambda rng: _laps(rng, 500),
+        300,
+    )
+    assert _close((rates > 1 - 0.05 ** (1 / 19)).astype(float), 0.05)
