@@ -109,3 +109,34 @@ def test_what_is_missing_is_said(roadworthy: Run, drives: Path, tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     done = roadworthy("driving", "oracle", "--nominal", str(tmp_path / "empty"), "--mutants", str(drives))
     assert (done.exit_code, "found no drive" in done.output) == (2, True)
+
+
+def test_what_to_expect_of_a_new_good_lap_is_told(roadworthy: Run, drives: Path) -> None:
+    laps = drives / "laps"
+    for number in range(9):
+        _recorded(laps / str(number), "dave2", 0.1 + 0.003 * number)
+    words = ["--nominal", laps, "--mutants", drives / "dave2-mutants", "--metric", "SD(LP)"]
+    tight = _json(roadworthy, *words)
+    assert tight["false_alarm_bound"] == {
+        **{"unit": "lap", "units": 9, "alarms": 1, "left_out": 1, "probability": 0.1},
+        "words": "A new good lap, by these drivers on these tracks, raises an alarm with probability at most "
+        "10.0% (1 in 10). Left out of the fit one at a time, 1 of 9 laps raise one.",
+    }
+    shown = " ".join(roadworthy("driving", "oracle", *map(str, words)).output.split())
+    assert tight["false_alarm_bound"]["words"] in shown
+    wide = _json(roadworthy, *words, "--metric", "Max(SA)", "--thresholds", "conformal", "--alarms", "10%")
+    assert wide["conformal"]
+    assert wide["false_alarm_bound"]["probability"] == 0.1
+    for more, message in (
+        (["--thresholds", "conformal"], "at most 5% of new good laps take 19 laps to learn from, got 9"),
+        (["--thresholds", "conformal", "--alarms", "0"], "above 0 and below 1, got 0"),
+        (["--thresholds", "conformal", "--alarms", "100%"], "above 0 and below 1, got 1"),
+        (["--thresholds", "conformal", "--alarms", "some"], "--alarms must be a share such as 10%"),
+        (["--thresholds", "conformal", "--give-up", "1"], "--give-up, --seconds and --smtlib are for"),
+        (["--alarms", "5%"], "--alarms is for --thresholds conformal"),
+        (["--thresholds", "loose"], "--thresholds is tight or conformal, got 'loose'"),
+        (["--unit", "track"], "nobody recorded which track dave2 drove"),
+        (["--unit", "year"], "the unit is lap, track or driver, got 'year'"),
+    ):
+        done = roadworthy("driving", "oracle", *map(str, [*words, *more]))
+        assert (done.exit_code, message in " ".join(done.output.split())) == (2, True), done.output

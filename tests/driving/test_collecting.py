@@ -92,3 +92,43 @@ def test_the_sector_in_which_a_drive_ended_is_left_out_unless_it_is_wanted() -> 
     assert len(collect([ended], keep_partial=True).table) == 6
     short = dataclasses.replace(ended, name="b", sectors=np.zeros(900, np.intp), sector_names=("1",))
     assert dict(collect([ended, short]).left_out) == {"b": "no whole sector: time over"}
+
+
+def laps(name: str, *ends: str, track: str = "", ended: str = "") -> Drive:
+    """A drive through two sectors of 10 s in each lap; the sectors are called after a track."""
+    time = np.arange(300 * len(ends)) / 15
+    signals = {"lane_offset": np.sin(2 * time)}
+    names = [f"{place}{lap}" for lap in ends for place in ("meadow-01", "meadow-02")]
+    numbers = np.minimum(np.floor(time / 10 + 1e-9), len(names) - 1)
+    return Drive(name, time, signals, sectors=numbers, sector_names=names, track=track, ended=ended)
+
+
+def test_a_driver_may_have_driven_several_laps() -> None:
+    drives = [laps("dave2", ""), laps("dave2", "", " lap 2"), laps("epoch", "", track="town")]
+    table = collect(drives, ["SD(LP)"], several=True).table
+    assert table.drivers == ("dave2",) * 6 + ("epoch",) * 2
+    assert table.units("lap") == (
+        *("dave2", "dave2", "dave2 (2)", "dave2 (2)", "dave2 (2) lap 2", "dave2 (2) lap 2", "epoch", "epoch"),
+    )
+    assert table.units("track") == ("meadow",) * 6 + ("town",) * 2
+    assert table.select(["SD(LP)"]).units("lap") == table.laps
+    # Two mutants of one name on one track may be two mutants; on two tracks they are one.
+    with pytest.raises(InputError, match="two drives are called dave2"):
+        collect(drives, ["SD(LP)"])
+    assert len(collect([drives[0], laps("dave2", "", track="town")], ["SD(LP)"]).table) == 4
+
+
+def test_sectors_that_are_called_after_no_track_leave_it_unknown() -> None:
+    table = collect([drive("a", 0.1)], ["SD(LP)"]).table
+    with pytest.raises(InputError, match="nobody recorded which track a drove"):
+        table.units("track")
+
+
+def test_a_lap_that_is_cut_off_counts_where_all_are() -> None:
+    whole = laps("a", "", " lap 2", ended="2 laps complete")
+    short = laps("b", "", " lap 2", ended="time over")
+    found = collect([whole, short], ["SD(LP)"])
+    assert found.table.laps == ("a", "a", "a lap 2", "a lap 2", "b", "b", "")
+    assert found.cut_off == ("b lap 2",)
+    every = collect([laps("a", "", ended="distance over"), laps("b", "", ended="distance over")], ["SD(LP)"])
+    assert (every.table.laps, every.cut_off) == (("a", "b"), ())

@@ -118,6 +118,11 @@ def test_thresholds_of_an_oracle_raise_alarms(drives: Path) -> None:
     assert list(found.alarms) == [found.sectors[1][0]]
     assert found.alarms[found.sectors[1][0]][0].startswith("SD(LP) 0.5")
     assert str(found.oracle) == "SD(LP) ≤ 0.2"
+    (drives / "oracle.json").write_text(
+        json.dumps({**oracle, "false_alarm_bound": {"unit": "lap", "units": 10, "alarms": 1}})
+    )
+    page = browser(drives).page("/drives/drives?drive=good/one").text
+    assert "raises an alarm with probability at most 9.1% (1 in 11)." in page
 
 
 def test_metrics_that_are_none_and_oracles_that_are_broken(drives: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -19,7 +19,7 @@ from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli._road import RunOptions, answer_of, planned, run_plan, suite_document
-from roadworthy.cli.options import numbers, words
+from roadworthy.cli.options import numbers, share, words
 from roadworthy.cli.studies import clips
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
@@ -27,6 +27,7 @@ from roadworthy.result_tables import ResultTable
 if TYPE_CHECKING:
     from roadworthy.driving.drives import Drive
     from roadworthy.driving.metrics import MetricSettings
+    from roadworthy.driving.sectors import Unit
     from roadworthy.report.drive_tables import DriveReport
     from roadworthy.runs.suites import SuiteResult
 
@@ -319,6 +320,9 @@ def oracle(
     size: int | None = None,
     give_up: int = 0,
     partial: bool = False,
+    thresholds: str = "tight",
+    alarms: str | None = None,
+    unit: str = "lap",
     seconds: float | None = None,
     smtlib: Path | None = None,
     settings: Path | None = None,
@@ -329,6 +333,9 @@ def oracle(
     are left out: they need no metric. So is the sector in the middle of which a drive ends. With drives of
     another model and its mutants, oracles of every size up to --size and for every number of sectors up to
     --give-up are tried on them.
+
+    How often a new good lap raises an alarm is told with every oracle. Conformal thresholds are chosen for
+    that: they keep to the probability of --alarms, and need 1/alarms - 1 good laps.
 
     Options:
         nominal (DRIVE): Drives of the model that drives well; a drive's folder, or one that holds several.
@@ -344,6 +351,10 @@ def oracle(
         size (min=1 N): Use the N metrics with the top variance scores.
         give_up (min=0 K): In how many nominal sectors an alarm is allowed.
         partial: Also use the sectors that drives do not finish.
+        thresholds (HOW): tight: the worst of the good drives, as in the paper; conformal: by --alarms.
+        alarms (SHARE): How likely a new good lap may raise an alarm, with conformal thresholds; 5% if left
+            out.
+        unit (WHAT): What is new in that sentence: lap, track or driver.
         seconds (SECONDS): For each fit at most; then a bound is told.
         smtlib (FILE): Write the problem for other solvers, as SMT-LIB.
 
@@ -351,6 +362,8 @@ def oracle(
         roadworthy driving oracle --nominal drives/dave2 --mutants drives/mutants --give-up 1
         roadworthy driving oracle --nominal drives/dave2 --mutants drives/mutants --metric 'SD(SA)' \
             --metric 'Max(LP)' --smtlib problem.smt2
+        roadworthy driving oracle --nominal drives/good --mutants drives/mutants --metric 'SD(LP)' \
+            --metric 'Max(LP)' --thresholds conformal --alarms 5% --unit lap
         roadworthy driving oracle --nominal drives/dave2 --mutants drives/dave2-mutants --test-nominal \
             drives/chauffeur --test-mutants drives/chauffeur-mutants
     """
@@ -361,6 +374,13 @@ def oracle(
     from roadworthy.driving.drives.readers import drives_in
     from roadworthy.driving.oracles.learning import OracleProblem
 
+    if thresholds not in ("tight", "conformal"):
+        raise InputError(f"--thresholds is tight or conformal, got {thresholds!r}")
+    conformal = thresholds == "conformal"
+    if alarms is not None and not conformal:
+        raise InputError("--alarms is for --thresholds conformal; tight ones allow alarms with --give-up")
+    if conformal and (give_up or seconds is not None or smtlib is not None):
+        raise InputError("--give-up, --seconds and --smtlib are for --thresholds tight: leave them out")
     places = (nominal, mutants, test_nominal or [], test_mutants or [])
     good, bad, others, other_mutants = ([drive for _, drive in drives_in(one)] for one in places)
     problem = OracleProblem.of(
@@ -374,6 +394,8 @@ def oracle(
         size=size,
         keep_partial=partial,
         settings=settings_of(settings),
+        alarms=share("--alarms", "5%" if alarms is None else alarms) if conformal else None,
+        unit=cast("Unit", unit),
     )
     if smtlib is not None:
         write_text(smtlib, problem.smtlib(give_up))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -16,14 +17,14 @@ from roadworthy._frozen import FrozenDict, frozen
 from roadworthy._yaml import check_form
 from roadworthy.cases import Acceptance, Requirement
 from roadworthy.driving.drives import EVENTS, FATAL_EVENTS, Drive
-from roadworthy.driving.drives.drive import without_partial_sectors
+from roadworthy.driving.drives.drive import partial_sectors, without_partial_sectors
 from roadworthy.driving.metrics import MetricSettings, MetricTable, compute, parse_metric
-from roadworthy.driving.oracles import Direction, Oracle
+from roadworthy.driving.oracles import Direction, FalseAlarmBound, Oracle
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.driving.simulators import DriveLimits, Scenario, world_sectors
 from roadworthy.driving.simulators.scenarios import Kept
 from roadworthy.errors import InputError, suggest
-from roadworthy.world import track
+from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
 
 AUTONOMOUS = (
     *("SD(BPP)", "Max(LP)", "Mean(BPP)", "SD(SP)", "Max(ACC)", "SD(LP)", "Min(ACC)", "SD(SA)", "SD(ACC)"),
@@ -47,12 +48,15 @@ class Collection:
         left_out: The drives that are not, with the reason.
         dropped: The metrics that are not, because some sector does not have them.
         kept_fatal: The drives that crash or cross a line and are in all the same, with which of it.
+        cut_off: The laps in the middle of which a drive ended, where others are whole. Their sectors are in,
+            but they count as no laps: less of a lap raises fewer alarms.
     """
 
     table: SectorTable
     left_out: Mapping[str, str]
     dropped: tuple[str, ...]
     kept_fatal: Mapping[str, str] = FrozenDict()
+    cut_off: tuple[str, ...] = ()
 
 
 def collect(
@@ -62,6 +66,7 @@ def collect(
     settings: MetricSettings | None = None,
     keep_fatal: bool = False,
     keep_partial: bool = False,
+    several: bool = False,
 ) -> Collection:
     """Compute metrics per sector for many drives.
 
@@ -75,48 +80,74 @@ def collect(
         settings: Targets, conditions and so on; those that come with the package if left out.
         keep_fatal: Keep drives that crash or cross a line.
         keep_partial: Keep the sector in the middle of which a drive ends.
+        several: Drives may be of one driver on one track; they are numbered then.
 
     Raises:
-        InputError: No drive is left, two have one name, or a metric that was asked for is not known in a
-            sector.
+        InputError: No drive is left, two have one name and track, or a metric that was asked for is not known
+            in a sector.
     """
-    computed: list[MetricTable] = []
+    computed: list[tuple[MetricTable, tuple[str, ...], str]] = []
     left_out: dict[str, str] = {}
     kept_fatal: dict[str, str] = {}
-    names: set[str] = set()
+    unfinished: list[str] = []
+    names: dict[str, int] = {}
+    places: set[tuple[str, str]] = set()
     wanted = AUTONOMOUS if metrics is None else [str(parse_metric(name)) for name in metrics]
     for drive in drives:
-        if drive.name in names:
+        place = _track_of(drive)
+        if (drive.name, place) in places and not several:
             raise InputError(f"two drives are called {drive.name}: give every driver a name of its own")
-        names.add(drive.name)
+        places.add((drive.name, place))
+        names[drive.name] = names.get(drive.name, 0) + 1
+        name = drive.name if names[drive.name] == 1 else f"{drive.name} ({names[drive.name]})"
         fatal = [event for event in FATAL_EVENTS if event in drive.events and drive.events[event].any()]
         if fatal and not keep_fatal:
-            left_out[drive.name] = fatal[0]
+            left_out[name] = fatal[0]
             continue
         whole = drive if keep_partial else without_partial_sectors(drive)
         if whole is None:
-            left_out[drive.name] = f"no whole sector: {drive.ended}"
+            left_out[name] = f"no whole sector: {drive.ended}"
             continue
         if fatal:
-            kept_fatal[drive.name] = fatal[0]
-        computed.append(compute(whole, wanted, settings=settings))
+            kept_fatal[name] = fatal[0]
+        if partial_sectors(drive)[-1]:
+            unfinished.append(_lap_of(name, drive.sector_names[-1]))
+        laps = tuple(_lap_of(name, sector) for sector in whole.sector_names)
+        computed.append((compute(whole, wanted, settings=settings), laps, place))
     if not computed:
         reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items()) or "there were none"
         raise InputError(f"no drive is left to compute metrics of: {reasons}")
-    usable = [name for name in wanted if all(_known(table, name) for table in computed)]
+    usable = [name for name in wanted if all(_known(table, name) for table, _, _ in computed)]
     dropped = tuple(name for name in wanted if name not in usable)
     if dropped and metrics is not None:
-        table = next(one for one in computed if not _known(one, dropped[0]))
+        table = next(one for one, _, _ in computed if not _known(one, dropped[0]))
         why = table.missing.get(dropped[0], "a value in every sector")
         raise InputError(f"{dropped[0]} of drive {table.drive} needs {why}")
-    tables = [table.table(usable) for table in computed]
+    tables = [table.table(usable) for table, _, _ in computed]
+    laps = tuple(lap for _, own, _ in computed for lap in own)
+    # Where every drive ends after so many metres, that is what is compared.
+    cut_off = tuple(unfinished) if set(laps) - set(unfinished) else ()
     joined = SectorTable(
         tuple(usable),
         np.concatenate([one.values for one in tables]),
         tuple(name for one in tables for name in one.drivers),
         tuple(name for one in tables for name in one.sectors),
+        tuple("" if lap in cut_off else lap for lap in laps),
+        tuple(place for _, own, place in computed for _ in own),
     )
-    return Collection(joined, FrozenDict(left_out), dropped, FrozenDict(kept_fatal))
+    return Collection(joined, FrozenDict(left_out), dropped, FrozenDict(kept_fatal), cut_off)
+
+
+def _lap_of(drive: str, sector: str) -> str:
+    """Return what the lap is called that a sector of a drive is of: simulators number all but the first."""
+    found = re.search(r" lap \d+$", sector)
+    return f"{drive}{found[0]}" if found else drive
+
+
+def _track_of(drive: Drive) -> str:
+    """Return where a drive was driven; sectors of the built-in world are called after it."""
+    place = drive.sector_names[0].rpartition("-")[0]
+    return drive.track or (place if place in (*TRACK_NAMES, *HELD_OUT_TRACK_NAMES) else "")
 
 
 def usual_direction(metric: str) -> Direction:
@@ -159,6 +190,7 @@ class Thresholds:
         directions: Whether each metric gets worse upwards or downwards; what is usual for it if left out.
         scales: By metric, the size that margins are shares of; that of the threshold itself if left out, 1
             for a threshold of 0.
+        false_alarms: How often a new good lap raises an alarm by them, where that is known.
 
     Raises:
         InputError: There is no such metric, or a number cannot be used.
@@ -174,6 +206,7 @@ class Thresholds:
     values: Mapping[str, float]
     directions: Mapping[str, Direction] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
+    false_alarms: FalseAlarmBound | None = None
 
     def __post_init__(self) -> None:
         values = {str(parse_metric(name)): _number(name, value) for name, value in self.values.items()}
@@ -206,7 +239,7 @@ class Thresholds:
             >>> print(Thresholds.of(fit_oracle({"SD(SA)": [0.1, 0.2]}, {"SD(SA)": [0.3]})))
             SD(SA) ≤ 0.2
         """
-        return cls(oracle.thresholds, oracle.directions)
+        return cls(oracle.thresholds, oracle.directions, false_alarms=oracle.false_alarms)
 
     @classmethod
     def read(cls, data: object) -> Thresholds:
@@ -226,14 +259,18 @@ class Thresholds:
         for name in ("directions", "scales"):
             if not isinstance(data.get(name, {}), Mapping):
                 raise InputError(f"the {name} of an oracle must be a mapping by metric, got {data[name]!r}")
-        return cls(data["thresholds"], data.get("directions", {}), data.get("scales", {}))
+        told = data.get("false_alarm_bound")
+        bound = None if told is None else FalseAlarmBound.read(told)
+        return cls(data["thresholds"], data.get("directions", {}), data.get("scales", {}), bound)
 
     def as_data(self) -> dict[str, Any]:
         """Return them as `read` takes them."""
+        bound = self.false_alarms
         return {
             "thresholds": dict(self.values),
             "directions": dict(self.directions),
             "scales": dict(self.scales),
+            **({} if bound is None else {"false_alarm_bound": bound.as_dict()}),
         }
 
     def margin(self, metric: str, value: float) -> float:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays, read_only
 from roadworthy.errors import InputError
+
+Unit: TypeAlias = Literal["lap", "track", "driver"]
+"""What rows are grouped by: those of one group are alike, and groups are not."""
+
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +27,8 @@ class SectorTable(ReadOnlyArrays):
         values: The numbers, rows × metrics; every one of them is known.
         drivers: Who drove each row: the name of a model or mutant.
         sectors: Which sector each row is of.
+        laps: Which lap each row is of, empty for one of no whole lap; a lap for each driver if left out.
+        tracks: Which track each row is of, empty where nobody recorded it.
 
     Example:
         >>> table = SectorTable.of({"SD(SA)": [0.1, 0.3], "Max(LP)": [0.5, 0.4]}, drivers=["dave2", "dave2"])
@@ -32,8 +40,12 @@ class SectorTable(ReadOnlyArrays):
     values: NDArray[np.float64]
     drivers: tuple[str, ...]
     sectors: tuple[str, ...]
+    laps: tuple[str, ...] = ()
+    tracks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "laps", tuple(self.laps or self.drivers))
+        object.__setattr__(self, "tracks", tuple(self.tracks or ("",) * len(self.drivers)))
         values = np.array(self.values, np.float64)
         if values.ndim != 2 or values.shape[1] != len(self.metrics) or not self.metrics:
             raise InputError(
@@ -42,7 +54,8 @@ class SectorTable(ReadOnlyArrays):
             )
         if len(set(self.metrics)) != len(self.metrics):
             raise InputError(f"expected every metric once, got {', '.join(self.metrics)}")
-        for name, names in (("drivers", self.drivers), ("sectors", self.sectors)):
+        for name in ("drivers", "sectors", "laps", "tracks"):
+            names = getattr(self, name)
             if len(names) != len(values):
                 raise InputError(f"expected {len(values)} {name}, one for each row, got {len(names)}")
         unknown = np.argwhere(~np.isfinite(values))
@@ -62,6 +75,8 @@ class SectorTable(ReadOnlyArrays):
         metrics: Sequence[str] | None = None,
         drivers: Sequence[str] | None = None,
         sectors: Sequence[str] | None = None,
+        laps: Sequence[str] = (),
+        tracks: Sequence[str] = (),
     ) -> SectorTable:
         """Return a table of columns by name, or of an array of rows × metrics.
 
@@ -70,6 +85,8 @@ class SectorTable(ReadOnlyArrays):
             metrics: The names of an array's columns; m1, m2 … if left out.
             drivers: Who drove each row; all rows by one driver if left out.
             sectors: The sector of each row; numbered from 1 if left out.
+            laps: The lap of each row; one for each driver if left out.
+            tracks: The track of each row; not known if left out.
 
         Raises:
             InputError: The columns differ in length, a number is not known, or names do not fit.
@@ -95,6 +112,8 @@ class SectorTable(ReadOnlyArrays):
             _numbers(rows),
             tuple(drivers) if drivers is not None else ("driver",) * count,
             tuple(sectors) if sectors is not None else tuple(str(i + 1) for i in range(count)),
+            tuple(laps),
+            tuple(tracks),
         )
 
     def __len__(self) -> int:
@@ -111,7 +130,26 @@ class SectorTable(ReadOnlyArrays):
         if missing:
             raise InputError(f"no metric {', '.join(missing)} in a table of {', '.join(self.metrics)}")
         columns = [self.metrics.index(name) for name in metrics]
-        return SectorTable(tuple(metrics), self.values[:, columns], self.drivers, self.sectors)
+        values = self.values[:, columns]
+        return SectorTable(tuple(metrics), values, self.drivers, self.sectors, self.laps, self.tracks)
+
+    def units(self, unit: Unit) -> tuple[str, ...]:
+        """Return the lap, track or driver of each row.
+
+        Raises:
+            InputError: There is no such unit, or nobody recorded it.
+
+        Example:
+            >>> SectorTable.of({"SD(SA)": [0.1, 0.3]}, drivers=["dave2", "epoch"]).units("driver")
+            ('dave2', 'epoch')
+        """
+        if unit not in UNITS:
+            raise InputError(f"the unit is lap, track or driver, got {unit!r}")
+        if unit == "track" and "" in self.tracks:
+            lacking = dict.fromkeys(who for who, at in zip(self.drivers, self.tracks, strict=True) if not at)
+            who = ", ".join(lacking)
+            raise InputError(f"nobody recorded which track {who} drove: choose the unit lap or driver")
+        return {"lap": self.laps, "track": self.tracks, "driver": self.drivers}[unit]
 
 
 def _numbers(values: ArrayLike) -> NDArray[np.float64]:

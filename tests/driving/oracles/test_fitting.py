@@ -223,7 +223,7 @@ def test_the_table_over_sizes_and_sectors_given_up() -> None:
     assert row.oracle.metrics == names
     last = str(swept).splitlines()[-1].split()
     assert last == [
-        *("3", "3", "(11%)", str(row.oracle.alarms), f"({row.oracle.alarms / 280:.0%})"),
+        *("3", "3", "(11%)", str(row.oracle.alarms), f"({row.oracle.alarms / 280:.0%})", "100.0%"),
         *(str(row.false_alarms), f"({row.false_alarms / 28:.0%})", "1", "(100%)"),
         *(str(len(row.killed)), f"({len(row.killed) / 10:.0%})"),
     ]

@@ -241,6 +241,8 @@ def test_a_runner_asks_for_drives() -> None:
         simulator=ScenarioDriver(),
     )  # fmt: skip
     assert result.outcome.status == "passed"
+    start = Scenario("world:town", {"traffic": 0}, DriveLimits(seconds=0.2))
+    assert ScenarioDriver().drive(start, Truth()).track == "town"
     with pytest.raises(InputError, match="expected a Scenario"):
         ScenarioDriver().drive("world:town", Truth())
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -166,6 +168,29 @@ class TestRequirements:
         assert [len(one.frames) for one in found.data.values()] == [2, 2]
         assert [trial.requirement.parameters["tries"] for trial in found.trials[:2]] == [2, 2]
         assert len(found.trials[2].requirement.parameters["scenarios"]) == 2  # type: ignore[arg-type]
+
+    def test_an_oracle_says_how_often_it_is_wrong(
+        self, plan: Callable[..., SuitePlan], tmp_path: Path
+    ) -> None:
+        oracle: dict[str, Any] = {"thresholds": {"SD(SA)": 5}}
+        text = """
+            models: truth
+            requirements: {D: {driving: oracle.json, simulator: [world:town, world:meadow]}}
+        """
+        (tmp_path / "oracle.json").write_text(json.dumps(oracle))
+        assert plan(text).notes == [
+            "D: oracle.json does not say how often a new good lap raises an alarm: fit it again."
+        ]
+        oracle["false_alarm_bound"] = {"unit": "driver", "units": 39, "alarms": 1}
+        (tmp_path / "oracle.json").write_text(json.dumps(oracle))
+        (note,) = plan(text).notes
+        assert note == (
+            "D: A good lap by a new driver, one like these 39 drivers, raises an alarm with probability at "
+            "most 2.5% (1 in 40). A good driver raises one somewhere in these 2 laps with probability at "
+            "most 5.0%."
+        )
+        (trial,) = plan(text).trials
+        assert trial.requirement.parameters["oracle"]["false_alarm_bound"]["units"] == 39  # type: ignore[index]
 
 
 class TestOnly:

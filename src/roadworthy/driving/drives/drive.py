@@ -120,6 +120,7 @@ class Drive(ReadOnlyArrays):
             the time in between, and nothing is differentiated across it.
         notes: What was wrong with the record that it was read from.
         ended: Why the drive ended, where whoever recorded it says so: "lap complete", "crash" and so on.
+        track: Where it was driven, where whoever recorded it says so.
 
     Raises:
         InputError: Time does not grow, lengths differ, or there are no rows.
@@ -139,6 +140,7 @@ class Drive(ReadOnlyArrays):
     gap: float = 1.0
     notes: tuple[str, ...] = ()
     ended: str = ""
+    track: str = ""
 
     def __init__(
         self,
@@ -152,6 +154,7 @@ class Drive(ReadOnlyArrays):
         gap: float = 1.0,
         notes: Sequence[str] = (),
         ended: str = "",
+        track: str = "",
     ) -> None:
         stamps = _growing(time, name)
         if not gap > 0:
@@ -180,6 +183,7 @@ class Drive(ReadOnlyArrays):
             ("gap", float(gap)),
             ("notes", tuple(notes)),
             ("ended", ended),
+            ("track", track),
         ):
             object.__setattr__(self, key, value)
 

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.driving.sectors import SectorTable
+from roadworthy.driving.oracles.false_alarms import FalseAlarmBound, conformal_limits, tight_bound
+from roadworthy.driving.sectors import SectorTable, Unit
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
@@ -258,7 +258,7 @@ class Oracle:
         metrics: What it looks at, in order.
         directions: Whether each metric gets worse upwards or downwards.
         thresholds: The last value of each metric that raises no alarm. They are tight: each is the worst
-            value among the nominal sectors that were kept.
+            value among the nominal sectors that were kept; or conformal, which are wider.
         intervals: Between which values a threshold may lie, the others staying as they are, so that every
             sector of the fit is judged alike; the threshold itself is one end and belongs to the interval,
             the other end does not.
@@ -266,6 +266,8 @@ class Oracle:
         alarms: In how many of the mutants' sectors there is an alarm.
         sectors: Of how many.
         bound: No thresholds raise more alarms than this with as many sectors given up.
+        false_alarms: How often a new good lap raises an alarm, at most.
+        conformal: Whether thresholds were chosen for that.
     """
 
     metrics: tuple[str, ...]
@@ -276,6 +278,8 @@ class Oracle:
     alarms: int
     sectors: int
     bound: int
+    false_alarms: FalseAlarmBound
+    conformal: bool = False
 
     @property
     def optimal(self) -> bool:
@@ -302,6 +306,8 @@ class Oracle:
             "sectors": self.sectors,
             "bound": self.bound,
             "optimal": self.optimal,
+            "conformal": self.conformal,
+            "false_alarm_bound": self.false_alarms.as_dict(),
         }
 
     def table(self) -> ResultTable:
@@ -337,9 +343,16 @@ class Oracle:
 
     def killed(self, mutants: SectorTable) -> tuple[str, ...]:
         """Return the drivers with an alarm in at least one of their sectors, in the order of the table."""
-        alarmed = np.atleast_1d(self.judge(mutants).any(axis=1))
-        found = {name for name, alarm in zip(mutants.drivers, alarmed, strict=True) if alarm}
-        return tuple(name for name in dict.fromkeys(mutants.drivers) if name in found)
+        return self._alarmed(mutants, mutants.drivers)
+
+    def accused(self, good: SectorTable) -> tuple[str, ...]:
+        """Return the laps with an alarm in at least one of their sectors, in the order of the table."""
+        return tuple(lap for lap in self._alarmed(good, good.laps) if lap)
+
+    def _alarmed(self, table: SectorTable, names: tuple[str, ...]) -> tuple[str, ...]:
+        alarmed = np.atleast_1d(self.judge(table).any(axis=1))
+        found = {name for name, alarm in zip(names, alarmed, strict=True) if alarm}
+        return tuple(name for name in dict.fromkeys(names) if name in found)
 
 
 def fit_oracle(
@@ -349,6 +362,9 @@ def fit_oracle(
     give_up: int = 0,
     directions: Directions = None,
     seconds: float | None = None,
+    alarms: float | None = None,
+    unit: Unit = "lap",
+    candidates: int | None = None,
 ) -> Oracle:
     """Return the thresholds that raise an alarm in as many sectors of the mutants as possible.
 
@@ -359,6 +375,9 @@ def fit_oracle(
     Of several optima, the one that gives up fewest sectors is taken. Mutants that crash or leave their lane
     need no threshold: leave them out.
 
+    With `alarms`, thresholds are conformal instead: a new good lap raises an alarm with at most that
+    probability, whatever the mutants do.
+
     Args:
         nominal: The sectors of the driver that drives well.
         mutants: Those of the others; the same metrics.
@@ -366,10 +385,14 @@ def fit_oracle(
         directions: Whether each metric gets worse upwards or downwards, by name or in order; upwards if left
             out.
         seconds: After which the search ends with the best that it has, and a bound.
+        alarms: With which probability a new good lap may raise an alarm.
+        unit: What is new: a lap, the track of a lap, or its driver.
+        candidates: How many metrics these were chosen from by looking at the nominal sectors; they were named
+            beforehand if left out.
 
     Raises:
-        InputError: There are no sectors, the metrics differ, a number is not known, or more sectors would be
-            given up than can be.
+        InputError: There are no sectors, the metrics differ, a number is not known, more sectors would be
+            given up than can be, or there are too few laps for the probability.
 
     Example:
         Table III of the paper, without false alarms and with one in two sectors:
@@ -387,18 +410,31 @@ def fit_oracle(
         raise InputError(f"expected 0 seconds or more for the search, got {seconds}")
     good, bad, ways = checked_problem(nominal, mutants, give_up, directions)
     signs = signs_of(ways, good.metrics)
-    found = search(good.values * signs, bad.values * signs, int(give_up), seconds)
-    tight = np.delete(good.values * signs, found.given_up, axis=0).max(axis=0)
+    kept, alarmed = good.values * signs, bad.values * signs
+    if alarms is None:
+        found = search(kept, alarmed, int(give_up), seconds)
+        limits = np.delete(kept, found.given_up, axis=0).max(axis=0)
+        chosen_from = len(good.metrics) if candidates is None else candidates
+        expected = tight_bound(good, signs, unit, give_up=int(give_up), candidates=chosen_from)
+    elif give_up:
+        raise InputError("expected sectors to give up or a probability of alarms, got both")
+    else:
+        limits, expected = conformal_limits(good, bad, signs, alarms, unit)
+        beyond = np.flatnonzero((kept > limits).any(axis=1)).tolist()
+        raised = int(np.count_nonzero((alarmed > limits).any(axis=1)))
+        found = FitResult(tuple(beyond), raised, len(bad), 1)
     return Oracle(
         good.metrics,
         ways,
         # Adding 0.0 turns the -0.0 that a change of sign leaves into 0.0.
-        FrozenDict(zip(good.metrics, (tight * signs + 0.0).tolist(), strict=True)),
-        FrozenDict(_intervals(good, bad, tight, signs)),
+        FrozenDict(zip(good.metrics, (limits * signs + 0.0).tolist(), strict=True)),
+        FrozenDict(_intervals(good, bad, limits, signs)),
         found.given_up,
         found.alarms,
         len(bad),
         found.bound,
+        expected,
+        alarms is not None,
     )
 
 
@@ -469,100 +505,9 @@ def _intervals(
     alone = alarms.sum(axis=1) == 1
     intervals = {}
     for number, name in enumerate(good.metrics):
-        # Tight: one nominal sector without alarm has exactly this value, so it cannot fall.
+        # Tight: one nominal sector without alarm has exactly this value, so it cannot fall. Conformal: a
+        # new good lap would raise more alarms.
         only = values[alone & alarms[:, number], number]
         ends = (tight[number] * signs[number] + 0.0, only.min(initial=np.inf) * signs[number] + 0.0)
         intervals[name] = (float(min(ends)), float(max(ends)))
     return intervals
-
-
-Form: TypeAlias = Literal["figure-1", "implication"]
-"""How a sector that is given up is written: as a product with 0, or as a premise that does not hold."""
-
-
-def to_smtlib(
-    nominal: Table,
-    mutants: Table,
-    *,
-    give_up: int = 0,
-    directions: Directions = None,
-    form: Form = "implication",
-) -> str:
-    """Return Equations 6 to 8 as a MaxSMT problem, shaped as in Figure 1 of the paper.
-
-    A metric that gets worse downwards is written with its sign turned, and so is its threshold. The
-    thresholds that a solver returns are any that are optimal, not the tight ones.
-
-    Args:
-        nominal: The sectors of the driver that drives well.
-        mutants: Those of the others; the same metrics.
-        give_up: In how many nominal sectors an alarm is allowed.
-        directions: Whether each metric gets worse upwards or downwards, by name or in order; upwards if left
-            out.
-        form: `figure-1` writes products as the paper does. They keep thresholds from falling below 0, which
-            is wrong for numbers below 0, so these are refused; `implication` is right for all.
-
-    Raises:
-        InputError: What `fit_oracle` would refuse, or the form does not fit the values.
-
-    Example:
-        >>> text = to_smtlib({"m1": [0.5, 0.4]}, {"m1": [1.5]}, give_up=1, form="figure-1")
-        >>> print(text.splitlines()[-4])
-        (assert-soft (or (> 1.5 t1)))
-    """
-    if form not in ("figure-1", "implication"):
-        raise InputError(f"expected the form figure-1 or implication, got {form!r}")
-    good, bad, ways = checked_problem(nominal, mutants, give_up, directions)
-    signs = signs_of(ways, good.metrics)
-    kept = good.values * signs
-    if form == "figure-1" and kept.min() < 0:
-        row, column = map(int, divmod(int(kept.argmin()), len(good.metrics)))
-        turned = " with its sign turned" if signs[column] < 0 else ""
-        raise InputError(
-            f"{good.metrics[column]}{turned} is {kept[row, column]:g} in sector {good.sectors[row]}: the "
-            "form of Figure 1 is wrong for metrics below 0; write the form implication"
-        )
-    return "\n".join(_lines(good, kept, bad.values * signs, ways, give_up, form)) + "\n"
-
-
-def _lines(
-    good: SectorTable,
-    kept: Numbers,
-    alarmed: Numbers,
-    ways: Mapping[str, Direction],
-    give_up: int,
-    form: Form,
-) -> Iterator[str]:
-    yield ";; thresholds"
-    for number, name in enumerate(good.metrics, 1):
-        turned = ", its sign turned" if ways[name] == "down" else ""
-        yield f"(declare-const t{number} Real) ; {' '.join(name.split())}{turned}"
-    yield ";; true negative sectors"
-    for sector in range(1, len(good) + 1):
-        yield f"(declare-const s{sector} Int)"
-        yield f"(assert (<= s{sector} 1))"
-        yield f"(assert (>= s{sector} 0))"
-    yield f";; tot true negatives = {len(good) - give_up}"
-    total = f"(+ {' '.join(f's{sector}' for sector in range(1, len(good) + 1))})" if len(good) > 1 else "s1"
-    yield f"(assert (= {total} {len(good) - give_up}))"
-    yield ";; true negatives (original)"
-    for sector, row in enumerate(kept, 1):
-        for number, value in enumerate(row, 1):
-            if form == "figure-1":
-                yield f"(assert (<= (* s{sector} {_real(value)}) t{number}))"
-            else:
-                yield f"(assert (=> (= s{sector} 1) (<= {_real(value)} t{number})))"
-    yield ";; true positives (mutants)"
-    for row in alarmed:
-        alarms = " ".join(f"(> {_real(value)} t{number})" for number, value in enumerate(row, 1))
-        yield f"(assert-soft (or {alarms}))"
-    yield "(check-sat)"
-    yield "(get-objectives)"
-    yield "(get-model)"
-
-
-def _real(value: float) -> str:
-    """Return a number as SMT-LIB writes reals: no exponent, and a sign as a function."""
-    text = format(Decimal(repr(abs(float(value)))), "f")
-    text = text if "." in text else f"{text}.0"
-    return f"(- {text})" if value < 0 else text

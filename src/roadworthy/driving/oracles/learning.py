@@ -13,7 +13,7 @@ from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import MetricSettings
 from roadworthy.driving.oracles import Direction, Oracle, OracleTable, fit_oracle, sweep_oracles, to_smtlib
 from roadworthy.driving.requirements import Collection, collect, directions_of
-from roadworthy.driving.sectors import SectorTable, variance_scores
+from roadworthy.driving.sectors import SectorTable, Unit, variance_scores
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
 
@@ -27,11 +27,17 @@ class OracleProblem:
             mutants, where oracles are tried on one.
         ranking: The metrics that oracles look at, the best first.
         directions: Whether each gets worse upwards or downwards.
+        alarms: With which probability a new good lap may raise an alarm, where thresholds are conformal.
+        unit: What is new: a lap, the track of a lap, or its driver.
+        candidates: How many metrics the ranking was chosen from by looking at good drives.
     """
 
     collections: tuple[Collection, ...]
     ranking: tuple[str, ...]
     directions: Mapping[str, Direction]
+    alarms: float | None = None
+    unit: Unit = "lap"
+    candidates: int | None = None
 
     @classmethod
     def of(
@@ -47,6 +53,8 @@ class OracleProblem:
         size: int | None = None,
         keep_partial: bool = False,
         settings: MetricSettings | None = None,
+        alarms: float | None = None,
+        unit: Unit = "lap",
     ) -> OracleProblem:
         """Collect the metrics of drives, and choose those to look at.
 
@@ -61,6 +69,9 @@ class OracleProblem:
             size: Look at the first so many; at all if left out.
             keep_partial: Keep the sectors in the middle of which drives end.
             settings: Targets, conditions and so on; those that come with the package if left out.
+            alarms: With which probability a new good lap may raise an alarm: thresholds are conformal, and
+                metrics are ranked by the mutants alone, as the good drives must not choose them.
+            unit: What is new: a lap, the track of a lap, or its driver.
 
         Raises:
             InputError: No drive or no metric is left, or a direction is of none of the metrics.
@@ -70,7 +81,9 @@ class OracleProblem:
         if any(tried):
             pairs += [(tried[0], True), (tried[1], False)]
         collections = tuple(
-            collect(drives, metrics, settings=settings, keep_fatal=good, keep_partial=keep_partial)
+            collect(
+                drives, metrics, settings=settings, keep_fatal=good, keep_partial=keep_partial, several=good
+            )
             for drives, good in pairs
         )
         tables = [one.table for one in collections]
@@ -80,10 +93,12 @@ class OracleProblem:
         ways = directions_of(shared, up, down)
         ranking = shared
         if not metrics:
-            values = np.concatenate([one.select(shared).values for one in tables[:2]])
+            learned = tables[:2] if alarms is None else tables[1:2]
+            values = np.concatenate([one.select(shared).values for one in learned])
             ranking = list(variance_scores(SectorTable.of(values, metrics=shared)).ranking)
         chosen = tuple(ranking[:size])
-        return cls(collections, chosen, {name: ways[name] for name in chosen})
+        ways = {name: ways[name] for name in chosen}
+        return cls(collections, chosen, ways, alarms, unit, None if metrics else len(shared))
 
     @cached_property
     def tables(self) -> tuple[SectorTable, ...]:
@@ -101,7 +116,8 @@ class OracleProblem:
             give_up: In how many nominal sectors an alarm is allowed; with another model, up to how many.
             seconds: For each fit at most.
         """
-        limits: dict[str, Any] = {"directions": self.directions, "seconds": seconds}
+        limits: dict[str, Any] = {"directions": self.directions, "seconds": seconds, "alarms": self.alarms}
+        limits |= {"unit": self.unit, "candidates": self.candidates}
         nominal, mutants, *others = self.tables
         if not others:
             return LearnedOracle(self, fit_oracle(nominal, mutants, give_up=give_up, **limits))
@@ -115,6 +131,7 @@ class OracleProblem:
         return {
             "left_out": {name: why for one in self.collections for name, why in one.left_out.items()},
             "bad_nominal": {name: why for one in self.collections for name, why in one.kept_fatal.items()},
+            "cut_off": [lap for one in self.collections[::2] for lap in one.cut_off],
             "not_known": sorted({name for one in self.collections for name in one.dropped}),
         }
 
@@ -146,21 +163,30 @@ class LearnedOracle:
         lines: list[str | ResultTable]
         if isinstance(solution, OracleTable):
             lines = [f"Metrics, the best first: {', '.join(self.problem.ranking)}", str(solution)]
-            if not all(row.oracle.optimal for row in solution.rows):
+            bound = solution.rows[0].oracle.false_alarms
+            lines.append(
+                f"Expected: the probability, at most, that {bound.who} raises an alarm; {bound.counted} to "
+                "learn from."
+            )
+            if not all(row.oracle.optimal or row.oracle.conformal for row in solution.rows):
                 lines.append("* not proved optimal within --seconds")
         else:
             killed, drivers = self._mutants(solution)
-            proven = "proved optimal" if solution.optimal else f"at most {solution.bound} are possible"
+            proven = " (proved optimal)" if solution.optimal else f" (at most {solution.bound} are possible)"
             lines = [
                 solution.table(),
-                f"Alarms in {solution.alarms} of {solution.sectors} sectors of mutants ({proven}); "
-                f"{len(killed)} of {len(drivers)} mutants killed; {len(solution.given_up)} of "
-                f"{len(self.problem.tables[0])} nominal sectors given up.",
+                f"Alarms in {solution.alarms} of {solution.sectors} sectors of mutants"
+                f"{'' if solution.conformal else proven}; {len(killed)} of {len(drivers)} mutants killed; "
+                f"{len(solution.given_up)} of {len(self.problem.tables[0])} nominal sectors "
+                f"{'beyond' if solution.conformal else 'given up'}.",
+                str(solution.false_alarms),
             ]
         for words, name in (("Left out", "left_out"), ("Nominal, but not driven well", "bad_nominal")):
             if drives := exceptions[name]:
                 reasons = ", ".join(f"{drive} ({why})" for drive, why in drives.items())
                 lines.append(f"{words}, {len(drives)}: {reasons}")
+        if cut_off := exceptions["cut_off"]:
+            lines.append(f"Cut off, so not counted as laps, {len(cut_off)}: {', '.join(cut_off)}")
         if unknown := exceptions["not_known"]:
             lines.append(f"Not known in every sector, so not looked at: {', '.join(unknown)}")
         return lines

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from roadworthy.driving.oracles.false_alarms import percent
 from roadworthy.driving.oracles.fitting import Direction, Oracle, fit_oracle
-from roadworthy.driving.sectors import SectorTable
+from roadworthy.driving.sectors import SectorTable, Unit
 from roadworthy.errors import InputError
 
 
@@ -17,10 +18,10 @@ class OracleRow:
 
     Attributes:
         size: How many metrics it looks at.
-        give_up: In how many nominal sectors an alarm was allowed.
+        give_up: In how many nominal sectors an alarm was allowed; with conformal thresholds, has one.
         oracle: The oracle.
         false_alarms: In how many nominal sectors of the other model it raises one.
-        accused: The nominal drives of the other model with an alarm in at least one sector. A mutant that is
+        accused: The nominal laps of the other model with an alarm in at least one sector. A mutant that is
             killed says little where these are accused as well.
         killed: The mutants of the other model with an alarm in at least one sector.
     """
@@ -46,26 +47,28 @@ class OracleTable:
         rows: One per oracle.
         nominal: How many nominal sectors they were fitted to.
         tested: How many nominal sectors of the other model there are.
-        drives: How many nominal drives of it.
+        laps: How many nominal laps of it.
         mutants: How many mutants of the other model.
     """
 
     rows: tuple[OracleRow, ...]
     nominal: int
     tested: int
-    drives: int
+    laps: int
     mutants: int
 
     def __str__(self) -> str:
-        head = "size    allowed    alarms, train  false alarms  drives accused  mutants killed"
+        head = "size    allowed    alarms, train  expected  false alarms  laps accused  mutants killed"
         return "\n".join([head, *(self._line(row) for row in self.rows)])
 
     def _line(self, row: OracleRow) -> str:
-        alarms = _share(row.oracle.alarms, row.oracle.sectors) + ("" if row.oracle.optimal else " *")
+        proven = row.oracle.optimal or row.oracle.conformal
+        alarms = _share(row.oracle.alarms, row.oracle.sectors) + ("" if proven else " *")
         return (
             f"{row.size:>4}  {_share(row.give_up, self.nominal):>9}  "
-            f"{alarms:>15}  {_share(row.false_alarms, self.tested):>12}  "
-            f"{_share(len(row.accused), self.drives):>14}  {_share(len(row.killed), self.mutants):>14}"
+            f"{alarms:>15}  {percent(row.oracle.false_alarms.share):>8}  "
+            f"{_share(row.false_alarms, self.tested):>12}  "
+            f"{_share(len(row.accused), self.laps):>12}  {_share(len(row.killed), self.mutants):>14}"
         )
 
 
@@ -80,6 +83,9 @@ def sweep_oracles(
     give_up: Sequence[int] = (0, 1, 2, 3),
     directions: Mapping[str, Direction] | None = None,
     seconds: float | None = None,
+    alarms: float | None = None,
+    unit: Unit = "lap",
+    candidates: int | None = None,
 ) -> OracleTable:
     """Fit oracles to one model and its mutants, and try them on another model and its mutants.
 
@@ -90,9 +96,13 @@ def sweep_oracles(
         test_mutants: Those of its mutants.
         ranking: Metrics, the best first; an oracle of size n looks at the first n.
         sizes: How many metrics; every number up to all of the ranking if left out.
-        give_up: How many nominal sectors may have an alarm.
+        give_up: How many nominal sectors may have an alarm; does not matter with conformal thresholds.
         directions: Whether each metric gets worse upwards or downwards; upwards if left out.
         seconds: For each fit at most.
+        alarms: With which probability a new good lap may raise an alarm, by conformal thresholds.
+        unit: What is new: a lap, the track of a lap, or its driver.
+        candidates: How many metrics the ranking was chosen from by looking at the nominal sectors; it was
+            made beforehand if left out.
 
     Raises:
         InputError: A size is larger than the ranking, a direction is of no ranked metric, or a table lacks a
@@ -108,19 +118,23 @@ def sweep_oracles(
     for size in numbers:
         chosen = tuple(ranking[:size])
         ways = {name: way for name, way in (directions or {}).items() if name in chosen}
-        for allowed in give_up:
+        for allowed in give_up if alarms is None else (0,):
             oracle = fit_oracle(
                 nominal.select(chosen),
                 mutants.select(chosen),
                 give_up=allowed,
                 directions=ways,
                 seconds=seconds,
+                alarms=alarms,
+                unit=unit,
+                candidates=candidates,
             )
             alarmed = oracle.judge(test_nominal).any(axis=1)
-            accused, killed = oracle.killed(test_nominal), oracle.killed(test_mutants)
-            rows.append(OracleRow(size, allowed, oracle, int(alarmed.sum()), accused, killed))
-    drives, others = (len(set(one.drivers)) for one in (test_nominal, test_mutants))
-    return OracleTable(tuple(rows), len(nominal), len(test_nominal), drives, others)
+            accused, killed = oracle.accused(test_nominal), oracle.killed(test_mutants)
+            given_up = allowed if alarms is None else len(oracle.given_up)
+            rows.append(OracleRow(size, given_up, oracle, int(alarmed.sum()), accused, killed))
+    laps, others = len(set(test_nominal.laps) - {""}), len(set(test_mutants.drivers))
+    return OracleTable(tuple(rows), len(nominal), len(test_nominal), laps, others)
 
 
 def _share(count: int, total: int) -> str:

@@ -205,6 +205,7 @@ class DriveRecorder:
 
     Args:
         name: What the drive is called: who drives.
+        track: Where, if that is known.
 
     Example:
         >>> from roadworthy.driving.simulators import WorldSimulator
@@ -215,8 +216,9 @@ class DriveRecorder:
         (1, 'stopped at once', ('meadow-01',))
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, track: str = "") -> None:
         self.name = name
+        self.track = track
         self._times: list[float] = []
         self._rows: list[dict[str, float]] = []
         self._events: list[Mapping[str, bool]] = []
@@ -280,7 +282,8 @@ class DriveRecorder:
         if self._stale:
             count = "1 situation" if self._stale == 1 else f"{self._stale} situations"
             all_notes.append(f"{count} left out in which time did not go on")
-        return self._cut(Drive(self.name, self._times, known, events, notes=all_notes, ended=ended))
+        driven = Drive(self.name, self._times, known, events, notes=all_notes, ended=ended, track=self.track)
+        return self._cut(driven)
 
     def _cut(self, drive: Drive) -> Drive:
         """Return the drive in the sectors that the simulator named, or in stretches of equal length."""

@@ -125,6 +125,19 @@ class Scenario:
         """What a kept drive is called: the requirement, and the number of the scenario in it."""
         return "drive", 1
 
+    @property
+    def track(self) -> str:
+        """Where it is driven, as far as that is said; simulators call it track or scene.
+
+        Example:
+            >>> Scenario("world:town").track, Scenario("donkey:localhost", {"scene": "warehouse"}).track
+            ('town', 'warehouse')
+        """
+        name, _, place = self.simulator.partition(":")
+        if name == "world":
+            return place or "meadow"
+        return str(self.options.get("track", self.options.get("scene", "")))
+
 
 def kept_drive(folder: Path, requirement: str, system: str, number: int = 1) -> tuple[Path, Path]:
     """Return where a drive of a run is kept, and the frames of it.
@@ -166,7 +179,8 @@ class ScenarioDriver:
         simulator = open_simulator(scenario.simulator, **scenario.options)
         try:
             if self.keep is None:
-                return drive(system, simulator, limits=scenario.limits)
+                recorder = DriveRecorder(system.name, scenario.track)
+                return drive(system, simulator, limits=scenario.limits, recorder=recorder)
             keeper = _Keeper(self.keep, scenario, system.name)
             try:
                 driven = drive(
@@ -185,7 +199,7 @@ class _Keeper:
     """Writes a drive, now and then while it lasts: whoever hangs is killed, and writes nothing then."""
 
     def __init__(self, folder: Path, scenario: Scenario, system: str) -> None:
-        self.recorder = DriveRecorder(system)
+        self.recorder = DriveRecorder(system, scenario.track)
         requirement, number = scenario.key
         self._path, self._frames_path = kept_drive(folder, requirement, system, number)
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,12 +28,12 @@ def test_everything_comes_back(
     time = np.arange(len(values)) / 10
     drive = Drive(
         name, time, {"speed": values, "own": values}, {"crash": np.array(values) > 0},
-        gap=0.7, notes=notes, ended="crash",
+        gap=0.7, notes=notes, ended="crash", track=name,
     ).cut_by_time(cut)  # fmt: skip
     write_drive(drive, path)
     again = read_drive(f"drive:{path}")
     assert (again.name, again.notes, again.ended, again.gap) == (name, tuple(notes), "crash", 0.7)
-    assert again.sector_names == drive.sector_names
+    assert (again.sector_names, again.track) == (drive.sector_names, name)
     np.testing.assert_array_equal(again.time, drive.time)
     np.testing.assert_array_equal(again.sectors, drive.sectors)
     np.testing.assert_array_equal(again.signals["speed"], drive.signals["speed"])
@@ -71,11 +71,16 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ),
         ({"time": [0.0], "sector": [0]}, json.dumps({**about, "version": 2}), "of version 1, got 2"),
         ({"time": [0.0]}, json.dumps(about), "broken drive: it has no column sector"),
+        ({"time": [0.0], "sector": [0]}, json.dumps({**about, "track": 3}), "its metadata has no track"),
     ):
         table = pa.table(columns).replace_schema_metadata({"roadworthy.drive": told})
         parquet.write_table(table, tmp_path / "drive.parquet")
         with pytest.raises(InputError, match=message):
             read_drive(str(tmp_path))
+    table = pa.table({"time": [0.0], "sector": [0]})
+    before = table.replace_schema_metadata({"roadworthy.drive": json.dumps(about)})
+    parquet.write_table(before, tmp_path / "drive.parquet")
+    assert read_drive(str(tmp_path)).track == ""  # a file of before
     with pytest.raises(InputError, match="cannot write"):
         write_drive(Drive("lap", [0.0]), tmp_path / "absent" / "drive.parquet")
     with pytest.raises(InputError, match="two columns cannot both be called crash"):

@@ -55,7 +55,7 @@ def write_drive(drive: Drive, path: str | PathLike[str]) -> None:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InputError(f"drive {drive.name}: two columns cannot both be called {', '.join(twice)}")
     columns = [drive.time, drive.sectors, *drive.signals.values(), *drive.events.values()]
-    about = {"version": _VERSION, **{key: getattr(drive, key) for key in _ABOUT}}
+    about = {"version": _VERSION, **{key: getattr(drive, key) for key in (*_ABOUT, "track")}}
     table = pa.table([pa.array(np.asarray(column)) for column in columns], names=names)
     table = table.replace_schema_metadata({_KEY: json.dumps(about)})
     with replacing(target) as unfinished:
@@ -123,9 +123,10 @@ def _about(told: bytes, file: Path) -> dict[str, Any]:
             f"{file}: expected a drive of version {_VERSION}, got {version}: read it with the Roadworthy "
             "that wrote it"
         )
-    if lacking:
-        raise InputError(f"{file}: is a broken drive: its metadata has no {', '.join(lacking)}")
-    return {key: about[key] for key in _ABOUT}
+    track = about.get("track", "")  # which files of before do not have
+    if lacking or not isinstance(track, str):
+        raise InputError(f"{file}: is a broken drive: its metadata has no {', '.join(lacking) or 'track'}")
+    return {**{key: about[key] for key in _ABOUT}, "track": track}
 
 
 def _file(path: str | PathLike[str]) -> Path:

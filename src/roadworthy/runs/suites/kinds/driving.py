@@ -91,7 +91,7 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         events = FATAL_EVENTS if entry.events is None else tuple(entry.events)
         quality = DrivingQuality(thresholds, scenarios[: context.sample], sectors, events, entry.settings)
         made = quality.requirement("any")
-        yield Part("", made.text, made.parameters, quality)
+        yield Part("", made.text, made.parameters, quality, _notes(entry, quality))
 
     def misfit(self, part: Part[DrivingQuality], facts: Facts) -> str:
         """It needs a model that steers."""
@@ -124,6 +124,17 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         whole = sum(map(_metres, scenarios))
         probe = replace(part.inside, scenarios=short)
         return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+
+
+def _notes(entry: DrivingForm, quality: DrivingQuality) -> tuple[str, ...]:
+    """Return how often the oracle raises an alarm where there is nothing wrong."""
+    if not isinstance(entry.driving, str):
+        return ()
+    bound = quality.thresholds.false_alarms
+    if bound is None:
+        return (f"{entry.driving} does not say how often a new good lap raises an alarm: fit it again.",)
+    laps = sum(one.limits.laps or 1 for one in quality.scenarios)
+    return (" ".join(filter(None, (str(bound), bound.in_laps(laps)))),)
 
 
 def _metres(scenario: Scenario) -> float:
