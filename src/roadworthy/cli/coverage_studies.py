@@ -4,7 +4,7 @@ Options:
     sample (-n N): How many seed images, drawn at random; 0 for all.
     transformation (--transform -t NAME): simple, composite, deeptest, a transform, or one with its
         parameters; repeatable.
-    counting (NAME): What counts as a neuron: distinct, or deeptest as the public code does.
+    counting (NAME): What counts as a neuron: distinct, or deeptest or activations as the public code does.
     threshold (NUMBER): The activation threshold of a neuron.
     batch (N): Images that a network sees at a time.
     lam (--lambda λ): λ of Equation 2.
