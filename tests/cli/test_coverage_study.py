@@ -227,3 +227,23 @@ def test_a_network_that_sees_earlier_frames(roadworthy: Roadworthy) -> None:
     )
     assert document["rows"][0]["images"] == 4
     assert "recurrent layers" in {one["part"] for one in document["rows"]}
+
+
+def test_coverage_and_faults(roadworthy: Roadworthy, tmp_path: Path) -> None:
+    made = ("driving", "mutate", "--operators", "NAI", "--ratios", "0.01,0.03", "--out", "mutants")
+    assert roadworthy(*made).exit_code == 0
+    small = ("--sample", "24", "--compared", "8", "--size", "4", "--size", "8", "--suites", "30")
+    args = ("coverage", "study", "faults", *small, "--resamples", "3", "--tolerance", "0.2")
+    found = json.loads(roadworthy(*args, "--mutants", "mutants", "--json").stdout)
+    (study,) = found["studies"]
+    assert list(study["kills"]) == ["NAI-0.01", "NAI-0.03"]
+    assert (study["images"], found["compared"]) == (24, 8)
+    assert [row["size"] for row in study["rows"]] == [4] * 8 + [8] * 8 + [None] * 8
+    assert json.loads((tmp_path / "coverage-study" / "faults.json").read_text()) == found
+    assert (tmp_path / "coverage-study" / "faults-dave2.csv").read_text().startswith("criterion,4 images,")
+    refused = roadworthy(*args, "--mutants", "mutants", "--model", "dave2", "--model", "epoch")
+    assert refused.exit_code == 2
+    assert "--mutants are of one network: give one --model, not 2" in refused.stderr
+    few = roadworthy(*args, "-d", "world:town", "-o", "count=8")
+    assert few.exit_code == 2
+    assert "8 images, and 8 are to be compared with" in few.stderr

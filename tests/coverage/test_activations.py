@@ -397,15 +397,31 @@ def test_a_dropout_layer_of_a_file_shows_what_the_layer_before_it_gives(tmp_path
 def test_the_branches_of_rambo_have_deeptests_neurons() -> None:
     module: Any = architecture("rambo").variant(["steering"]).build()
     images = images_for("nchw", n=1, c=2, h=192, w=256)
-    counts = []
-    for branch in module.branches:
-        # Keras flattens before the last activation function of the convolutions, so it counts every number.
-        layers = list(branch)
-        flat = next(number for number, one in enumerate(layers) if isinstance(one, nn.Flatten))
-        layers[flat - 1], layers[flat] = layers[flat], layers[flat - 1]
-        _, found = recorder(nn.Sequential(*layers), Counting(activations=True)).run(images)
-        counts.append(found.values.shape[1])
-    assert counts == [1625, 3801, 13473]
+    counts = {
+        name: [recorder(one, name).run(images)[1].values.shape[1] for one in module.branches]
+        for name in ("activations", "distinct")
+    }
+    assert counts == {"activations": [1625, 3801, 13473], "distinct": [461, 397, 625]}
+
+
+def test_feature_maps_flattened_before_their_activation_function_stay_channels(exported: Export) -> None:
+    """As comma.ai's network has it: a convolution, Flatten, then the activation function."""
+    module = nn.Sequential(nn.Conv2d(1, 2, 1), nn.Flatten(), nn.ReLU(), nn.Linear(8, 2))
+    weights = Tiny().state_dict()
+    module.load_state_dict(
+        {name.replace("conv", "0").replace("dense", "3"): weights[name] for name in weights}
+    )
+    for source in (module, exported(module, PIXELS)):
+        _, found = recorder(source).run(PIXELS)
+        assert [(layer.kind, layer.neurons) for layer in found.layers] == [("conv", 2), ("dense", 2)]
+        np.testing.assert_allclose(found.values, [[*MEANS, 14.0, -13.0]])
+        np.testing.assert_allclose(found.highs[:, 0], [5.0])
+        _, found = recorder(source, "activations").run(PIXELS)
+        assert [(layer.kind, layer.neurons) for layer in found.layers] == [
+            ("conv", 2),
+            ("activation", 8),
+            ("dense", 2),
+        ]
 
 
 def test_chauffeurs_lstm_and_dense_layers_have_deeptests_513_neurons() -> None:

@@ -88,7 +88,7 @@ def search(
         max_failed_tries (N): Algorithm 1: give an image up after this many failed tries.
         again: Algorithm 1: push the seeds again when the stack is empty.
         deepest (N): curious and random-deep: the most transformations of one image.
-        counting (NAME): distinct: each neuron once; deeptest: as DeepTest's public code.
+        counting (NAME): distinct: each neuron once; deeptest or activations: as DeepTest's public code.
         seed (N): The same seed gives the same search.
         worst (N): Findings on the sheet, the most different ones; 0 for none.
         operating_domain (FILE): Your operating domain, for what was never tried.
@@ -177,8 +177,9 @@ def measure(
 ) -> Answer:
     """Measure what images make a network do and which part of the operating domain they try.
 
-    Shows the share that each criterion covers, layer by layer, and lists what was never tried. Combine work
-    from several machines with --state and --merge: the result is that of a single run.
+    Shows the share that each criterion covers, layer by layer, and lists what was never tried and what of the
+    network is not counted, such as attention. Combine work from several machines with --state and --merge:
+    the result is that of a single run.
 
     Options:
         model (MODEL): The network: a name, kind:path or a model.yaml.
@@ -187,7 +188,7 @@ def measure(
         criterion (-c NAME): neuron, multisection, boundary, strong-activation, top-k, top-k-patterns,
             likelihood-surprise, distance-surprise or functional, with options as in top-k(k=2); repeatable.
             neuron and functional if left out.
-        counting (NAME): distinct: each neuron once; deeptest: as DeepTest's code.
+        counting (NAME): distinct: each neuron once; deeptest or activations: as DeepTest's public code.
         threshold (NUMBER): The activation threshold of a neuron.
         sample (-n N): How many frames, spread over the data; all if left out or 0.
         training (DATA): Training data, for criteria that compare with it.

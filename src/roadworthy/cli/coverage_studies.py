@@ -4,7 +4,7 @@ Options:
     sample (-n N): How many seed images, drawn at random; 0 for all.
     transformation (--transform -t NAME): simple, composite, deeptest, a transform, or one with its
         parameters; repeatable.
-    counting (NAME): What counts as a neuron: distinct, or deeptest as the public code does.
+    counting (NAME): What counts as a neuron: distinct, or deeptest or activations as the public code does.
     threshold (NUMBER): The activation threshold of a neuron.
     batch (N): Images that a network sees at a time.
     lam (--lambda λ): λ of Equation 2.
@@ -350,6 +350,86 @@ def deviation(
     figures = {"deviation": draw_deviation(study)}
     notes = [*study.statements, *document["notes"]]
     return _answer(out, "deviation", document, study.tables, figures, notes=notes, written=written)
+
+
+@command(app)
+def faults(
+    inputs: Inputs,
+    sample: int = 300,
+    compared: int = 300,
+    criterion: list[str] | None = None,
+    counting: str = "distinct",
+    size: list[int] | None = None,
+    suites: int = 300,
+    resamples: int = 200,
+    mutants: Path | None = None,
+    rounds: int = 4,
+    tolerance: float = 1.0,
+    batch: int = 64,
+) -> Answer:
+    """Do images that cover more find more faults? Not asked in the paper.
+
+    Faults are mutants of the network. Suites of equal size are drawn at random from a pool of images, and
+    their coverage by every criterion is correlated with how many mutants they kill. A suite kills a mutant
+    that steers otherwise than the original on one of its images. All networks answer the pool once.
+
+    Options:
+        sample (-n N): How many images the pool has.
+        compared (N): How many other images of the data, the first ones, criteria compare with that need
+            training data.
+        criterion (-c NAME): A criterion, with options as in top-k(k=2); repeatable. All eight if left out.
+        size (N): How many images a suite has; repeatable. 10, 25 and 50 if left out.
+        suites (N): How many suites of each size.
+        resamples (N): Of the bootstrap over images and mutants that gives the intervals.
+        mutants (FOLDER): Mutants of the network that `driving mutate` made; made in memory if left out.
+        rounds (N): How often weights and neurons are drawn for them: 24 mutants, then 15 for each round more.
+        tolerance (DEGREES): By how much, at the wheels, a mutant must steer otherwise to be killed.
+
+    Examples:
+        roadworthy coverage study faults --model dave2 -o weather=all -o time=all
+        roadworthy coverage study faults --model epoch -c neuron -c top-k --size 20 --tolerance 0.5
+        roadworthy coverage study faults --model dave2 --mutants mutants
+    """
+    from roadworthy.coverage.criteria.named import CRITERIA
+    from roadworthy.papers.deeptest import faults as studied
+    from roadworthy.papers.deeptest.seeds import Seeds
+
+    models = inputs.model or ["dave2"]
+    if mutants is not None and len(models) > 1:
+        raise InputError(f"--mutants are of one network: give one --model, not {len(models)}")
+    if sample < 1 or compared < 1:
+        raise InputError(f"--sample and --compared must be 1 or more, got {sample} and {compared}")
+    systems, seeds = inputs.opened(sample + compared)
+    if len(seeds) <= compared:
+        raise InputError(
+            f"{seeds.data.name} has {len(seeds)} images, and {compared} are to be compared with: give fewer "
+            "as --compared, or more data"
+        )
+    images = list(Seeds(seeds))
+    reference, pool = images[:compared], images[compared:]
+    studies = []
+    for name, system in zip(models, systems, strict=True):
+        faulty = studied.make_faults(name, rounds) if mutants is None else studied.read_faults(mutants)
+        with progress(f"Asking {len(faulty)} mutants", len(pool)) as told:
+            study = studied.study_faults(
+                system,
+                faulty,
+                pool,
+                reference=reference,
+                criteria=criterion or CRITERIA,
+                counting=counting,
+                tolerance=tolerance,
+                sizes=size or (10, 25, 50),
+                suites=suites,
+                resamples=resamples,
+                seed=inputs.seed,
+                batch=batch,
+                progress=told,
+            )
+        studies.append(study)
+    about = seeds.about([one.model for one in studies], inputs.seed)
+    document = {**about, "compared": compared, "studies": [one.as_dict() for one in studies]}
+    return _answer(inputs.out, "faults", document, [one.table() for one in studies], {})
 
 
 @command(app, name="false-alarms")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage import activations
+from roadworthy.coverage._uncounted import Operation, not_counted
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.onnx import wanted_threads
 from roadworthy.models.outputs import Arrays
@@ -103,6 +104,9 @@ _CONVOLUTIONS = {"Conv", "ConvTranspose"}
 _DENSE = {"Gemm", "MatMul"}
 _RECURRENT = {"LSTM", "GRU", "RNN"}
 _TRANSPARENT = {"BatchNormalization", "InstanceNormalization", "Dropout", "Identity"}
+# Nodes that tell something about the form of what they are given, not about its numbers.
+_OF_SHAPE = {"Shape", "Size", "ConstantOfShape", "EyeLike", "RandomNormalLike", "RandomUniformLike"}
+_WITH_GRAPHS = {"If", "Loop", "Scan", "SequenceMap"}
 _PREFIX = "roadworthy_coverage_"
 _AXES_ARE_INPUT = 18  # the opset from which reductions take their axes as an input
 
@@ -153,7 +157,9 @@ class OnnxRecorder:
         self.axes = axes
         self._assembler = activations.Assembler(counting)
         self._names = [str(one.name) for one in model.graph.output]
-        self._taps = _Tapping(model, counting).taps
+        tapping = _Tapping(model, counting)
+        self._taps = tapping.taps
+        self._assembler.not_counted = not_counted(tapping.operations())
         self._path = path
         self._device = device
         self._threads = threads
@@ -243,12 +249,16 @@ class _Tapping:
         self.graph = model.graph
         self.counting = counting
         self.taps: list[_Tap] = []
+        self._functions = {(one.domain, one.name) for one in model.functions}
+        # The outputs of nodes that belong to a layer that counts.
+        self._counted: set[str] = set()
         versions = [one.version for one in model.opset_import if one.domain in ("", "ai.onnx")]
         self._axes_are_input = max(versions, default=1) >= _AXES_ARE_INPUT
         self._constants = self._find_constants()
         self._readers: dict[str, list[Any]] = {}
         self._weights_of: dict[str, str] = {}
         self._count = 0
+        self._makers = {name: node for node in self.graph.node for name in node.output}
         for node in self.graph.node:
             for name in node.input:
                 self._readers.setdefault(name, []).append(node)
@@ -279,6 +289,7 @@ class _Tapping:
         elif kind in _DENSE and node.input[1] in self._constants:
             self._tap_layer(node, "dense", self._biased(node))
         elif kind in ACTIVATIONS and self.counting.activations:
+            self._counted.update(node.output)
             self._expose(f"activation {self._numbers}", "activation", node.output[0])
             self._numbers += 1
         elif kind == "Dropout" and self.counting.dropout:
@@ -295,9 +306,43 @@ class _Tapping:
         return output
 
     def _tap_layer(self, node: Any, kind: activations.Kind, output: str) -> None:
-        self._expose(
-            self._name_of(node), kind, output if self.counting.activations else self._activated(output)
-        )
+        last = output if self.counting.activations else self._activated(output)
+        flat = ""
+        if last == output and kind == "conv" and not self.counting.activations:
+            # Feature maps may be flattened on their way to the activation function.
+            for reader in self._readers.get(output, []):
+                if reader.op_type == "Flatten" and self._activated(reader.output[0]) != reader.output[0]:
+                    last, flat = self._activated(reader.output[0]), output
+        self._count_to(last, node)
+        self._expose(self._name_of(node), kind, last, flat)
+
+    def _count_to(self, last: str, layer: Any) -> None:
+        """Take note that a layer and everything between it and its last output are counted."""
+        self._counted.update(layer.output)
+        waiting = [last]
+        while waiting:
+            name = waiting.pop()
+            if name in self._makers and name not in self._counted:
+                self._counted.update(self._makers[name].output)
+                waiting += self._makers[name].input
+
+    def operations(self) -> list[Operation]:
+        """Return everything that the network computes from its input."""
+        places = {one.name: 0 for one in self.graph.input}
+        for one in self.graph.initializer:
+            places.pop(one.name, None)
+        found = [Operation("input", counted=True)]
+        for node in self._nodes:
+            parents = tuple(places[name] for name in node.input if name in places)
+            hidden = node.op_type in _WITH_GRAPHS or (node.domain, node.op_type) in self._functions
+            if (parents or hidden) and node.op_type not in _OF_SHAPE:
+                places.update(dict.fromkeys(node.output, len(found)))
+                # Rows of a table that the input chooses.
+                looked_up = node.op_type == "Gather" and node.input[0] not in places
+                name = "Gather of embeddings" if looked_up else node.op_type
+                counted = any(one in self._counted for one in node.output)
+                found.append(Operation(name, parents, counted, hidden))
+        return found
 
     def _activated(self, output: str) -> str:
         """Return the output of the activation function that directly follows; the one given if none does."""
@@ -340,6 +385,7 @@ class _Tapping:
             node.output[0] = self._fresh()
         layout = next((one.i for one in node.attribute if one.name == "layout"), 0)
         output = str(node.output[0])
+        self._counted.update(node.output)
         self._add_output(output)
         self.taps.append(_Tap(self._name_of(node), "recurrent", (output,), batch_first=layout == 1))
 
@@ -353,13 +399,18 @@ class _Tapping:
                 counts[tap.name] += 1
                 self.taps[number] = replace(tap, name=f"{tap.name}.l{level}")
 
-    def _expose(self, name: str, kind: activations.Kind, output: str) -> None:
+    def _expose(self, name: str, kind: activations.Kind, output: str, shaped_as: str = "") -> None:
         if kind == "dense":
             self._add_output(output)
             self.taps.append(_Tap(name, kind, (output,)))
             return
         from onnx import numpy_helper
 
+        if shaped_as:
+            form, whole = self._fresh(), self._fresh()
+            self._node("Shape", [shaped_as], form)
+            self._node("Reshape", [output, form], whole)
+            output = whole
         # As batch × channels × all the rest, whatever the number of axes.
         shape, maps, flat = (self._fresh() for _ in range(3))
         self.graph.initializer.append(numpy_helper.from_array(np.array([0, 0, -1]), shape))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from roadworthy.coverage._uncounted import Operation, not_counted
 from roadworthy.coverage.activations import Activations, Assembler, Counting, Kind, Reduced, input_layer
 from roadworthy.errors import InputError
 from roadworthy.models.network import named_tensors
@@ -125,19 +126,27 @@ class TorchRecorder:
             InputError: The network has no layers to count, or other neurons than before.
             SystemUnderTestError: A neuron answered with NaN or infinity.
         """
-        watch = _Watch(self.counting)
+        # A network does the same with every batch: it is enough to look once at what else it computes.
+        trace = _Trace() if self._assembler.not_counted is None else None
+        watch = _Watch(self.counting, trace)
         training = self.module.training
         self.module.eval()
         try:
             with ExitStack() as stack:
                 for name, layer in self.module.named_modules():
                     if (hook := watch.hook(name or type(layer).__name__, layer)) is not None:
+                        stack.callback(layer.register_forward_pre_hook(watch.enter).remove)
                         stack.callback(layer.register_forward_hook(hook).remove)
                 stack.enter_context(torch.inference_mode())
+                given = torch.from_numpy(images).to(self._device)
+                if trace is not None:
+                    trace.begin(given)
                 stack.enter_context(watch)
-                found = self.module(torch.from_numpy(images).to(self._device))
+                found = self.module(given)
         finally:
             self.module.train(training)
+        if trace is not None:
+            self._assembler.not_counted = not_counted(trace.operations)
         layers = watch.layers()
         if self.counting.inputs:
             layers.insert(0, input_layer(images, self.axes))
@@ -155,6 +164,7 @@ class _Call:
         self.name = name
         self.kind = kind
         self.output: torch.Tensor | None = output
+        self._channels = output.shape[1] if output.dim() > 1 else 1
         self._found: tuple[torch.Tensor, ...] = ()
 
     def finish(self) -> None:
@@ -166,7 +176,8 @@ class _Call:
         flat = output.flatten(1)
         maps = self.kind == "conv" or (self.kind in ("activation", "dropout") and output.dim() > 2)
         if maps:
-            units = output.flatten(2).mean(2)[:, None]
+            # They may have been flattened on their way to the activation function.
+            units = output.reshape(len(output), self._channels, -1).mean(2)[:, None]
         else:
             # A copy: what follows may work in place.
             units = output.reshape(len(output), -1, output.shape[-1]).clone()
@@ -179,18 +190,84 @@ class _Call:
         return self._found
 
 
+class _Trace:
+    """Keeps what a network computes from its input, in order.
+
+    The number of the operation that made a tensor is written on it. A tensor that was there before the pass
+    is a constant, such as a weight, and so is what is computed from such alone. One that was made in the pass
+    by nothing that was seen comes from code that cannot be watched: TorchScript, or numpy.
+    """
+
+    _CONSTANT = -1
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+
+    def begin(self, images: torch.Tensor) -> None:
+        """Take note of the input."""
+        images._made_by = len(self.operations)  # type: ignore[attr-defined]
+        self.operations.append(Operation("input", counted=True))
+
+    def add(self, name: str, given: Any, result: Any, *, counted: bool) -> None:
+        """Take note of what a function made of what it was given."""
+        made = [one for one in _tensors(result) if one.is_inference()]
+        if not made:
+            return
+        places = [self._place(one) for one in _tensors(given)]
+        parents = tuple(one for one in places if one != self._CONSTANT)
+        for one in made:
+            one._made_by = len(self.operations) if parents else self._CONSTANT  # type: ignore[attr-defined]
+        if parents:
+            self.operations.append(Operation(name, parents, counted))
+
+    def _place(self, given: torch.Tensor) -> int:
+        place: int | None = getattr(given, "_made_by", None)
+        if place is None and not given.is_inference():
+            return self._CONSTANT
+        if place is None:
+            place = given._made_by = len(self.operations)  # type: ignore[attr-defined]
+            self.operations.append(Operation("TorchScript or code outside of torch", hidden=True))
+        return place
+
+
+def _tensors(given: Any) -> list[torch.Tensor]:
+    if isinstance(given, torch.Tensor):
+        return [given]
+    if isinstance(given, dict):
+        given = given.values()
+    elif not isinstance(given, list | tuple):
+        return []
+    return [one for part in given for one in _tensors(part)]
+
+
 class _Watch(TorchFunctionMode):
     """Collects the outputs of layers, and follows each to the activation function after it."""
 
-    def __init__(self, counting: Counting) -> None:
+    def __init__(self, counting: Counting, trace: _Trace | None) -> None:
         super().__init__()
         self.counting = counting
+        self._trace = trace
+        self._inside = 0  # how many counted layers are running, one in another
         self.calls: list[_Call] = []
         # Outputs that no activation function has taken yet, by identity; the call keeps the tensor alive.
         self._open: dict[int, _Call] = {}
 
+    def enter(self, _layer: nn.Module, _given: Any) -> None:
+        """Take note that a counted layer begins; its hook says that it is over."""
+        self._inside += 1
+
     def hook(self, name: str, layer: nn.Module) -> _Hook | None:
         """Return what is to be called with the outputs of a layer; None for one that does not count."""
+        if (add := self._adding(name, layer)) is None:
+            return None
+
+        def leave(layer: nn.Module, given: Any, output: Any) -> None:
+            add(layer, given, output)
+            self._inside -= 1
+
+        return leave
+
+    def _adding(self, name: str, layer: nn.Module) -> _Hook | None:
         if isinstance(layer, _CONVOLUTIONS):
             return lambda _layer, _given, output: self._add(name, "conv", output)
         if isinstance(layer, nn.Linear):
@@ -238,12 +315,18 @@ class _Watch(TorchFunctionMode):
             del self._open[id(given)]
             call.finish()
         result = func(*args, **options)
+        taken = call is not None and (
+            follows or plain in _TRANSPARENT or _flattens(plain, call, given, result)
+        )
+        if self._trace is not None:
+            counted = taken or self._inside > 0 or (follows and self.counting.activations)
+            self._trace.add(name, (args, options), result, counted=counted)
         if not isinstance(result, torch.Tensor):
             return result
         if self.counting.activations and follows:
             number = sum(one.kind == "activation" for one in self.calls)
             self._add(f"activation {number}", "activation", result)
-        elif call is not None and (follows or plain in _TRANSPARENT):
+        elif call is not None and taken:
             self._open.pop(id(given), None)
             call.output = result
             if follows:
@@ -298,6 +381,11 @@ def _inner_outputs(layer: Any, steps: torch.Tensor, state: Any = None) -> list[t
         steps = torch.func.functional_call(one, weights, (steps, before))[0]
         found.append(steps)
     return found
+
+
+def _flattens(name: str, call: _Call, given: Any, result: Any) -> bool:
+    """Return whether a function makes a row of the feature maps of each image."""
+    return name == "flatten" and call.kind == "conv" and result.dim() == 2 and len(result) == len(given)
 
 
 def _in_place(name: str) -> bool:

@@ -6,9 +6,9 @@ What counts as a neuron:
 - an output of a dense layer;
 - a unit of a recurrent layer, once for every step that it is unrolled over.
 
-A layer's output is taken after the activation function that directly follows it, through batch norm and
-dropout. A layer that sees every frame of a history by itself, or that is called more than once, is unrolled
-over them like a recurrent one.
+A layer's output is taken after the activation function that directly follows it, through batch norm, dropout
+and the flattening of feature maps. A layer that sees every frame of a history by itself, or that is called
+more than once, is unrolled over them like a recurrent one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import described
+from roadworthy.coverage._uncounted import Uncounted
 from roadworthy.errors import InputError, SystemUnderTestError, suggest
 from roadworthy.models.outputs import Arrays
 
@@ -56,8 +57,11 @@ COUNTINGS = {
     # DeepTest's public code takes every layer that Keras lists but pooling and flattening, and the last axis
     # of each: it says unrolled steps count, but averages them.
     "deeptest": Counting(inputs=True, dropout=True, unrolled=False),
+    # The same with Rambo, whose activation functions are layers in Keras, and whose input is none.
+    "activations": Counting(activations=True),
 }
-"""Countings by name: "distinct" counts each neuron once, "deeptest" as DeepTest's public code does."""
+"""Countings by name: "distinct" counts each neuron once, "deeptest" as DeepTest's public code counts Epoch;
+"activations", as it counts Rambo, takes every activation function for a layer beside the one before it."""
 
 
 def counting_named(counting: str | Counting) -> Counting:
@@ -102,6 +106,7 @@ class Activations:
         lows: The least number that a layer gave for an image, before maps were averaged: images × layers.
         highs: The largest number likewise.
         frames: What the images are called in messages; their numbers when left out.
+        not_counted: What the network computes besides and is no neuron; None where that is not known.
 
     Raises:
         InputError: The shapes do not belong together.
@@ -119,6 +124,7 @@ class Activations:
     lows: NDArray[np.floating[Any]]
     highs: NDArray[np.floating[Any]]
     frames: tuple[str, ...] = ()
+    not_counted: tuple[Uncounted, ...] | None = None
 
     def __post_init__(self) -> None:
         count = len(self.values)
@@ -178,7 +184,8 @@ class Activations:
         """Return those of some images, by their numbers."""
         where = np.asarray(numbers, np.intp)
         names = tuple(self.frames[number] for number in where)
-        return Activations(self.layers, self.values[where], self.lows[where], self.highs[where], names)
+        arrays = self.values[where], self.lows[where], self.highs[where]
+        return Activations(self.layers, *arrays, names, self.not_counted)
 
 
 def join(batches: Iterable[Activations]) -> Activations:
@@ -200,6 +207,7 @@ def join(batches: Iterable[Activations]) -> Activations:
         np.concatenate([one.lows for one in found]),
         np.concatenate([one.highs for one in found]),
         tuple(name for one in found for name in one.frames),
+        found[0].not_counted,
     )
 
 
@@ -266,10 +274,14 @@ class Assembler:
 
     Args:
         counting: Which outputs count.
+
+    Attributes:
+        not_counted: What the network computes besides; None until that is known.
     """
 
     def __init__(self, counting: Counting) -> None:
         self.counting = counting
+        self.not_counted: tuple[Uncounted, ...] | None = None
         self._layers: tuple[Layer, ...] | None = None
 
     def assemble(self, found: Sequence[Reduced], count: int, frames: Sequence[str]) -> Activations:
@@ -302,6 +314,7 @@ class Assembler:
             np.stack(lows, axis=1),
             np.stack(highs, axis=1),
             tuple(frames),
+            self.not_counted,
         )
 
     def _check_same(self, layers: tuple[Layer, ...]) -> None:

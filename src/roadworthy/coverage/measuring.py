@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from roadworthy._files import parse_json, replacing
 from roadworthy._frozen import read_npz
 from roadworthy.cases import Dataset
+from roadworthy.coverage._uncounted import Uncounted, not_counted_text
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria.named import CriterionChoice, Training, parse_criterion
 from roadworthy.coverage.criteria.neurons import Cells, Counted
@@ -131,6 +132,7 @@ class CoverageMeasurement:
         criteria: By each criterion.
         functional: Of the operating domain; None where it was not measured.
         growth: After how many images each value was what; only of images that were measured in one go.
+        not_counted: What the network computes and none of its neurons is; None where that is not known.
     """
 
     model: str = ""
@@ -139,6 +141,7 @@ class CoverageMeasurement:
     criteria: dict[str, Covered] = field(default_factory=dict)
     functional: FunctionalCoverage | None = None
     growth: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+    not_counted: tuple[Uncounted, ...] | None = None
 
     @property
     def values(self) -> dict[str, float]:
@@ -152,6 +155,7 @@ class CoverageMeasurement:
             "model": self.model or None,
             "counting": self.counting or None,
             "images": self.images,
+            "not_counted": self._not_counted_document(),
             "criteria": [
                 {
                     "criterion": one.criterion,
@@ -185,12 +189,17 @@ class CoverageMeasurement:
             }
         return document
 
+    def _not_counted_document(self) -> list[dict[str, Any]] | None:
+        return None if self.not_counted is None else [one.as_dict() for one in self.not_counted]
+
     def lines(self) -> list[str | ResultTable]:
         """Return what people read: what is covered, layer by layer, and some of what was never tried."""
         images = "1 image" if self.images == 1 else f"{self.images} images"
         lines: list[str | ResultTable] = [
             f"{self.model}, counting {self.counting}, {images}" if self.model else images
         ]
+        if told := not_counted_text(self.not_counted or ()):
+            lines.append(told)
         for one in self.criteria.values():
             lines.append(f"{one.criterion}: {one.covered} of {one.total}, {one.value:.1%}")
             if rows := tuple(row.cells() for row in one.rows()):
@@ -247,6 +256,8 @@ class CoverageMeasurement:
             self.functional.merge(other.functional)
         self.images += other.images
         self.growth = []
+        if self.not_counted is None:
+            self.not_counted = other.not_counted
 
     def save(self, path: Path) -> None:
         """Write all that `load` needs: numbers and text, nothing that could run.
@@ -259,6 +270,7 @@ class CoverageMeasurement:
             "model": self.model,
             "counting": self.counting,
             "images": self.images,
+            "not_counted": self._not_counted_document(),
             "criteria": [
                 {
                     "criterion": one.criterion,
@@ -306,6 +318,9 @@ class CoverageMeasurement:
                 )
             found = cls(str(header["model"]), str(header["counting"]), int(header["images"]), criteria)
             wanted = header["domain"]
+            # Files of before did not say.
+            if (uncounted := header.get("not_counted")) is not None:
+                found.not_counted = tuple(map(Uncounted.from_dict, uncounted))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{path} is no stored measurement of coverage, as --state writes it: {error!r}"
@@ -531,6 +546,7 @@ class Measuring:
             _, activations = self._observed.observe(frames)
             if not self._made:
                 self._make(activations.layers)
+                self._result.not_counted = activations.not_counted
             for one in self._made.values():
                 one.update(activations)
         if self._result.functional is not None:

@@ -263,6 +263,8 @@ class CoverageMethod(BaseMethod):
                 f"Layer {one.name!r} gave one and the same number for every original: its {one.neurons} "
                 "neurons cannot be covered unless a change wakes it."
             )
+        if self.originals.not_counted:
+            yield f"Neurons of the counted layers only; {self.originals.not_counted}."
         if unanswered := self.originals.unanswered:
             yield (
                 f"{len(unanswered)} originals could not be answered and set no bound; the first: "

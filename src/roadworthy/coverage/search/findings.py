@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Case, Scalar, Verdict
+from roadworthy.coverage._uncounted import not_counted_text
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import Cells, Mixed
 from roadworthy.coverage.criteria.named import Training, parse_mixture
@@ -41,6 +42,7 @@ class OriginalFrames:
         self.settings = settings
         self.unit = output_unit(units, settings.output)
         self.bound = 0.0
+        self.not_counted = ""
         self._mixture = parse_mixture(settings.criterion)
         self._training = training
         self._labels: dict[str, float] = {}
@@ -87,6 +89,7 @@ class OriginalFrames:
             return None
         self._labels[case.id] = float(verdict.measures["label"])  # type: ignore[arg-type]
         self._answers[case.id] = float(verdict.measures["prediction"])  # type: ignore[arg-type]
+        self.not_counted = not_counted_text(clue.not_counted or ())
         lows, highs = self._extremes or (clue.lows[0], clue.highs[0])
         self._extremes = np.minimum(lows, clue.lows[0]), np.maximum(highs, clue.highs[0])
         self._hidden.append(_hidden(clue))

@@ -301,8 +301,10 @@ class Rambo(nn.Module):
 def _branch(
     layers: Sequence[_Convolution], dense: Sequence[int], outputs: int, size: tuple[int, int, int]
 ) -> nn.Sequential:
-    features = nn.Sequential(*convolutions(size[0], layers, padded=True), nn.Flatten())
-    hidden = dense_layers(flat_size(features, *size), dense)
+    *features, last = convolutions(size[0], layers, padded=True)
+    # Flattened before the last activation function, as comma.ai's network is: DeepTest counts each number.
+    features += [nn.Flatten(), last]
+    hidden = dense_layers(flat_size(nn.Sequential(*features), *size), dense)
     return nn.Sequential(*features, *hidden, nn.Linear(dense[-1], outputs))
 
 

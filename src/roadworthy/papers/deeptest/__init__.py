@@ -6,6 +6,7 @@
     seen = observe_changes(models, frames, parameter_sets())
     study_transformations(seen), study_change(seen)      # RQ2, Figures 4 and 5
     study_deviation(ask_models(models, frames, sets))    # RQ4, Figure 6, Tables 7 and 8
+    study_faults(model, mutants, frames, reference=others)  # not in the paper: does coverage predict faults?
 
 Every study prints as its table.
 """
@@ -16,6 +17,7 @@ from roadworthy.papers.deeptest.activity import observe_changes
 from roadworthy.papers.deeptest.asking import ask_models
 from roadworthy.papers.deeptest.deviation import study_deviation
 from roadworthy.papers.deeptest.directions import study_directions
+from roadworthy.papers.deeptest.faults import study_faults
 from roadworthy.papers.deeptest.transformations import study_change, study_transformations
 
 __all__ = [
@@ -24,5 +26,6 @@ __all__ = [
     "study_change",
     "study_deviation",
     "study_directions",
+    "study_faults",
     "study_transformations",
 ]

@@ -47,6 +47,23 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Statistic:
         >>> spearman([1, 2, 3], [5, 5, 5]).reason
         'all values of one of the two are the same'
     """
+    return _correlation("spearmanr", first, second)
+
+
+def kendall(first: ArrayLike, second: ArrayLike) -> Statistic:
+    """Return Kendall's tau-b of two series, from -1 to 1, which allows for ties.
+
+    Raises:
+        InputError: One series is longer than the other.
+
+    Example:
+        >>> round(kendall([1, 2, 3, 4], [2, 4, 9, 8]).value, 6)  # of six pairs five agree
+        0.666667
+    """
+    return _correlation("kendalltau", first, second)
+
+
+def _correlation(name: str, first: ArrayLike, second: ArrayLike) -> Statistic:
     one, two = _series(first), _series(second)
     if one.size != two.size:
         raise InputError(f"expected two series of one length, got {one.size} and {two.size}")
@@ -54,9 +71,9 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Statistic:
         return Statistic(None, None, f"needs at least {_FEWEST} images, got {one.size}")
     if np.ptp(one) == 0 or np.ptp(two) == 0:
         return Statistic(None, None, "all values of one of the two are the same")
-    from scipy.stats import spearmanr
+    from scipy import stats
 
-    found = spearmanr(one, two)
+    found = getattr(stats, name)(one, two)
     return Statistic(float(found.statistic), float(found.pvalue))
 
 
