@@ -92,3 +92,12 @@ def test_the_sector_in_which_a_drive_ended_is_left_out_unless_it_is_wanted() -> 
     assert len(collect([ended], keep_partial=True).table) == 6
     short = dataclasses.replace(ended, name="b", sectors=np.zeros(900, np.intp), sector_names=("1",))
     assert dict(collect([ended, short]).left_out) == {"b": "no whole sector: time over"}
+
+
+def test_the_sector_before_the_one_in_which_a_drive_ended_lasts_until_that_one_begins() -> None:
+    ended = dataclasses.replace(drive("a", 0.1), ended="time over")
+    names = ["T", "D", "TimeC(LP)", "SD(LS)"]
+    found = collect([ended], names).table
+    judged = compute(ended, names)
+    for name in names:
+        assert found.select([name]).values.ravel() == pytest.approx(judged[name][:5], rel=1e-12), name
