@@ -19,7 +19,7 @@ START = "<!-- From here on written by docs/make_driving.py. -->\n"
 
 QUANTITIES = {
     "D": "`distance`, from the first row; else SP summed up over time, between two rows where it is known "
-    "their mean, gaps left out",
+    "their mean; gaps left out in both",
     "T": "seconds, gaps left out",
     "CR": "event `crash`",
     "SP": "`speed`; else the rate of change of `distance`, or of `x` and `y`",
@@ -30,24 +30,25 @@ QUANTITIES = {
     "LP": "`lane_offset`",
     "LS": "rate of change of LP",
     "LA": "rate of change of LS",
-    "TO": "`lane_offset` in the last row of the sector minus that in its first",
-    "LC": "event `lane change`; else where `lane` changes",
+    "TO": "`lane_offset` in the last row of the sector minus that in its first; unknown if either is",
+    "LC": "event `lane change`; else where `lane` changes, gaps left out: a moment, without a duration",
     "LCR": "event `line crossing`",
     "HP": "`headway`",
-    "HT": "HP over SP, infinite while standing",
+    "HT": "HP over SP, infinite while standing, below 0.1 m/s",
     "HS": "`lead_speed` minus SP; else the rate of change of HP",
     "DTP": "`pedestrian_distance`",
     "DTV": "`vehicle_distance`",
     "COL": "event `collision`",
     "ST": "event `steering action`; else where SAS is beyond `steering_action`, to either side",
     "SA": "`steering`",
-    "SARR": "swings of SA, to either side, of at least the `gap`, per minute; before, SA is filtered below "
-    "`below` hertz (SAE J2944; second-order Butterworth, forwards and backwards)",
+    "SARR": "swings, to either side, of at least the `gap` at the steering wheel, which is SA times "
+    "`steering_ratio`, per minute; before, it is filtered below `below` hertz (SAE J2944; second-order "
+    "Butterworth, forwards and backwards)",
     "SAS": "rate of change of SA",
     "BR": "event `braking`; else where `brake` is above `braking`",
     "BPP": "`brake`",
     "BD": "metres from where BR begins to where SP falls below 0.1 m/s with the brake still on; the mean of "
-    "all such stops",
+    "all such stops that the log shows from begin to end, without a gap",
     "TSO": "event `traffic sign`",
 }
 """How each quantity and event is got from the signals and events of a drive."""
@@ -57,14 +58,14 @@ WORDS = {
     "Max": "maximum of {}",
     "Mean": "mean of {}",
     "Med": "median of {}",
-    "Mode": "middle of the bin with most values of {}, the lowest of equals",
+    "Mode": "middle of the bin in which {} is longest, the lowest of equals",
     "SD": "standard deviation of {}, as of a sample (n - 1)",
     "Var": "variance of {}, as of a sample (n - 1)",
     "CV": "SD({0}) over the mean of {0}",
     "RMSE": "root of the mean square of {} - {}",
     "Ent": "entropy of the histogram of {}",
     "AbsDev": "mean distance of {} from its mean",
-    "SoS": "sum of the squares of {}",
+    "SoS": "sum over time of the square of {}",
     "Skew": "mean of {0} minus its mode, over SD({0})",
     "SER": "standard error of the regression line of {} over time (n - 2)",
     "Diff": "maximum minus minimum of {}",
@@ -115,7 +116,7 @@ def _of_event(metric: Metric, settings: MetricSettings) -> str:
         asks = "a collision is foreseen (TimeC(COL))" if told.to == "COL" else f"{told.to} begins"
         what = f"{told.action} beginning within {told.within:g} s"
         if operator == "RA":
-            return f"share of the times that {asks} with {what}"
+            return f"share of the times that {asks} with {what}, of those with a record that says so"
         return f"seconds from when {asks} to {told.action}, the mean of those with {what}"
     if operator == "Count":
         return f"how often {name} begins"
@@ -131,7 +132,8 @@ def _of_event(metric: Metric, settings: MetricSettings) -> str:
             "the least of the seconds until `lateral_clearance` is 0 at its rate of change, infinite while "
             "it grows"
         )
-    return f"seconds from the begin of the sector to the first {name}, infinite if there is none"
+    begin = f"seconds from the begin of the sector to the first {name}"
+    return f"{begin}, infinite if there is none, unknown after a gap"
 
 
 def reference() -> str:
@@ -143,8 +145,8 @@ def reference() -> str:
     lines += ["", f"## The {len(CATALOGUE)} metrics", ""]
     lines += [
         "Numbers in the definitions are those of `settings.yaml`; a file given by `--settings` changes them.",
-        "Operators see the rows of a sector in which a value is known and finite. What goes on from one",
-        "sector to the next begins anew there. `uses` is how many papers of the study use the metric.",
+        "What goes on from one sector to the next begins anew there. `uses` is how many papers of the study",
+        "use the metric.",
     ]
     group = ""
     for entry in CATALOGUE:

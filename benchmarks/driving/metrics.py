@@ -58,6 +58,9 @@ def a_drive(rows: int = ROWS, sectors: int = SECTORS) -> Drive:
         name: middle + spread * np.convolve(rng.normal(size=rows), smooth, "same")
         for name, middle, spread in SIGNALS.values()
     }
+    # Noise must not leave what is plausible.
+    for name, most in (("throttle", 1.0), ("brake", 1.0), ("headway", 100.0)):
+        signals[name] = np.clip(signals[name], 0.0, most)
     events = {name: rng.random(rows) < 0.01 for name in EVENTS.values()}
     numbers = np.arange(rows)
     return Drive("noise", numbers / RATE, signals, events, sectors=numbers * sectors // rows)
@@ -114,7 +117,7 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
     def reversal_rate(rows: Any) -> float:
         count, last = 0, rows["SA"].iloc[0]
         for angle in rows["SA"]:
-            if abs(angle - last) >= told.reversal.gap:
+            if abs(angle - last) * told.reversal.steering_ratio >= told.reversal.gap:
                 count, last = count + 1, angle
         return float(count / (rows["t"].iloc[-1] - rows["t"].iloc[0]) * 60)
 
@@ -155,7 +158,7 @@ def plain_metric(name: str, told: MetricSettings) -> Callable[[Any], float]:
         "Mode": mode,
         "Ent": lambda rows: float(-(histogram(rows) / len(rows)).pipe(lambda p: p * np.log2(p)).sum()),
         "AbsDev": lambda rows: float((values(rows) - values(rows).mean()).abs().mean()),
-        "SoS": lambda rows: float((values(rows) ** 2).sum()),
+        "SoS": lambda rows: float((values(rows) ** 2).sum() / RATE),
         "Diff": lambda rows: float(values(rows).max() - values(rows).min()),
         "CV": lambda rows: float(values(rows).std() / values(rows).mean()),
         "RMSE": lambda rows: float(np.sqrt((values(rows) ** 2).mean())),

@@ -132,3 +132,12 @@ def test_a_lap_that_is_cut_off_counts_where_all_are() -> None:
     assert found.cut_off == ("b lap 2",)
     every = collect([laps("a", "", ended="distance over"), laps("b", "", ended="distance over")], ["SD(LP)"])
     assert (every.table.laps, every.cut_off) == (("a", "b"), ())
+
+
+def test_the_sector_before_the_one_in_which_a_drive_ended_lasts_until_that_one_begins() -> None:
+    ended = dataclasses.replace(drive("a", 0.1), ended="time over")
+    names = ["T", "D", "TimeC(LP)", "SD(LS)"]
+    found = collect([ended], names).table
+    judged = compute(ended, names)
+    for name in names:
+        assert found.select([name]).values.ravel() == pytest.approx(judged[name][:5], rel=1e-12), name

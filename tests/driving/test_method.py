@@ -16,7 +16,7 @@ from roadworthy.cases import Acceptance, Answers, Case, Driven, OutcomeStatus, R
 from roadworthy.cases import RecordDrive as Ask
 from roadworthy.driving import fit_oracle
 from roadworthy.driving.drives import Drive
-from roadworthy.driving.drives.drive import partial_sectors, without_partial_sectors
+from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.method import NO_FRAMES, DrivingMethod
 from roadworthy.driving.requirements import DrivingQuality, Thresholds, collect, read_thresholds
 from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
@@ -188,8 +188,8 @@ def _rows(system: SystemUnderTest, quality: DrivingQuality, folder: Path, **opti
 
 def test_thresholds_of_the_careful_driver_find_one_who_swerves(tmp_path: Path) -> None:
     simulator = ScenarioDriver()
-    drives = [without_partial_sectors(simulator.drive(SHORT, one)) for one in (Truth(), Swerving(0, 99, 1.5))]
-    good, bad = (collect([one], ["SD(LP)", "SD(SA)"]).table for one in drives if one is not None)
+    drives = [simulator.drive(SHORT, one) for one in (Truth(), Swerving(0, 99, 1.5))]
+    good, bad = (collect([one], ["SD(LP)", "SD(SA)"]).table for one in drives)
     oracle = fit_oracle(good, bad)
     quality = DrivingQuality(Thresholds.of(oracle), (SHORT,), tuple(good.sectors))
     rows = _rows(Truth(), quality, tmp_path / "good")
@@ -324,13 +324,4 @@ def test_a_case_of_another_method_is_refused() -> None:
     + [(one, True) for one in ("time over", "distance driven", "crash", "stopped")],
 )
 def test_the_last_sector_is_partial_unless_the_drive_arrived(ended: str, partial: bool) -> None:
-    drive = lap(ended)
-    assert partial_sectors(drive) == (False, False, partial)
-    whole = without_partial_sectors(drive)
-    assert whole is not None
-    assert len(whole.sector_names) == 3 - partial
-    assert len(whole) == 30 - 10 * partial
-
-
-def test_a_drive_within_one_sector_may_have_no_whole_one() -> None:
-    assert without_partial_sectors(lap("time over", sectors=1)) is None
+    assert partial_sectors(lap(ended)) == (False, False, partial)

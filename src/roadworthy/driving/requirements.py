@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from roadworthy._frozen import FrozenDict, frozen
 from roadworthy._yaml import check_form
 from roadworthy.cases import Acceptance, Requirement
 from roadworthy.driving.drives import EVENTS, FATAL_EVENTS, Drive
-from roadworthy.driving.drives.drive import partial_sectors, without_partial_sectors
+from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricSettings, MetricTable, compute, parse_metric
 from roadworthy.driving.oracles import Direction, FalseAlarmBound, Oracle
 from roadworthy.driving.sectors import SectorTable
@@ -104,16 +104,20 @@ def collect(
         if fatal and not keep_fatal:
             left_out[name] = fatal[0]
             continue
-        whole = drive if keep_partial else without_partial_sectors(drive)
-        if whole is None:
+        kept = np.array([keep_partial or not partial for partial in partial_sectors(drive)])
+        if not kept.any():
             left_out[name] = f"no whole sector: {drive.ended}"
             continue
         if fatal:
             kept_fatal[name] = fatal[0]
         if partial_sectors(drive)[-1]:
             unfinished.append(_lap_of(name, drive.sector_names[-1]))
-        laps = tuple(_lap_of(name, sector) for sector in whole.sector_names)
-        computed.append((compute(whole, wanted, settings=settings), laps, place))
+        # The sector before a partial one lasts until that begins, so it is left out only now.
+        table = compute(drive, wanted, settings=settings)
+        values = FrozenDict({metric: column[kept] for metric, column in table.values.items()})
+        sectors = tuple(sector for sector, whole in zip(table.sectors, kept, strict=True) if whole)
+        laps = tuple(_lap_of(name, sector) for sector in sectors)
+        computed.append((replace(table, sectors=sectors, values=values), laps, place))
     if not computed:
         reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items()) or "there were none"
         raise InputError(f"no drive is left to compute metrics of: {reasons}")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from roadworthy.driving.drives import Drive, derivative
+from roadworthy.driving.drives import SIGNALS, Drive, derivative
+from roadworthy.driving.drives.drive import PLAUSIBLE
+from roadworthy.driving.drives.readers import read_drive, write_drive
+from roadworthy.driving.metrics import compute
 from roadworthy.errors import InputError
 
 
@@ -60,6 +64,37 @@ def test_a_broken_log_is_repaired_and_says_how() -> None:
         "1 row repeated a time stamp",
         "1 gap of more than 1 s",
     )
+
+
+def test_what_a_signal_cannot_be_is_unknown_and_noted(tmp_path: Path) -> None:
+    told = {
+        "throttle": [0.5, -2.0e17, 1.0, 50.0],
+        "steering": [10.0, np.nan, 400.0, -90.0],
+        "headway": [np.inf, 30.0, 20.0, 0.0],
+        "own": [1e30, 0.0, -1e30, 0.0],
+    }
+    drive = Drive("lap", np.arange(4) / 10, told, notes=["rain"])
+    assert drive.notes == (
+        "rain",
+        "2 values of throttle not between -0.05 and 1.05, taken as unknown; the first: -2e+17",
+        "1 value of steering not between -90 and 90, taken as unknown; the first: 400",
+    )
+    np.testing.assert_array_equal(drive.signals["throttle"], [0.5, np.nan, 1.0, np.nan])
+    assert (drive.signals["headway"][0], drive.signals["own"][0]) == (np.inf, 1e30)
+    assert told["throttle"][1] == -2.0e17  # what was given stays
+    # It is said once, however often the drive is cut, written and read.
+    write_drive(drive.cut_by_time(0.2), tmp_path / "drive.parquet")
+    assert read_drive(str(tmp_path)).notes == drive.notes
+    assert compute(drive, ["Min(TPP)"])["Min(TPP)"][0] == 0.5
+
+
+def test_every_signal_has_a_range() -> None:
+    assert set(PLAUSIBLE) == set(SIGNALS)
+
+
+def test_an_event_is_known_in_every_row() -> None:
+    with pytest.raises(InputError, match="event crash: expected yes or no in each row, got neither in row 1"):
+        Drive("lap", [0.0, 0.1], events={"crash": [0.0, np.nan]})
 
 
 def test_drives_can_be_copied_and_sent_and_never_written() -> None:

@@ -102,7 +102,7 @@ SINE = _drive(lane_offset=_sine(2.0, 0.5), steering=_sine(2.0, 0.5), speed=lambd
 )
 def test_a_sine_has_its_closed_form(metric: str, value: float) -> None:
     # The filter of the reversals would flatten it.
-    found = _one(SINE, metric, reversal={"below": None})
+    found = _one(SINE, metric, reversal={"below": None, "steering_ratio": 1})
     assert found == pytest.approx(value, rel=0.03, abs=0.02)
 
 
@@ -116,10 +116,19 @@ def test_rates_of_a_sine_have_their_closed_form(metric: str, value: float) -> No
 
 
 def test_reversals_smaller_than_the_gap_or_faster_than_the_filter_do_not_count() -> None:
-    assert _one(SINE, "SARR", reversal={"gap": 4.5, "below": None}) == 0
+    assert _one(SINE, "SARR", reversal={"gap": 4.5, "steering_ratio": 1, "below": None}) == 0
     fast = _drive(steering=lambda t: _sine(5.0, 0.1)(t) + _sine(3.0, 4.0)(t))
-    assert _one(fast, "SARR") == pytest.approx(12.0, rel=0.1)  # 6 periods a minute
+    assert _one(fast, "SARR", reversal={"gap": 20.0}) == pytest.approx(12.0, rel=0.1)  # 6 periods a minute
     assert _one(fast, "SARR", reversal={"below": None}) > 400
+
+
+def test_the_gap_of_reversals_is_measured_at_the_steering_wheel() -> None:
+    # 1 degree to either side at the wheels is 28.8 degrees from side to side at the steering wheel.
+    drive = _drive(steering=_sine(1.0, 0.1))
+    for gap, ratio, rate in ((25.0, 14.4, 12.0), (30.0, 14.4, 0.0), (30.0, 17.0, 12.0), (2.1, 1.0, 0.0)):
+        told = {"gap": gap, "steering_ratio": ratio, "below": None}
+        assert _one(drive, "SARR", reversal=told) == pytest.approx(rate, rel=0.1), told
+    assert _one(_drive(steering=_sine(0.1, 0.1)), "SARR") == pytest.approx(12.0, rel=0.1)
 
 
 def test_statistics_of_a_few_numbers() -> None:
@@ -135,6 +144,29 @@ def test_statistics_of_a_few_numbers() -> None:
     assert _one(drive, "Skew(SP)") == pytest.approx((5 - 4) / math.sqrt(5.5))
     assert _one(drive, "Mean(DevT(SP))", targets={"SP": 4.0}) == pytest.approx(7 / 5)
     assert _one(drive, "SD(DevT(SP))", targets={"SP": 4.0}) == pytest.approx(np.std([1, 0, 0, 1, 5], ddof=1))
+
+
+def test_rows_weigh_the_time_that_they_stand_for() -> None:
+    # Steps of 0.1 and 0.3 s: their ends stand for as much outside. After a gap, a row for the usual 0.2 s.
+    time, speed = np.array([0.0, 0.1, 0.4, 3.0]), np.array([3.0, 4.0, 8.0, 5.0])
+    weights = np.array([0.1, 0.2, 0.3, 0.2])
+    drive = Drive("few", time, {"speed": speed})
+    mean = np.average(speed, weights=weights)
+    squares = (weights * (speed - mean) ** 2).sum()
+    assert _one(drive, "Mean(SP)") == pytest.approx(mean)
+    # The unbiased variance of a sample with weights.
+    variance = squares / (weights.sum() - (weights**2).sum() / weights.sum())
+    assert _one(drive, "Var(SP)") == pytest.approx(variance)
+    assert _one(drive, "SD(SP)") == pytest.approx(math.sqrt(variance))
+    assert _one(drive, "AbsDev(SP)") == pytest.approx(np.average(np.abs(speed - mean), weights=weights))
+    assert _one(drive, "SoS(SP)") == pytest.approx((weights * speed**2).sum())
+    assert _one(drive, "Med(SP)") == 5.0  # 0.3 of 0.8 s are below, 0.3 s above
+    left = speed - np.polyval(np.polyfit(time, speed, 1, w=np.sqrt(weights)), time)
+    count = weights.sum() ** 2 / (weights**2).sum()
+    error = math.sqrt((weights * left**2).sum() / weights.sum() * count / (count - 2))
+    assert _one(drive, "SER(SP)") == pytest.approx(error)
+    alone = compute(drive.with_sectors([0, 0, 0, 1]), ["SD(SP)", "Mean(SP)"])
+    assert (math.isnan(alone["SD(SP)"][1]), alone["Mean(SP)"][1]) == (True, 5.0)
 
 
 def test_of_equal_bins_the_lowest_is_the_mode() -> None:
@@ -179,7 +211,7 @@ def test_time_to_an_event_is_counted_from_the_begin_of_a_sector() -> None:
 def test_a_swing_of_exactly_the_gap_is_a_reversal() -> None:
     swing = Drive("swing", np.arange(5) / 1.0, {"steering": [0.0, 2.0, 0.0, 2.0, 0.0]}, gap=2)
     for gap, reversals in ((2.0, 4), (2.1, 0)):
-        found = _one(swing, "SARR", reversal={"gap": gap, "below": None})
+        found = _one(swing, "SARR", reversal={"gap": gap, "steering_ratio": 1, "below": None})
         assert found == pytest.approx(reversals / 4 * 60)
 
 
@@ -193,7 +225,8 @@ def test_the_power_of_stretches_counts_by_their_length() -> None:
 
 def test_the_root_of_the_mean_square_leaves_out_rows_whose_target_is_not_known() -> None:
     drive = Drive("few", np.arange(4) * 0.1, {"speed": [3, 4, 9, 5], "target_speed": [0, 0, np.nan, 0]})
-    assert _one(drive, "RMSE(SP)") == pytest.approx(math.sqrt((9 + 16 + 25) / 3))
+    # The rows beside it stand for its time, half each; the last stands for as long after as before.
+    assert _one(drive, "RMSE(SP)") == pytest.approx(math.sqrt((9 * 0.1 + 16 * 0.15 + 25 * 0.2) / 0.45))
     assert _one(drive, "RMSE(SP)", targets={"SP": 3.0}) == pytest.approx(math.sqrt((0 + 1 + 36 + 4) / 4))
 
 
@@ -226,17 +259,21 @@ def test_signals_without_any_number_are_taken_from_others() -> None:
 
 def test_lanes_that_are_not_known_are_no_lane_changes() -> None:
     drive = Drive("lanes", np.arange(6.0), {"lane": [1, np.nan, 1, 2, np.nan, 3]}, gap=2)
-    assert per_step(drive, ["LC"])["LC"].tolist() == [0, 0, 0, 1, 0, 1]
+    assert per_step(drive, ["LC"])["LC"] == pytest.approx([0, np.nan, 0, 1, np.nan, 1], nan_ok=True)
     assert _one(drive, "Count(LC)") == 2
+    again = Drive("lanes", [0.0, 1.0, 2.0], {"lane": [1, 2, 3]}, {"lane change sign": [0, 0, 1]}, gap=2)
+    assert (_one(again, "Count(LC)"), _one(again, "RT(LC)")) == (2, 0)
+    assert "how long it takes" in compute(drive, ["TimeC(LC)"]).missing["TimeC(LC)"]
 
 
 def test_infinite_numbers_are_no_measurements() -> None:
     drive = Drive("log", np.arange(4) / 10, {"headway": [np.inf, 20.0, 30.0, np.inf], "speed": [10.0] * 4})
     assert _one(drive, "Mean(HP)") == 25.0
     assert _one(drive, "Mean(DevT(HP))") == 5.0
-    huge = Drive("log", np.arange(9) / 10, {"speed": 1e300 * np.arange(9)})
-    assert _one(huge, "SD(SP)") == math.inf
-    assert len(compute(huge).values) > 20  # and no warning
+    huge = Drive("log", np.arange(9) / 10, {"own": np.arange(9), "speed": 1e300 * np.arange(1, 10)})
+    assert huge.notes == ("9 values of speed not between -30 and 150, taken as unknown; the first: 1e+300",)
+    assert compute(huge, ["SD(SP)"]).missing == {"SD(SP)": "the signal speed, distance, or x and y"}
+    assert set(compute(huge).values) == {"T"}
 
 
 def test_power_in_a_band_is_not_known_where_the_rows_come_too_slowly_or_are_too_few() -> None:
@@ -250,7 +287,7 @@ def test_power_in_a_band_is_not_known_where_the_rows_come_too_slowly_or_are_too_
 
 def test_no_reversal_is_seen_within_an_instant() -> None:
     drive = Drive("instant", np.arange(60) * 1e-12, {"steering": np.resize([-9.0, 9.0], 60)})
-    assert _one(drive, "SARR") == 0
+    assert math.isnan(_one(drive, "SARR"))
 
 
 def test_the_error_of_the_regression_line_is_that_of_least_squares() -> None:
@@ -330,6 +367,40 @@ def test_reactions_in_time_late_and_never() -> None:
     assert _one(drive, "RT(TSO)") == pytest.approx(3.05)
 
 
+def test_a_reaction_counts_where_the_record_says_whether_it_came() -> None:
+    def drive(gap: tuple[float, float], braking: tuple[float, float], end: float = 30.0) -> Drive:
+        time = np.arange(round(end * 10)) / 10
+        time = time[(time < gap[0]) | (time >= gap[1])]
+        told = {"hazard": (time >= 10) & (time < 11), "braking": (time >= braking[0]) & (time < braking[1])}
+        return Drive("reacts", time, events=told)
+
+    changes = {"reactions": {"RA(BR)": {"to": "hazard", "with": "BR", "within": 5.0}}}
+    for made, delay, share in (
+        (drive((5, 7), (12, 13)), 2.0, 1.0),
+        (drive((5, 7), (16, 17)), math.nan, 0.0),
+        (drive((11, 14), (14.5, 15)), math.nan, math.nan),  # it may have begun in the gap
+        (drive((11, 14), (20, 21)), math.nan, math.nan),
+        (drive((12.5, 14), (12, 15)), 2.0, 1.0),
+        (drive((5, 7), (20, 21), end=14.0), math.nan, math.nan),  # the record ends too early
+        (drive((5, 7), (20, 21), end=15.0), math.nan, 0.0),
+    ):
+        assert _one(made, "RT(BR)") == pytest.approx(delay, nan_ok=True)
+        assert _one(made, "RA(BR)", **changes) == pytest.approx(share, nan_ok=True)
+
+
+def test_a_condition_goes_on_through_rows_that_do_not_say() -> None:
+    # A row a second has it, of ten a second: above for 5 s, below for 5 s, unknown for 5 s.
+    time = np.arange(150) / 10
+    speed = np.where(np.arange(150) % 10 == 0, np.where(time < 5, 20.0, 5.0), np.nan)
+    drive = Drive("sparse", time, {"speed": np.where(time < 10, speed, np.nan)})
+    assert _one(drive, "CountC(SP)") == 1
+    assert _one(drive, "TimeC(SP)") == pytest.approx(5.0)
+    sectors = compute(drive.cut_by_time(5.0), ["CountC(SP)", "TimeC(SP)", "Max(SP)"])
+    assert sectors["CountC(SP)"] == pytest.approx([1, 0, np.nan], nan_ok=True)
+    assert sectors["TimeC(SP)"] == pytest.approx([4.1, 0, np.nan], nan_ok=True)
+    assert sectors["Max(SP)"] == pytest.approx([20, 5, np.nan], nan_ok=True)
+
+
 def test_braking_distance_is_from_the_pedal_to_the_stand() -> None:
     # From 20 m/s at 5 m/s²: 40 m; a short touch of the brake before does not stop the car.
     def speed(t: Any) -> Any:
@@ -339,6 +410,9 @@ def test_braking_distance_is_from_the_pedal_to_the_stand() -> None:
     assert _one(drive, "BD") == pytest.approx(40, rel=0.02)
     unfinished = _drive(12.0, speed=speed, brake=lambda t: (t >= 10).astype(float))
     assert math.isnan(_one(unfinished, "BD"))  # the record ends before the car stands
+    late = (drive.time > 11) & (drive.time < 20)
+    begun = {name: values[late] for name, values in drive.signals.items()}
+    assert math.isnan(_one(Drive("begun", drive.time[late], begun), "BD"))  # nobody saw where it began
 
 
 def test_time_to_what_never_comes_is_infinite_and_to_what_comes_is_told_per_step() -> None:
@@ -432,6 +506,7 @@ def test_settings_are_told_in_any_spelling_and_never_without_effect(tmp_path: Pa
         ("bands:\n  SA: [2, 1]\n", r"mine\.yaml:2: .*from a lower to a higher"),
         ("bins:\n  SP: 0\n", r"mine\.yaml:2: .*above 0, got 0"),
         ("reversal:\n  gap: 0\n", r"mine\.yaml:2: .*above 0, got 0"),
+        ("reversal:\n  steering_ratio: 0\n", r"mine\.yaml:2: .*above 0, got 0"),
     ):
         file.write_text(text)
         with pytest.raises(InputError, match=message):

@@ -84,6 +84,27 @@ SIGNALS: Mapping[str, str] = FrozenDict(
 )
 """The signals that metrics are computed from, with their units; a drive may have others as well."""
 
+PLAUSIBLE: Mapping[str, tuple[float, float]] = FrozenDict(
+    {
+        "speed": (-30.0, 150.0),
+        "acceleration": (-100.0, 100.0),
+        **dict.fromkeys(("throttle", "brake"), (-0.05, 1.05)),
+        **dict.fromkeys(("steering", "target_steering"), (-90.0, 90.0)),
+        "lane_offset": (-100.0, 100.0),
+        "distance": (-1e9, 1e9),
+        **dict.fromkeys(("x", "y"), (-1e8, 1e8)),
+        "lane": (-1000.0, 1000.0),
+        "headway": (-10.0, 1000.0),
+        **dict.fromkeys(("lead_speed", "target_speed"), (-30.0, 150.0)),
+        **dict.fromkeys(("vehicle_distance", "pedestrian_distance"), (-10.0, 1000.0)),
+        "lateral_clearance": (-100.0, 100.0),
+    }
+)
+"""Between which numbers a signal can be; what lies beyond is a fault of the log, and not known.
+
+Pedals may be a little beyond their ends, and distances to others a little below 0 where vehicles overlap.
+"""
+
 EVENTS: Mapping[str, str] = FrozenDict(
     {
         "crash": "the vehicle hits something or leaves the road",
@@ -111,7 +132,8 @@ class Drive(ReadOnlyArrays):
     Attributes:
         name: What the drive is called.
         time: Seconds, growing from row to row.
-        signals: By name, a number for each row; NaN where it is not known. Units are those of `SIGNALS`.
+        signals: By name, a number for each row; NaN where it is not known. Units are those of `SIGNALS`. What
+            is beyond `PLAUSIBLE` becomes NaN, and the notes say so.
         events: By name, whether it goes on in each row.
         sectors: The number of the sector that each row is in, 0 if there is only one. Rows of one sector
             stand together; a sector that is driven twice has two numbers.
@@ -123,7 +145,7 @@ class Drive(ReadOnlyArrays):
         track: Where it was driven, where whoever recorded it says so.
 
     Raises:
-        InputError: Time does not grow, lengths differ, or there are no rows.
+        InputError: Time does not grow, lengths differ, an event is not known in a row, or there are no rows.
 
     Example:
         >>> drive = Drive("lap", [0.0, 0.1, 0.2], {"speed": [8.0, 8.1, 8.2]}, {"braking": [0, 0, 1]})
@@ -160,9 +182,8 @@ class Drive(ReadOnlyArrays):
         if not gap > 0:
             raise InputError(f"drive {name}: a gap must be longer than 0 s, got {gap}")
         known = {key: _column(values, key, len(stamps)) for key, values in (signals or {}).items()}
-        happening = {
-            key: read_only(_column(values, key, len(stamps)) > 0) for key, values in (events or {}).items()
-        }
+        implausible = [note for key, values in known.items() for note in _without_implausible(key, values)]
+        happening = {key: _flags(values, key, len(stamps)) for key, values in (events or {}).items()}
         given = np.zeros(len(stamps)) if sectors is None else _column(sectors, "sectors", len(stamps))
         # What is no number of a sector becomes one that is refused below.
         numbers = np.where((given >= 0) & (given < len(stamps)), given, -1).astype(np.intp)
@@ -181,7 +202,7 @@ class Drive(ReadOnlyArrays):
             ("sectors", read_only(numbers)),
             ("sector_names", names),
             ("gap", float(gap)),
-            ("notes", tuple(notes)),
+            ("notes", (*notes, *implausible)),
             ("ended", ended),
             ("track", track),
         ):
@@ -374,6 +395,29 @@ def _column(values: ArrayLike, name: str, length: int | None) -> NDArray[np.floa
     return column
 
 
+def _flags(values: ArrayLike, name: str, length: int) -> NDArray[np.bool_]:
+    column = _column(values, name, length)
+    unknown = np.flatnonzero(np.isnan(column))
+    if len(unknown):
+        raise InputError(
+            f"event {name}: expected yes or no in each row, got neither in row {unknown[0]}: leave out an "
+            "event that is not always known"
+        )
+    return read_only(column > 0)
+
+
+def _without_implausible(name: str, values: NDArray[np.float64]) -> list[str]:
+    """Make what a signal cannot be unknown, and return what to say about it."""
+    low, high = PLAUSIBLE.get(name, (-np.inf, np.inf))
+    # Infinity is how some logs write that there is nobody to measure a distance to.
+    rows = np.flatnonzero(((values < low) | (values > high)) & np.isfinite(values))
+    if not len(rows):
+        return []
+    count, first = _counted(len(rows), "value"), values[rows[0]]
+    values[rows] = np.nan
+    return [f"{count} of {name} not between {low:g} and {high:g}, taken as unknown; the first: {first:g}"]
+
+
 WINDOW = 0.7
 """Seconds over which a signal is fitted with a parabola to differentiate it."""
 
@@ -451,30 +495,6 @@ def partial_sectors(drive: Drive) -> tuple[bool, ...]:
     """
     left = bool(drive.ended) and not drive.ended.endswith(_ARRIVED)
     return (*(False for _ in drive.sector_names[1:]), left)
-
-
-def without_partial_sectors(drive: Drive) -> Drive | None:
-    """Return the whole sectors of a drive; None if there is none.
-
-    Example:
-        >>> drive = Drive("lap", [0, 1, 2], sectors=[0, 0, 1], sector_names=["a", "b"], ended="time over")
-        >>> without_partial_sectors(drive).sector_names
-        ('a',)
-    """
-    partial = partial_sectors(drive)
-    if not any(partial):
-        return drive
-    kept = ~np.asarray(partial)[drive.sectors]
-    if not kept.any():
-        return None
-    return replace(
-        drive,
-        time=drive.time[kept],
-        signals={name: values[kept] for name, values in drive.signals.items()},
-        events={name: flags[kept] for name, flags in drive.events.items()},
-        sectors=drive.sectors[kept],
-        sector_names=drive.sector_names[:-1],
-    )
 
 
 _FAILURES = ("crash", "collision", "line crossing")

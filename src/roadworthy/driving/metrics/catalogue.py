@@ -25,8 +25,8 @@ OPERATORS: Mapping[str, str] = FrozenDict(
         "Max": "maximum",
         "Mean": "mean",
         "Med": "median",
-        "Mode": "mode: the middle of the bin with most values, the lowest of equals",
-        "Sum": "sum",
+        "Mode": "mode: the middle of the bin with most time, the lowest of equals",
+        "Sum": "sum over time",
         "Count": "how often it happens: how often it begins",
         "SD": "standard deviation of a sample, with n - 1",
         "Var": "variance of a sample, with n - 1",
@@ -34,7 +34,7 @@ OPERATORS: Mapping[str, str] = FrozenDict(
         "RMSE": "root of the mean square of the distance from the target",
         "Ent": "entropy of the histogram, in bits",
         "AbsDev": "mean distance from the mean",
-        "SoS": "sum of squares",
+        "SoS": "sum of squares over time",
         "Skew": "Pearson's first skewness coefficient: mean minus mode, over SD",
         "PowF": "power of the signal in a band of frequencies",
         "SER": "standard error of the regression line over time, with n - 2",
@@ -225,11 +225,12 @@ class Reaction(BaseModel):
 
 
 class _Reversal(BaseModel):
-    """When a steering reversal counts."""
+    """When a steering reversal counts: a gap in degrees at the steering wheel, and a frequency."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     gap: float = Field(gt=0)
+    steering_ratio: float = Field(gt=0)
     below: float | None = Field(gt=0)
 
 

@@ -21,12 +21,24 @@ from roadworthy.driving.metrics.catalogue import (
     parse_metric,
     primitives,
 )
-from roadworthy.driving.metrics.operators import BINNED, STATISTICS, Missing, Quantities, Sectors, reactions
+from roadworthy.driving.metrics.operators import (
+    BINNED,
+    STANDING,
+    STATISTICS,
+    Flags,
+    Happening,
+    Missing,
+    Quantities,
+    Rows,
+    Sectors,
+    Series,
+    reactions,
+    seen_until,
+)
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.errors import InputError
 from roadworthy.registry import metrics
 
-Series = NDArray[np.float64]
 T = TypeVar("T")
 
 
@@ -100,7 +112,7 @@ def compute(
         'the signal headway'
     """
     wanted = _wanted(metrics)
-    sectors = Sectors(np.zeros(len(drive), np.intp) if whole else drive.sectors)
+    sectors = Sectors(np.zeros(len(drive), np.intp) if whole else drive.sectors, drive.time, drive.gap)
     work = _Computation(Quantities(drive, settings or MetricSettings.standard()), sectors)
     values, missing = {}, {}
     # Numbers beyond all measure overflow to infinity, and what comes of that is not known.
@@ -128,7 +140,7 @@ def per_step(
         [0.1, 0.1, 0.3]
     """
     quantities = Quantities(drive, settings or MetricSettings.standard())
-    work = _Computation(quantities, Sectors(drive.sectors))
+    work = _Computation(quantities, Sectors(drive.sectors, drive.time, drive.gap))
     found = {}
     with np.errstate(over="ignore", invalid="ignore"):
         for metric in _wanted(metrics):
@@ -167,14 +179,15 @@ class _Computation:
         self.settings = quantities.settings
         self.drive = quantities.drive
         self.sectors = sectors
-        self.joined = np.concatenate([[False], ~self.drive.gaps])
+        self._known: dict[tuple[str, ...], tuple[Sectors | None, Flags, Rows]] = {}
 
     def steps(self, metric: Metric) -> Series:
         """Return the value in each step."""
         primitive, chain = metric.primitive, metric.operators
         event = primitives()[primitive].event
         if not chain and event is not None:
-            return self.quantities.flags(primitive).astype(np.float64)
+            flags, known, _ = self.quantities.happening(primitive)
+            return flags.astype(np.float64) if known is None else np.where(known, flags, np.nan)
         if chain == ("TimeE",):
             return self._time_to(primitive)
         if primitive in ("TO", "SARR", "BD") or chain not in ((), ("DevT",)):
@@ -200,10 +213,11 @@ class _Computation:
         if outer in (("CountC",), ("TimeC",), ("Count",)):
             return self._in_condition(metric, outer[0], () if inner == ("Max",) else inner)
         # RMSE measures from the target too.
-        values = self._plain(metric, ("DevT",) if outer == ("RMSE",) else inner)
+        chain = ("DevT",) if outer == ("RMSE",) else inner
+        values = self._plain(metric, chain)
         if outer == ("PowF",):
             return self._band_power(metric, values)
-        return self._over_known(metric, outer[0] if outer else "Mean", values)
+        return self._over_known(metric, outer[0] if outer else "Mean", values, chain)
 
     def _plain(self, metric: Metric, chain: tuple[str, ...]) -> Series:
         values = self.quantities.series(metric.primitive)
@@ -211,23 +225,27 @@ class _Computation:
             return np.abs(values - self.quantities.target(metric.primitive))
         return values
 
-    def _over_known(self, metric: Metric, operator: str, values: Series) -> Series:
-        if operator in self.settings.magnitude.get(metric.primitive, ()):
-            values = np.abs(values)
-        sectors, usable, present = self.sectors.known(values)
+    def _over_known(self, metric: Metric, operator: str, values: Series, chain: tuple[str, ...]) -> Series:
+        key = (metric.primitive, *chain)
+        if key not in self._known:
+            usable = np.isfinite(values)
+            everywhere = self.sectors, np.arange(self.sectors.count)
+            sectors, present = everywhere if usable.all() else self.sectors.only(usable)
+            self._known[key] = sectors, usable, present
+        sectors, usable, present = self._known[key]
         found = np.full(self.sectors.count, np.nan)
         if sectors is not None:
-            time = self.drive.time[np.isfinite(values)]
-            found[present] = self._statistic(metric, operator, sectors, usable, time)
+            values = values if sectors is self.sectors else values[usable]
+            if operator in self.settings.magnitude.get(metric.primitive, ()):
+                values = np.abs(values)
+            found[present] = self._statistic(metric, operator, sectors, values)
         return found
 
-    def _statistic(
-        self, metric: Metric, operator: str, sectors: Sectors, values: Series, time: Series
-    ) -> Series:
+    def _statistic(self, metric: Metric, operator: str, sectors: Sectors, values: Series) -> Series:
         if operator in STATISTICS:
             return STATISTICS[operator](sectors, values)
         if operator == "SER":
-            return operators.regression_error(sectors, values, time)
+            return operators.regression_error(sectors, values)
         if operator in BINNED:
             width = self._told(self.settings.bins, "width of bins", metric)
             return BINNED[operator](sectors, values, width)
@@ -245,12 +263,26 @@ class _Computation:
         condition = self.settings.conditions.get(str(metric))
         if condition is None:
             raise Missing(f"a condition for {metric} in the settings")
-        return self._while_true(condition.holds(values), "TimeC" if operator == "TimeC" else "Count")
+        return self._while_true(
+            Happening.where(condition, values), "TimeC" if operator == "TimeC" else "Count"
+        )
 
-    def _while_true(self, flags: NDArray[np.bool_], operator: str) -> Series:
+    def _while_true(self, what: Happening, operator: str) -> Series:
+        """Return how long or how often something goes on in the known part of each sector."""
+        found = np.full(self.sectors.count, np.nan)
+        sectors, flags, present = self.sectors, what.flags, np.arange(self.sectors.count)
+        if what.known is not None:
+            usable, present = self.sectors.only(what.known)
+            if usable is None:
+                return found
+            sectors, flags = usable, what.flags[what.known]
         if operator == "TimeC":
-            return self.sectors.total(np.where(flags, self.drive.steps, 0.0))
-        return self.sectors.beginnings(flags, self.joined)
+            found[present] = sectors.total(np.where(flags, sectors.steps, 0.0))
+        else:
+            found[present] = (
+                sectors.total(flags.astype(np.float64)) if what.moments else sectors.beginnings(flags)
+            )
+        return found
 
     def _of_event(self, metric: Metric) -> Series:
         if len(metric.operators) != 1:
@@ -264,8 +296,11 @@ class _Computation:
             raise InputError(f"{metric}: {operator} does not apply to an event")
         condition = self.settings.conditions.get(str(metric))
         if metric.primitive == "COL" and operator != "Count" and condition is not None:
-            return self._while_true(condition.holds(self.quantities.time_to_collision()), operator)
-        return self._while_true(self.quantities.flags(metric.primitive), operator)
+            return self._while_true(Happening.where(condition, self.quantities.time_to_collision()), operator)
+        happening = self.quantities.happening(metric.primitive)
+        if operator == "TimeC" and happening.moments:
+            raise Missing("the event lane change: lanes say when it happens, not how long it takes")
+        return self._while_true(happening, operator)
 
     def _time_to(self, primitive: str) -> Series:
         """Return the seconds to an event in each step: foreseen for collisions and lines, else as it came."""
@@ -273,9 +308,21 @@ class _Computation:
             return self.quantities.time_to_collision()
         if primitive == "LCR":
             return self.quantities.time_to_line()
-        flags = self.quantities.flags(primitive)
-        coming = np.append(self.drive.time[flags], np.inf)
-        return coming[np.searchsorted(self.drive.time[flags], self.drive.time)] - self.drive.time
+        rows = self.quantities.rows
+        return self._until(primitive, rows, np.full(len(rows), len(rows)))
+
+    def _until(self, primitive: str, rows: Rows, ends: Rows) -> Series:
+        """Return the seconds from some rows to an event before others, infinite if there is none.
+
+        They are not known where a gap, or rows that do not say, come before the event or the end.
+        """
+        what = self.quantities.happening(primitive)
+        coming = np.append(np.flatnonzero(what.flags), len(self.drive))
+        event = coming[np.searchsorted(coming, rows)]
+        seen = seen_until(self.quantities, what, rows)
+        seconds = np.append(self.drive.time, np.inf)[event] - self.drive.time[rows]
+        never = np.where((event >= ends) & (seen >= ends - 1), np.inf, np.nan)
+        return np.where((event < ends) & (event <= seen), seconds, never)
 
     def _soonest(self, primitive: str) -> Series:
         if primitive in ("COL", "LCR"):
@@ -283,19 +330,19 @@ class _Computation:
             found = self.sectors.least(np.where(np.isnan(values), np.inf, values))
             known = self.sectors.total((~np.isnan(values)).astype(np.float64)) > 0
             return np.where(known, found, np.nan)
-        flags = self.quantities.flags(primitive)
-        first = self.sectors.least(np.where(flags, self.drive.time, np.inf))
-        return first - self.drive.time[self.sectors.starts]
+        starts = self.sectors.starts
+        return self._until(primitive, starts, np.append(starts[1:], len(self.drive)))
 
     def _single(self, primitive: str) -> Series:
         starts = self.sectors.starts
         # A sector lasts until the next one begins.
-        ends = np.append(starts[1:], len(self.drive) - 1)
         if primitive == "T":
-            return self.sectors.total(self.drive.steps)
+            return self.sectors.total(self.sectors.steps)
         if primitive == "D":
-            values = self.quantities.series("D")
-            return np.asarray(values[ends] - values[starts])
+            driven = self.quantities.series("D")
+            known = self.sectors.total(np.isfinite(driven).astype(np.float64)) > 0
+            metres = self.sectors.total(np.nan_to_num(np.diff(driven, append=np.nan)))
+            return np.where(known, metres, np.nan)
         if primitive == "TO":
             offset = self.quantities.series("LP")
             lasts = np.append(starts[1:] - 1, len(self.drive) - 1)
@@ -309,8 +356,10 @@ class _Computation:
         told = self.settings.reversal
         counts, seconds = np.zeros(self.sectors.count), np.zeros(self.sectors.count)
         for sector, part, stamps in self._stretches(self.quantities.series("SA")):
-            counts[sector] += operators.reversals(part, stamps, told.gap, told.below)
-            seconds[sector] += stamps[-1] - stamps[0]
+            found = operators.reversals(part * told.steering_ratio, stamps, told.gap, told.below)
+            if found is not None:
+                counts[sector] += found
+                seconds[sector] += stamps[-1] - stamps[0]
         return np.where(seconds > 0, counts / np.maximum(seconds, 1e-9) * 60, np.nan)
 
     def _band_power(self, metric: Metric, values: Series) -> Series:
@@ -327,8 +376,7 @@ class _Computation:
     def _stretches(self, values: Series) -> Iterator[tuple[int, Series, Series]]:
         """Yield the parts of each sector, of three rows or more, with known values and no gap in time."""
         known = np.isfinite(values)
-        same = np.concatenate([[False], np.diff(self.sectors.numbers) == 0])
-        joined = known & np.concatenate([[False], known[:-1]]) & self.joined & same
+        joined = np.append(False, known[1:] & known[:-1] & self.sectors.inside)
         starts = np.flatnonzero(known & ~joined)
         ends = np.flatnonzero(known & ~np.concatenate([joined[1:], [False]])) + 1
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -337,14 +385,18 @@ class _Computation:
 
     def _braking_distance(self) -> Series:
         """Return the mean distance from where braking begins to where the vehicle stands."""
-        braking = self.quantities.flags("BR")
+        flags, known, _ = self.quantities.happening("BR")
         speed, distance = self.quantities.series("SP"), self.quantities.series("D")
-        standing = speed < 0.1
-        begins = np.flatnonzero(braking & ~np.concatenate([[False], braking[:-1]]) & ~standing)
-        over = np.append(np.flatnonzero(~braking | standing), len(standing))
+        usable = np.isfinite(speed) & np.isfinite(distance)
+        rows = np.flatnonzero(usable if known is None else usable & known)
+        braking, standing = flags[rows], speed[rows] < STANDING
+        near = np.append(False, np.diff(self.drive.time[rows]) <= self.drive.gap)[: len(rows)]
+        # Where braking began must have been seen, neither before the record nor in a gap.
+        begins = np.flatnonzero(braking & ~np.append(True, braking[:-1])[: len(rows)] & ~standing)
+        over = np.append(np.flatnonzero(~braking | standing | ~near), len(rows))
         stops = over[np.searchsorted(over, begins)]
-        stopped = np.append(standing, False)[stops]
-        begins, stops = begins[stopped], stops[stopped]
+        stopped = np.append(standing & near, False)[stops]
+        begins, stops = rows[begins[stopped]], rows[stops[stopped]]
         where = self.sectors.numbers[begins]
         metres = np.bincount(where, distance[stops] - distance[begins], self.sectors.count)
         counts = np.bincount(where, minlength=self.sectors.count)
@@ -379,7 +431,9 @@ def unit_of(metric: str | Metric) -> str:
     parsed = parse_metric(metric) if isinstance(metric, str) else metric
     own = primitives()[parsed.primitive].unit
     outer = parsed.operators[0] if parsed.operators else ""
-    return _UNITS.get(outer, f"({own})²" if outer in ("Var", "SoS", "PowF") else own)
+    if outer in ("Sum", "SoS"):
+        return f"({own})²·s" if outer == "SoS" else f"{own}·s"
+    return _UNITS.get(outer, f"({own})²" if outer in ("Var", "PowF") else own)
 
 
 def meaning_of(metric: str | Metric) -> str:

@@ -3,22 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from typing import TypeVar
+from functools import cache, cached_property
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.driving.drives import Drive, derivative
-from roadworthy.driving.metrics.catalogue import Metric, MetricSettings, primitives
+from roadworthy.driving.metrics.catalogue import Metric, MetricSettings, NumberCondition, primitives
 
 Series = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Rows = NDArray[np.intp]
 T = TypeVar("T")
 
 
 class Missing(Exception):  # noqa: N818 - not an error: most drives lack most signals
     """A drive does not have what a metric needs; says what."""
+
+
+STANDING = 0.1
+"""The speed in m/s below which a vehicle stands."""
+
+
+class Happening(NamedTuple):
+    """In which rows something goes on.
+
+    Attributes:
+        flags: Whether it goes on.
+        known: Whether that is known; None where it is in all rows.
+        moments: Whether each row is another one, that takes no time.
+    """
+
+    flags: Flags
+    known: Flags | None = None
+    moments: bool = False
+
+    @classmethod
+    def where(cls, condition: NumberCondition, values: Series) -> Happening:
+        """Return where values satisfy a condition; that of an unknown value is not known."""
+        known = ~np.isnan(values)
+        return cls(condition.holds(values), None if known.all() else known)
 
 
 _SIGNALS = {
@@ -45,15 +70,31 @@ class Quantities:
         self.drive = drive
         self.settings = settings
         self._series: dict[str, Series | Missing] = {}
-        self._flags: dict[str, Flags | Missing] = {}
+        self._happening: dict[str, Happening | Missing] = {}
         self._ways: dict[str, Callable[[], Series]] = {
             "D": self._distance,
             "T": lambda: drive.time - drive.time[0],
             "SP": self._speed,
             "ACC": lambda: self._signal("acceleration") if self._has("acceleration") else self._rate("SP"),
-            "HT": lambda: _time_to(self.series("HP"), self.series("SP")),
+            "HT": lambda: _time_to(self.series("HP"), self.series("SP"), STANDING),
             "HS": self._headway_speed,
         }
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The numbers of the rows."""
+        return np.arange(len(self.drive))
+
+    @cached_property
+    def near(self) -> Flags:
+        """Whether each row but the last has no gap after it."""
+        return ~self.drive.gaps
+
+    @cached_property
+    def step(self) -> float:
+        """The seconds from a row to the next, as usual; 0 where there is none."""
+        lengths = np.diff(self.drive.time)[self.near]
+        return float(np.median(lengths)) if len(lengths) else 0.0
 
     def series(self, primitive: str) -> Series:
         """Return the values of a quantity, one for each row.
@@ -63,13 +104,13 @@ class Quantities:
         """
         return _once(self._series, primitive, lambda: self._measured(primitive))
 
-    def flags(self, event: str) -> Flags:
+    def happening(self, event: str) -> Happening:
         """Return in which rows an event goes on; its primitive or its name.
 
         Raises:
             Missing: The drive does not say.
         """
-        return _once(self._flags, event, lambda: self._happening(event))
+        return _once(self._happening, event, lambda: self._goes_on(event))
 
     def target(self, primitive: str) -> Series | float:
         """Return what a quantity should be.
@@ -117,22 +158,22 @@ class Quantities:
         raise Missing("the signal speed, distance, or x and y")
 
     def _distance(self) -> Series:
-        if self._has("distance"):
-            driven = self._signal("distance")
-            return np.asarray(driven - driven[np.isfinite(driven)][0])
-        # Between two rows with a known speed the mean of both; nothing where they are a gap apart.
-        speed = self.series("SP")
-        known = np.flatnonzero(np.isfinite(speed))
+        """Return the metres driven; between two known rows that are a gap apart, nothing is added."""
+        odometer = self._has("distance")
+        values = self._signal("distance") if odometer else self.series("SP")
+        known = np.flatnonzero(np.isfinite(values))
         if not len(known):
-            return np.full(len(speed), np.nan)
-        time, pace = self.drive.time[known], speed[known]
+            return np.full(len(values), np.nan)
+        time, told = self.drive.time[known], values[known]
         lengths = np.diff(time)
         joined = lengths <= self.drive.gap
-        covered = np.where(joined, (pace[1:] + pace[:-1]) / 2 * lengths, 0.0)
-        driven = np.interp(self.drive.time, time, np.concatenate([[0.0], np.cumsum(covered)]))
-        between = np.searchsorted(known, np.arange(len(speed)), "right") - 1
+        metres = np.diff(told) if odometer else (told[1:] + told[:-1]) / 2 * lengths
+        driven = np.concatenate([[0.0], np.cumsum(np.where(joined, metres, 0.0))])
+        if len(known) == len(values):
+            return driven
+        between = np.searchsorted(known, np.arange(len(values)), "right") - 1
         inside = np.append(joined, False)[between] & (between >= 0)
-        return np.where(np.isfinite(speed) | inside, driven, np.nan)
+        return np.where(np.isfinite(values) | inside, np.interp(self.drive.time, time, driven), np.nan)
 
     def _measured(self, primitive: str) -> Series:
         if primitive in _SIGNALS:
@@ -144,23 +185,32 @@ class Quantities:
             return np.asarray(self._signal("lead_speed") - self.series("SP"))
         return self._rate("HP")
 
-    def _happening(self, event: str) -> Flags:
+    def _goes_on(self, event: str) -> Happening:
         known = primitives().get(event)
         name = known.event if known is not None and known.event is not None else event
         recorded = self.drive.events.get(name)
         if recorded is not None:
-            return recorded
+            return Happening(recorded)
         if event == "BR" and self._has("brake"):
-            return np.asarray(self._signal("brake") > self.settings.braking)
+            return Happening.where(
+                NumberCondition(sign=">", value=self.settings.braking), self._signal("brake")
+            )
         if event == "ST":
-            return np.asarray(np.abs(self.series("SAS")) > self.settings.steering_action)
+            faster = NumberCondition(sign=">", value=self.settings.steering_action)
+            return Happening.where(faster, np.abs(self.series("SAS")))
         if event == "LC" and self._has("lane"):
-            lane = self._signal("lane")
-            rows = np.flatnonzero(np.isfinite(lane))
-            changed = np.zeros(len(lane), np.bool_)
-            changed[rows[1:]] = np.diff(lane[rows]) != 0
-            return changed
+            return self._lane_changes()
         raise Missing(f"the event {name}" + (" or the signal brake" if event == "BR" else ""))
+
+    def _lane_changes(self) -> Happening:
+        """Return where the lane is another than in the known row before; not where a gap parts the two."""
+        lane = self._signal("lane")
+        known = np.isfinite(lane)
+        rows = np.flatnonzero(known)
+        changed = np.zeros(len(lane), np.bool_)
+        near = np.diff(self.drive.time[rows]) <= self.drive.gap
+        changed[rows[1:]] = (np.diff(lane[rows]) != 0) & near
+        return Happening(changed, None if known.all() else known, moments=True)
 
 
 def _once(known: dict[str, T | Missing], name: str, compute: Callable[[], T]) -> T:
@@ -176,10 +226,10 @@ def _once(known: dict[str, T | Missing], name: str, compute: Callable[[], T]) ->
     return found
 
 
-def _time_to(distance: Series, closing: Series) -> Series:
+def _time_to(distance: Series, closing: Series, slowest: float = 0.0) -> Series:
     """Return the seconds to cover a distance at a speed, infinite where it does not shrink."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        seconds = np.where(closing > 0, distance / closing, np.inf)
+        seconds = np.where(closing > slowest, distance / closing, np.inf)
     return np.where(np.isfinite(distance) & np.isfinite(closing), seconds, np.nan)
 
 
@@ -188,39 +238,76 @@ def reactions(
 ) -> NDArray[np.float64]:
     """Return the mean reaction time, or the share of reactions in time, for what begins in each sector.
 
+    What asks for an action counts only where the record says whether the action followed: without a gap, an
+    unknown row or the end of the drive before the action, or before the time for it is over.
+
     Raises:
         Missing: The drive does not have the events, or the settings do not say which.
     """
     told = quantities.settings.reactions.get(str(metric))
     if told is None:
         raise Missing(f"what counts as a reaction for {metric} in the settings")
-    time = quantities.drive.time
-    asked = np.flatnonzero(_begins(_asking(quantities, told.to)))
-    acting = time[_begins(quantities.flags(told.action))]
-    delays = np.append(acting, np.inf)[np.searchsorted(acting, time[asked])] - time[asked]
-    in_time = delays <= told.within
-    where = sectors.numbers[asked]
-    counted = np.ones(len(asked), np.bool_) if accuracy else in_time
-    values = in_time.astype(np.float64) if accuracy else np.where(in_time, delays, 0.0)
-    totals = np.bincount(where[counted], values[counted], sectors.count)
-    counts = np.bincount(where[counted], minlength=sectors.count)
-    with np.errstate(invalid="ignore"):
-        return np.where(counts > 0, totals / counts, np.nan)
+    drive = quantities.drive
+    action = quantities.happening(told.action)
+    asked = _begins(quantities, _asking(quantities, told.to))
+    acting = drive.time[_begins(quantities, action)]
+    time = drive.time[asked]
+    delays = np.append(acting, np.inf)[np.searchsorted(acting, time)] - time
+    last = seen_until(quantities, action, asked)
+    # The last row before a gap stands for as long as rows usually do.
+    until = np.where(last >= 0, drive.time[last] + quantities.step, -np.inf)
+    in_time = (delays <= told.within) & (time + delays <= until)
+    judged = in_time | (time + told.within <= until + _ROUNDING)
+    counted = judged if accuracy else in_time
+    where = sectors.numbers[asked][counted]
+    values = (in_time.astype(np.float64) if accuracy else delays)[counted]
+    counts = np.bincount(where, minlength=sectors.count)
+    totals = np.bincount(where, values, sectors.count).astype(np.float64)
+    return _ratio(totals, counts.astype(np.float64))
 
 
-def _asking(quantities: Quantities, event: str) -> NDArray[np.bool_]:
+def _asking(quantities: Quantities, event: str) -> Happening:
     """Return where something asks for an action; a collision asks for one when it is foreseen."""
     condition = quantities.settings.conditions.get("TimeC(COL)")
     if event == "COL" and condition is not None:
-        return condition.holds(quantities.time_to_collision())
-    return quantities.flags(event)
+        return Happening.where(condition, quantities.time_to_collision())
+    return quantities.happening(event)
 
 
-def _begins(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return np.asarray(flags & ~np.concatenate([[False], flags[:-1]]))
+def _begins(quantities: Quantities, what: Happening) -> Rows:
+    """Return where something begins; what goes on in the first row or after a gap begins there."""
+    rows, near = _known_rows(quantities, what)
+    flags = what.flags if what.known is None else what.flags[rows]
+    if what.moments:
+        return np.asarray(rows[flags])
+    return np.asarray(rows[flags & ~np.append(False, flags[:-1] & near)[: len(rows)]])
+
+
+def seen_until(quantities: Quantities, what: Happening, rows: Rows) -> Rows:
+    """Return for some rows the last one up to which it is known, without a gap, whether something goes on.
+
+    It is -1 where it is not known in the row itself.
+    """
+    drive = quantities.drive
+    known, near = _known_rows(quantities, what)
+    if not len(known):
+        return np.full(len(rows), -1)
+    lasts = np.flatnonzero(~np.append(near, False))
+    before = np.searchsorted(known, rows, "right") - 1
+    seen = (before >= 0) & (drive.time[rows] - drive.time[known[before]] <= drive.gap)
+    return np.where(seen, known[lasts[np.searchsorted(lasts, before)]], -1)
+
+
+def _known_rows(quantities: Quantities, what: Happening) -> tuple[Rows, Flags]:
+    """Return the rows in which something is known, and whether each but the last has no gap after it."""
+    if what.known is None:
+        return quantities.rows, quantities.near
+    rows = np.flatnonzero(what.known)
+    return rows, np.asarray(np.diff(quantities.drive.time[rows]) <= quantities.drive.gap)
 
 
 _ROUNDING = 1e-9
+_STEADY = 1e-3  # rows whose times differ by less than this share stand for the same time
 _SHORTEST = 0.01  # periods of the slowest that a filter must let pass
 
 
@@ -229,28 +316,77 @@ class Sectors:
 
     Args:
         numbers: The sector of each row, from 0, growing.
+        time: The time stamp of each row.
+        gap: Rows further apart than this many seconds have a gap between them.
+        steps: The seconds until the next row; those between the time stamps if left out.
     """
 
-    def __init__(self, numbers: NDArray[np.intp]) -> None:
-        self.numbers = numbers
+    def __init__(
+        self, numbers: NDArray[np.intp], time: Series, gap: float, steps: Series | None = None
+    ) -> None:
+        self.numbers, self.time, self.gap = numbers, time, gap
         self.count = int(numbers[-1]) + 1
         self.starts = np.searchsorted(numbers, np.arange(self.count))
         self.sizes = np.diff(self.starts, append=len(numbers)).astype(np.float64)
+        self.lengths = np.diff(time)
+        near = self.lengths <= gap
+        self.inside: Flags = near.copy()
+        self.inside[self.starts[1:] - 1] = False
+        self.steps = np.append(np.where(near, self.lengths, 0.0), 0.0) if steps is None else steps
 
-    def known(self, values: Series) -> tuple[Sectors | None, Series, NDArray[np.intp]]:
-        """Return the sectors and values of rows where a value is known, and the numbers of those sectors."""
-        usable = np.isfinite(values)
-        if usable.all():
-            return self, values, np.arange(self.count)
+    def only(self, usable: Flags) -> tuple[Sectors | None, NDArray[np.intp]]:
+        """Return the sectors of some rows, None if there are no rows, and their numbers among all."""
         kept = self.numbers[usable]
         if not len(kept):
-            return None, values[:0], kept
-        present, dense = np.unique(kept, return_inverse=True)
-        return Sectors(dense), values[usable], present
+            return None, kept
+        first = np.append(True, kept[1:] != kept[:-1])
+        found = Sectors(np.cumsum(first) - 1, self.time[usable], self.gap, self.steps[usable])
+        # What is not known between two rows is taken as in the first, if they are not a gap apart.
+        np.copyto(found.steps[:-1], found.lengths, where=found.inside)
+        return found, kept[first]
+
+    @cached_property
+    def weights(self) -> Series | None:
+        """The seconds that each row stands for: half way to its neighbours in the sector; None if all alike.
+
+        The first and the last row of a stretch stand for as long to the outside as to the inside, a row
+        without neighbours for the usual time.
+        """
+        lengths, inside, step = self.lengths, self.inside, self._step
+        if step is None or (np.abs(lengths[inside] - step) <= _STEADY * step).all():
+            return None
+        half = np.where(inside, lengths / 2, 0.0)
+        weights = np.append(half, 0.0)
+        weights[1:] += half
+        weights[~(np.append(False, inside) & np.append(inside, False))] *= 2
+        weights[weights == 0] = step
+        return weights
+
+    @cached_property
+    def _step(self) -> float | None:
+        lengths = self.lengths[self.inside]
+        return float(np.median(lengths)) if len(lengths) else None
+
+    @cached_property
+    def _whole(self) -> Series:
+        """The weight of each sector."""
+        return self.sizes if self.weights is None else self.total(self.weights)
+
+    @cached_property
+    def effective(self) -> Series:
+        """How many rows of equal weight say as much as those of each sector (Kish)."""
+        if self.weights is None:
+            return self.sizes
+        return self._whole**2 / self.total(self.weights**2)
 
     def total(self, values: Series) -> Series:
         """Return the sum over the rows of each sector."""
         return np.add.reduceat(values, self.starts)
+
+    def integral(self, values: Series) -> Series:
+        """Return the sum over the time of each sector; unknown where no row is joined to another."""
+        step = np.nan if self._step is None else self._step
+        return self.mean(values) * self._whole * (step if self.weights is None else 1.0)
 
     def least(self, values: Series) -> Series:
         """Return the minimum in each sector."""
@@ -261,32 +397,40 @@ class Sectors:
         return np.asarray(np.maximum.reduceat(values, self.starts))
 
     def mean(self, values: Series) -> Series:
-        """Return the mean in each sector."""
-        return self.total(values) / self.sizes
+        """Return the mean over the time of each sector."""
+        return self.total(values if self.weights is None else values * self.weights) / self._whole
 
     def centred(self, values: Series) -> Series:
         """Return the distance of each row from the mean of its sector."""
         return values - self.mean(values)[self.numbers]
 
-    def variance(self, values: Series) -> Series:
-        """Return the variance of each sector as a sample; unknown for a single row."""
+    def variance(self, values: Series, fitted: int = 1) -> Series:
+        """Return the mean square of values that are as far from what was fitted to them, as of a sample.
+
+        Args:
+            values: Distances from a mean (one number fitted) or from a line (two); they come squared.
+            fitted: How many numbers were fitted; a sector with no more rows has no variance.
+        """
+        free = self.effective - fitted
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.sizes > 1, self.total(self.centred(values) ** 2) / (self.sizes - 1), np.nan)
+            return np.where(free > _ROUNDING, self.mean(values**2) * self.effective / free, np.nan)
 
     def parts(self, values: Series) -> Iterator[Series]:
         """Yield the rows of each sector."""
         yield from np.split(values, self.starts[1:])
 
-    def beginnings(self, flags: Flags, joined: Flags) -> Series:
+    def weighed(self, values: Series) -> Iterator[tuple[Series, Series | None]]:
+        """Yield the rows of each sector, and their weights where they differ."""
+        weights = [None] * self.count if self.weights is None else self.parts(self.weights)
+        yield from zip(self.parts(values), weights, strict=True)
+
+    def beginnings(self, flags: Flags) -> Series:
         """Return how often something begins in each sector; what goes on from another one begins anew.
 
         Args:
             flags: In which rows it goes on.
-            joined: Whether there is no gap before each row.
         """
-        first = np.zeros(len(flags), np.bool_)
-        first[self.starts] = True
-        before = np.concatenate([[False], flags[:-1]]) & joined & ~first
+        before = np.append(False, flags[:-1] & self.inside)
         return self.total((flags & ~before).astype(np.float64))
 
 
@@ -295,44 +439,70 @@ def _ratio(above: Series, below: Series) -> Series:
         return np.where(below != 0, above / below, np.nan)
 
 
+def _deviation(sectors: Sectors, values: Series) -> Series:
+    return np.sqrt(sectors.variance(sectors.centred(values)))
+
+
+def median(sectors: Sectors, values: Series) -> Series:
+    """Return what a signal is below for half of the time."""
+    found = []
+    for part, weights in sectors.weighed(values):
+        if weights is None:
+            found.append(np.median(part))
+            continue
+        order = np.argsort(part)
+        below = np.cumsum(weights[order])
+        half = below[-1] / 2
+        place = np.searchsorted(below, [half * (1 - _ROUNDING), half * (1 + _ROUNDING)])
+        found.append(part[order][place].mean())
+    return np.array(found)
+
+
 STATISTICS: Mapping[str, Callable[[Sectors, Series], Series]] = {
     "Min": Sectors.least,
     "Max": Sectors.greatest,
     "Mean": Sectors.mean,
-    "Sum": Sectors.total,
-    "Med": lambda sectors, values: np.array([np.median(part) for part in sectors.parts(values)]),
-    "SD": lambda sectors, values: np.sqrt(sectors.variance(values)),
-    "Var": Sectors.variance,
-    "CV": lambda sectors, values: _ratio(np.sqrt(sectors.variance(values)), sectors.mean(values)),
+    "Sum": Sectors.integral,
+    "Med": median,
+    "SD": _deviation,
+    "Var": lambda sectors, values: sectors.variance(sectors.centred(values)),
+    "CV": lambda sectors, values: _ratio(_deviation(sectors, values), sectors.mean(values)),
     "AbsDev": lambda sectors, values: sectors.mean(np.abs(sectors.centred(values))),
-    "SoS": lambda sectors, values: sectors.total(values**2),
+    "SoS": lambda sectors, values: sectors.integral(values**2),
     "RMSE": lambda sectors, values: np.sqrt(sectors.mean(values**2)),
     "Diff": lambda sectors, values: sectors.greatest(values) - sectors.least(values),
 }
 """Operators that need nothing but the values."""
 
 
+def _histogram(sectors: Sectors, values: Series, width: float) -> Iterator[tuple[Series, Series]]:
+    """Yield for each sector the numbers of the bins that have values, and their share of the time."""
+    for part, weights in sectors.weighed(np.floor(values / width + 0.5)):
+        if weights is None:
+            bins, counts = np.unique(part, return_counts=True)
+            yield bins, counts / len(part)
+        else:
+            bins, places = np.unique(part, return_inverse=True)
+            yield bins, np.bincount(places, weights) / weights.sum()
+
+
 def mode(sectors: Sectors, values: Series, width: float) -> Series:
-    """Return the middle of the bin with most values, the lowest of equals; bins are centred on multiples."""
+    """Return the middle of the bin with most time, the lowest of equals; bins are centred on multiples."""
     found = []
-    for part in sectors.parts(np.floor(values / width + 0.5)):
-        bins, counts = np.unique(part, return_counts=True)
-        found.append(bins[counts.argmax()] * width)
+    for bins, shares in _histogram(sectors, values, width):
+        found.append(bins[(shares >= shares.max() - _ROUNDING).argmax()] * width)
     return np.array(found)
 
 
 def skewness(sectors: Sectors, values: Series, width: float) -> Series:
     """Return Pearson's first coefficient: the mean minus the mode, over the standard deviation."""
-    return _ratio(sectors.mean(values) - mode(sectors, values, width), np.sqrt(sectors.variance(values)))
+    return _ratio(sectors.mean(values) - mode(sectors, values, width), _deviation(sectors, values))
 
 
 def entropy(sectors: Sectors, values: Series, width: float) -> Series:
     """Return the entropy of the histogram in bits."""
-    found = []
-    for part in sectors.parts(np.floor(values / width + 0.5)):
-        share = np.unique(part, return_counts=True)[1] / len(part)
-        found.append(-(share * np.log2(share)).sum() + 0.0)
-    return np.array(found)
+    shares = (shares for _, shares in _histogram(sectors, values, width))
+    return np.array([-(share * np.log2(share)).sum() + 0.0 for share in shares])
 
 
 BINNED: Mapping[str, Callable[[Sectors, Series, float], Series]] = {
@@ -343,12 +513,11 @@ BINNED: Mapping[str, Callable[[Sectors, Series, float], Series]] = {
 """Operators that need the width of bins."""
 
 
-def regression_error(sectors: Sectors, values: Series, time: Series) -> Series:
+def regression_error(sectors: Sectors, values: Series) -> Series:
     """Return the standard error of the line through the values over time, with n - 2."""
-    across, up = sectors.centred(time), sectors.centred(values)
-    slope = _ratio(sectors.total(across * up), sectors.total(across**2))
-    left = sectors.total((up - slope[sectors.numbers] * across) ** 2)
-    return np.sqrt(_ratio(left, np.where(sectors.sizes > 2, sectors.sizes - 2, 0.0)))
+    across, up = sectors.centred(sectors.time), sectors.centred(values)
+    slope = _ratio(sectors.mean(across * up), sectors.mean(across**2))
+    return np.sqrt(sectors.variance(up - slope[sectors.numbers] * across, fitted=2))
 
 
 def band_power(values: Series, time: Series, band: tuple[float, float]) -> float | None:
@@ -371,8 +540,8 @@ def band_power(values: Series, time: Series, band: tuple[float, float]) -> float
     return float(spectrum[inside].sum())
 
 
-def reversals(values: Series, time: Series, gap: float, below: float | None) -> int:
-    """Return the number of swings of at least a gap, to either side.
+def reversals(values: Series, time: Series, gap: float, below: float | None) -> int | None:
+    """Return the number of swings of at least a gap, to either side; None where the record is too short.
 
     The algorithm of SAE J2944: the signal is filtered, its turning points are found, and each time that the
     signal has risen (fallen) by the gap since its last low (high) is one reversal.
@@ -390,7 +559,7 @@ def reversals(values: Series, time: Series, gap: float, below: float | None) -> 
         from scipy.signal import sosfiltfilt
 
         if (time[-1] - time[0]) * below < _SHORTEST:
-            return 0  # nothing as slow as what passes the filter can be seen
+            return None  # nothing as slow as what passes the filter can be seen
 
         padding = min(len(steady) - 1, round(3 * rate / below))
         steady = sosfiltfilt(_low_pass(below, round(rate, 3)), steady, padlen=padding)

@@ -27,7 +27,7 @@ def test_everything_comes_back(
     path = tmp_path_factory.mktemp("drives") / "one.parquet"
     time = np.arange(len(values)) / 10
     drive = Drive(
-        name, time, {"speed": values, "own": values}, {"crash": np.array(values) > 0},
+        name, time, {"speed": np.clip(values, 0, 99), "own": values}, {"crash": np.array(values) > 0},
         gap=0.7, notes=notes, ended="crash", track=name,
     ).cut_by_time(cut)  # fmt: skip
     write_drive(drive, path)
