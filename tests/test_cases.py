@@ -34,6 +34,7 @@ from roadworthy.cases import (
     clopper_pearson_upper,
     conclude_rate,
     originals,
+    rate_status,
 )
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
@@ -322,6 +323,18 @@ class TestConclude:
         assert outcome.rate == 1.0
         assert "worst_margin" not in outcome.measures
         assert conclude_rate(REQUIREMENT, verdicts(passed=1, errors=3)).measures["worst_margin"] == 1.0
+
+    def test_the_worst_margin_is_the_worst_in_any_order(self) -> None:
+        some = verdicts(passed=2, violated=3)
+        for order in (some, some[::-1]):
+            assert conclude_rate(REQUIREMENT, order).measures["worst_margin"] == -3.0
+
+    def test_a_rate_is_not_shown_to_hold_where_an_engine_failed(self) -> None:
+        for max_rate in (0.0, 0.5):
+            counts = {Status.PASSED: 100, Status.ENGINE_ERROR: 1}
+            assert rate_status(counts, Acceptance(max_rate)) is OutcomeStatus.INCONCLUSIVE
+        counts = {Status.PASSED: 1, Status.VIOLATED: 9, Status.ENGINE_ERROR: 1}
+        assert rate_status(counts, Acceptance(0.5)) is OutcomeStatus.VIOLATED
 
     def test_verdicts_on_another_requirement_are_refused(self) -> None:
         other = Requirement("R2", "text", "mirror")

@@ -125,6 +125,8 @@ def test_wrong_images_and_endings_are_refused(picture: NDArray[np.uint8], tmp_pa
         write_image(tmp_path / "a.png", picture[..., 0])
     with pytest.raises(FrameError, match=r"got \(32, 48, 3\) float64"):
         write_image(tmp_path / "a.png", picture / 255)  # type: ignore[arg-type]
+    with pytest.raises(FrameError, match=r"got \(0, 48, 3\) uint8"):
+        write_image(tmp_path / "a.png", picture[:0])
     for name in ("a.xyz", "a"):
         with pytest.raises(FrameError, match=r"expected an ending such as \.png or \.jpg"):
             write_image(tmp_path / name, picture)

@@ -253,6 +253,14 @@ def test_users_extend_without_changing_label_ids(tmp_path: Path) -> None:
     assert "pylon" not in ontology()
 
 
+def test_the_word_for_a_thing_is_the_one_that_says_most(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("extend: {vehicle: {kinds: {black cab: {type: car, color: black}}}}\n")
+    mine = Ontology.load(file)
+    assert mine.word_for("vehicle", {"type": "car", "color": "black"}) == "black cab"
+    assert mine.word_for("vehicle", {"type": "car", "color": "white"}) == "car"
+
+
 def test_use_ontology_makes_own_classes_known_to_frames(tmp_path: Path) -> None:
     from roadworthy.frames import Boxes
 

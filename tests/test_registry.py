@@ -63,6 +63,8 @@ def test_ours_are_found_by_name_and_alias(sounds: Registry[type]) -> None:
 def test_an_unknown_name_gets_a_suggestion(sounds: Registry[type]) -> None:
     with pytest.raises(UnknownNameError, match="there is no sound 'hron'; did you mean 'horn'"):
         sounds.get("hron")
+    with pytest.raises(UnknownNameError, match="there is no sound 'hnok'; did you mean 'honk'"):
+        sounds.get("hnok")
 
 
 @pytest.mark.parametrize(("name", "aliases"), [("horn", []), ("honk", []), ("bell", ["horn"])])
@@ -119,6 +121,16 @@ def test_a_plugin_that_fails_is_listed_and_breaks_nothing_else(
         sounds.get("bell")
     assert "'bell' in sounds comes from bad-things 1.2, which could not be loaded" in str(caught.value)
     assert error in str(caught.value)
+
+
+def test_plugins_are_loaded_after_an_interruption(site: Site, sounds: Registry[type]) -> None:
+    site.install("slow-things", "[roadworthy.sounds]\nbell = plug_slow:Bell\n")
+    site.module("plug_slow", "raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        sounds.names()
+    site.module("plug_slow", "class Bell: ...  # nobody presses Ctrl-C this time\n")
+    assert sounds.names() == ["bell", "horn"]
+    assert sounds.failures() == []
 
 
 @pytest.mark.parametrize("name", ["horn", "honk"])

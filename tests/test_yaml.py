@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy._yaml import read_yaml, yaml_text
+from roadworthy.errors import InputError
 
 _WORDS = st.text(
     st.sampled_from(list("ab0 \t\n\r\x85\u2028\u2029\ufeff\x00:#'\"-|>%&*!,[]{}~?@`")), max_size=12
@@ -22,3 +24,14 @@ def test_text_is_read_as_it_was_written(odd: str, other: str) -> None:
         path = Path(folder, "written.yaml")
         path.write_text(yaml_text(document), "utf-8", newline="")
         assert read_yaml(path, "file", "words").data == document
+
+
+def test_what_is_wrong_is_marked_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("made: 2026-01-01\nended: 2026-99-99 # soon\n")
+    with pytest.raises(InputError) as caught:
+        read_yaml(path, "file", "words")
+    first, line, marks = str(caught.value).splitlines()
+    assert first.startswith(f"{path}:2:8: ")
+    marked = line[marks.index("^") : marks.rindex("^") + 1]
+    assert marked == "2026-99-99"

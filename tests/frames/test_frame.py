@@ -7,6 +7,7 @@ import pytest
 
 from roadworthy.errors import FrameError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.frames.frame import with_history
 
 SHAPE = (4, 6)
 
@@ -185,3 +186,11 @@ def test_a_label_map_that_is_needed_is_asked_for_by_name() -> None:
     frame = Frame("a", np.zeros((2, 2, 3), np.uint8))
     with pytest.raises(FrameError, match="frame 'a': expected a label map"):
         _ = frame.label_map
+
+
+def test_a_frame_of_the_same_time_is_not_the_history_of_another() -> None:
+    image = np.zeros((*SHAPE, 3), np.uint8)
+    times = [0.0, 0.1, 0.1, 0.2]  # the third was recorded once more, or by another camera
+    drive = [Frame(f"f{n}", image, signals=Signals(timestamp=time)) for n, time in enumerate(times)]
+    found = [(one.id, [earlier.id for earlier in one.previous]) for one in with_history(drive, 1)]
+    assert found == [("f1", ["f0"]), ("f3", ["f2"])]

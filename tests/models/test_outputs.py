@@ -159,6 +159,16 @@ class TestDetection:
         np.testing.assert_allclose(boxes.scores, 0.72, atol=1e-6)
         assert (boxes.classes, boxes.attributes) == (WANTED.classes, WANTED.attributes)
 
+    @pytest.mark.parametrize(
+        ("box", "numbers"), [("xyxy", [10, 4, 20, 12]), ("xywh", [10, 4, 10, 8]), ("cxcywh", [15, 8, 10, 8])]
+    )
+    def test_every_way_to_write_a_box_is_understood(self, box: str, numbers: list[float]) -> None:
+        shares = np.divide(numbers, (40, 20, 40, 20))
+        for coordinates, four in (("pixels", numbers), ("normalized", shares)):
+            arrays = {"y": np.array([[[*four, 0.72, 1]]], np.float32)}
+            (boxes,) = detector("rows", box=box, coordinates=coordinates).decode(arrays, views())
+            np.testing.assert_allclose(boxes.xyxy, WANTED.xyxy, atol=1e-4)
+
     @pytest.mark.parametrize("images", [1, 2])
     def test_rows_may_be_none_and_differ_in_number(self, images: int) -> None:
         """As lists say it, which is how answers come over HTTP."""

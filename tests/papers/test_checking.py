@@ -13,6 +13,7 @@ from roadworthy.papers.deeptest.checking import (
     choose_findings,
     count_false_alarms,
     read_checks,
+    refuse_to_overwrite,
 )
 from roadworthy.papers.deeptest.deviation import DeviationFinding
 
@@ -49,6 +50,15 @@ def test_judgements_come_back(tmp_path: Path) -> None:
         None,
         "unsure",
     ]
+
+
+def test_what_somebody_judged_in_part_is_not_written_over(tmp_path: Path) -> None:
+    refuse_to_overwrite(tmp_path)
+    filled(tmp_path, "", "", "")
+    refuse_to_overwrite(tmp_path)
+    filled(tmp_path, "", "unsure", "")
+    with pytest.raises(InputError, match="has judgements in it, which would be lost"):
+        refuse_to_overwrite(tmp_path)
 
 
 @pytest.mark.parametrize("said", ["maybe", "fault", "true"])

@@ -309,6 +309,20 @@ def test_settings_that_cannot_be_used_say_what_to_do(
     assert "Traceback" not in text
 
 
+def test_paths_are_those_of_whoever_wrote_them(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One on the command line is seen from where one stands, one in the settings from the project."""
+    project.makeini("[pytest]\nroadworthy_model = callable:drivers.py:still\n")
+    below = project.mkdir("below")
+    below.joinpath("mine.rules").write_text(RULES)
+    below.joinpath("others.py").write_text(DRIVERS)
+    monkeypatch.chdir(below)
+    run(project, "mine.rules::R2[callable:drivers.py:still]").assert_outcomes(passed=1)
+    given = run(project, "--roadworthy-model=callable:others.py:still", "-k", "R2")
+    given.assert_outcomes(passed=1, deselected=1)
+
+
 def test_files_of_other_tools_are_left_alone(project: pytest.Pytester) -> None:
     project.path.joinpath("firestore.rules").write_text("rules_version = '2';\n")
     project.path.joinpath("other.suite.yaml").write_text("tests: [a]\n")

@@ -73,6 +73,11 @@ def test_another_seed_must_be_near_and_decide_alike(other: tuple[float, float], 
     assert found.converged is converged
 
 
+def test_an_estimate_is_that_of_a_sample_and_leaves_out_what_is_not_known() -> None:
+    found = MeasureEstimate.of(np.array([0.1, np.nan, 0.3]))
+    assert (found.mean, found.deviation) == pytest.approx((0.2, math.sqrt(0.02)))
+
+
 def test_the_deviation_is_that_of_the_difference_of_two_independent_batches() -> None:
     found = Reliability(
         "correctness", MeasureEstimate(0.9, 0.03), MeasureEstimate(0.9, 0.04), z_value(0.95),

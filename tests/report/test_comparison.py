@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,9 @@ def test_markdown_has_a_line_for_each_requirement(runs: tuple[StoredRun, StoredR
     assert text.startswith("### 🔻 Roadworthy: regression\n")
     assert "| 🔻 | **R1** it passed and is violated now | dave2 | 0% | 45.0% | +45 (" in text
     assert "| 9 | 0 | 0.0039 | +0.5 |" in text
+    interval = re.search(r"\+45 \(\+(\d+) to \+(\d+)\) points", text)
+    assert interval is not None
+    assert 15 < int(interval[1]) < 45 < int(interval[2]) < 75
 
 
 def test_the_document_is_json(runs: tuple[StoredRun, StoredRun]) -> None:
@@ -64,6 +69,17 @@ def test_the_document_is_json(runs: tuple[StoredRun, StoredRun]) -> None:
     assert (one["requirement"], one["verdict"], one["broken"]) == ("R1", "regression", 9)
     assert one["p"] == pytest.approx(2 / 2**9)
     assert len(one["examples_broken"]) == 5
+
+
+def test_the_document_is_json_where_margins_have_no_end(tmp_path: Path) -> None:
+    first, second = (
+        add(tmp_path / name, [(str(place), margin, {"frame": str(place)}, {}) for place in range(9)])
+        for name, margin in (("a", math.inf), ("b", -math.inf))
+    )
+    document = json.loads(json.dumps(as_document(compare(first, second)), allow_nan=False))
+    (one,) = document["comparisons"]
+    assert {(case["before"], case["after"]) for case in one["examples_broken"]} == {("inf", "-inf")}
+    assert one["shift"] == "-inf"
 
 
 def test_other_endings_are_refused(runs: tuple[StoredRun, StoredRun], tmp_path: Path) -> None:

@@ -25,6 +25,13 @@ def test_a_measure_over_the_visual_change_is_the_mean_of_each_part_of_the_range(
     assert read_image(tmp_path / "held.png").std() > 10
 
 
+def test_a_part_of_the_range_needs_three_images_to_have_a_mean() -> None:
+    changes = np.array([0.05] * 3 + [0.35] * 2 + [0.85] * 4)
+    figure = held_figure({"fog": [Held("net", changes, np.ones(9), 0.9)]}, {"fog": 1.0}, "accuracy")
+    curve, _ = figure.axes[0].get_lines()
+    np.testing.assert_allclose(np.asarray(curve.get_xdata(), np.float64), np.array([0.05, 0.85]))
+
+
 def test_ranges_and_distributions_show_every_transformation() -> None:
     some = np.linspace(0.1, 0.7, 30)
     studies = [

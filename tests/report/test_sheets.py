@@ -6,7 +6,7 @@ import pytest
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.report import Pair, Tile, contact_sheet, frame_sheet, pair_sheet
-from roadworthy.report.sheets import _titles
+from roadworthy.report.sheets import _slower, _titles
 
 
 def tile(height: int = 20, width: int = 40, value: int = 200) -> Tile:
@@ -74,3 +74,21 @@ def test_a_pair_shows_before_after_and_difference() -> None:
     sheet = pair_sheet([Pair("dark", before, after)], scale=1)
     assert (sheet == 200).all(axis=2).sum() == 800 + 400
     assert (sheet == 90).all(axis=2).sum() == 400
+
+
+@pytest.mark.parametrize(
+    ("speeds", "told"),
+    [
+        ((10.0, 5.0), "-50% speed"),
+        ((8.0, 10.0), "+25% speed"),
+        ((8.0, 8.01), "same speed"),
+        ((0.0, 5.0), ""),
+        ((8.0, None), ""),
+    ],
+)
+def test_a_pair_tells_how_much_slower_it_is(speeds: tuple[float, float | None], told: str) -> None:
+    image = np.zeros((20, 40, 3), np.uint8)
+    before, after = (
+        Frame(name, image, signals=Signals(speed=speed)) for name, speed in zip("ab", speeds, strict=True)
+    )
+    assert _slower(Pair("dark", before, after)) == told

@@ -180,6 +180,16 @@ def test_any_data_set_can_be_hashed() -> None:
     assert len(set(sums)) == 4
 
 
+def test_the_order_of_what_is_known_about_a_frame_does_not_matter() -> None:
+    def digest(known: dict[str, object]) -> str | None:
+        frame = Frame("a", np.zeros((2, 3, 3), np.uint8), metadata=known)
+        return digest_of_dataset([frame]).sha256  # type: ignore[arg-type]  # a list will do
+
+    one = digest({"weather": "rainy", "camera": {"x": 1.0, "y": 2.0}})
+    assert digest({"camera": {"y": 2.0, "x": 1.0}, "weather": "rainy"}) == one
+    assert digest({"weather": "rainy", "camera": {"x": 2.0, "y": 1.0}}) != one
+
+
 def test_data_of_a_user_is_not_read_by_two_threads_at_a_time() -> None:
     class Film(BaseDataset):
         """Seeks and reads, as a film does: in two threads, one would get what the other sought."""

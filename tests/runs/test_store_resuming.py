@@ -181,7 +181,16 @@ def test_a_checkpoint_beyond_the_rows_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "torn",
-    [b'{"case":"c9', b'{"case":"c9"}', b"\0" * 40, b"\0" * 20 + b"\n", b'["case"]\n', b"{}\n{}\n", b"\xff\n"],
+    [
+        b'{"case":"c9',
+        b'{"case":"c9"}',
+        b'{"case":"c9","status":"passed"}',
+        b"\0" * 40,
+        b"\0" * 20 + b"\n",
+        b'["case"]\n',
+        b"{}\n{}\n",
+        b"\xff\n",
+    ],
 )
 def test_a_torn_end_of_the_open_file_is_left_out(tmp_path: Path, torn: bytes) -> None:
     whole_run(tmp_path / "whole", 12)

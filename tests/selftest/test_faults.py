@@ -93,6 +93,12 @@ def test_a_method_that_there_is_not() -> None:
         faults_of(["rule"])
 
 
+def test_the_quick_self_test_leaves_out_what_takes_long() -> None:
+    quick, whole = (faults_of(["runs"], quick=one) for one in (True, False))
+    assert quick == tuple(one for one in whole if one.quick)
+    assert 0 < len(quick) < len(whole)
+
+
 def test_what_cannot_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     from roadworthy.selftest import running
 

@@ -189,6 +189,25 @@ def test_answers_come_back(tmp_path: Path) -> None:
     assert all(len(one) == 0 for one in data.bins)
 
 
+def test_who_gets_just_enough_checks_right_counts(tmp_path: Path) -> None:
+    folder = tmp_path / "experiment"
+    stimuli = Stimuli(Pictures(60), [("dimmed", dimmed)], says_whether("car"), 10, 10, 3)
+    design = GlanceDesign(CHOICES, checks=5, passed=0.8)
+    write_glances(stimuli.shown(lambda _: None), stimuli.spare_ones(), folder, design)
+    made = GlancePlan.read(folder)
+    ids = made.batches[0].items
+    with (folder / "answers.csv").open("a", newline="") as file:
+        for rater, wrong in (("awake", 1), ("sleepy", 2)):
+            missed = [id for id in ids if id in made.checks][:wrong]
+            for id in ids:
+                truth = (made.items | made.checks)[id].truth
+                said = CHOICES[1 - CHOICES.index(truth)] if id in missed else truth
+                csv.writer(file).writerow([id, rater, said, "0.5"])
+    found = collect(folder)
+    assert found.left_out == {"sleepy": "3 of 5 checks right"}
+    assert found.raters == 1
+
+
 def test_missing_and_late_answers_are_counted(tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     written(folder)

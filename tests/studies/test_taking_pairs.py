@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.runs_for_reports import picture, requirement_of
 from tests.studies.planned import rule_run
 from tests.web.client import Browser, Client
 
+from roadworthy.cases import Case, RecordDrive, Status, Verdict
 from roadworthy.errors import InputError
+from roadworthy.runs.store import RunStore, StoredRun
 from roadworthy.studies import PairStudy
-from roadworthy.studies.pairs import PairPlan, draw_pairs, evaluate_pairs, read_ratings
+from roadworthy.studies.pairs import PairPlan, draw_pairs, evaluate_pairs, pairs_of, read_ratings
 from roadworthy.web.app import create_app
 from roadworthy.web.settings import ServerSettings, file_below
 
@@ -95,6 +98,20 @@ def test_what_was_not_asked_is_not_answered(study: PairStudy) -> None:
     study.begin("ann")
     with pytest.raises(InputError, match="was not asked"):
         study.answer("ann", "pair-9999", {"authenticity": 4, "reasonability": 4})
+
+
+def test_only_what_was_judged_is_shown(tmp_path: Path) -> None:
+    folder, requirement = tmp_path / "run", requirement_of("R1")
+    measures = {"before.1": 0.0, "after.1": 9.0}
+    place = folder / "runs" / "R1" / "dave2"
+    with RunStore(place, requirement, system="dave2", images=folder / "images") as store:
+        for status in Status:
+            case = Case(str(status), "R1", (RecordDrive("-"),), {"output.1": "speed"})
+            margin = {Status.PASSED: 1.0, Status.VIOLATED: -1.0}.get(status)
+            verdict = Verdict(case.id, "R1", status, margin, "it stood", measures)
+            store.append(case, verdict, [picture(60), picture(60, mark=True)])
+    shown = {pair.case: pair.violated for pair in pairs_of(StoredRun.open(folder), "dave2")}
+    assert shown == {"passed": False, "violated": True}
 
 
 def test_a_run_with_violations_only_says_what_to_do(tmp_path: Path) -> None:

@@ -123,6 +123,9 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     complaint = r"belongs to another training: seed was 1 and is 2\. Start again in another folder"
     with pytest.raises(InputError, match=complaint):
         trained(fresh(), checkpoint=file, resume=True, identity={"seed": 2, "network": "a"})
+    known = {"seed": 1, "network": "a", "training data": "b"}
+    with pytest.raises(InputError, match="another training: training data was None and is 'b'"):
+        trained(fresh(), checkpoint=file, resume=True, identity=known)
 
 
 def test_a_checkpoint_that_is_missing_broken_or_evil(tmp_path: Path) -> None:

@@ -176,6 +176,17 @@ def test_the_direction_of_motion_is_random_within_its_spread(town: Frame) -> Non
     assert still.on_image(town.image, 1).tobytes() == still.on_image(town.image, 2).tobytes()
 
 
+def test_motion_turns_to_both_sides_of_its_direction() -> None:
+    change = MotionBlur(length=40, angle=0, spread=30)
+    rows, columns = np.mgrid[-50:51, -50:51]
+    turned = []
+    for seed in range(40):
+        line = change.on_image(dot(), seed)[:, :, 0].astype(np.float64)
+        turned.append(math.degrees(math.atan2((rows * columns * line).sum(), (columns**2 * line).sum())))
+    assert -31 < min(turned) < -20
+    assert 20 < max(turned) < 31
+
+
 @pytest.mark.parametrize("zoom", [1.11, 1.3, 2.0])
 def test_zoom_is_the_mean_of_enlargements(zoom: float, town: Frame) -> None:
     image = town.image.astype(np.float64)

@@ -182,6 +182,21 @@ def test_what_moves_out_of_the_image_has_no_box() -> None:
     assert lost
 
 
+def test_how_much_of_a_thing_at_the_edge_is_outside_is_not_known() -> None:
+    boxes = Boxes([[0, 10, 20, 30], [20, 20, 40, 40]], ["car", "car"], truncation=[0.5, 0.25])
+    frame = Frame("edge", np.zeros((64, 64, 3), np.uint8), boxes=boxes)
+    known = set()
+    for seed in range(12):
+        moved = Elastic(displacement=0, tilt=0.1)(frame, seed, measure=False).boxes
+        assert moved is not None
+        assert moved.truncation is not None
+        at_edge = bool(moved.xyxy[0, 0] <= 0)
+        known.add(at_edge)
+        assert bool(np.isnan(moved.truncation[0])) == at_edge
+        assert moved.truncation[1] == 0.25
+    assert known == {True, False}
+
+
 def test_a_frame_may_have_boxes_or_nothing_else(town: Frame) -> None:
     change = make_transform("elastic:imagenet-c-3")
     assert change.on_image(town.image, 2).shape == town.image.shape

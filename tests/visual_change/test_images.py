@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from tests.visual_change.pictures import CHANGES, Grey, noisy, picture, shown
 
 from roadworthy.errors import FrameError
-from roadworthy.visual_change import ReferenceImage, Viewing, vif, vif_pixel, visual_change, vsnr
+from roadworthy.visual_change import (
+    ReferenceImage,
+    Viewing,
+    look_distance,
+    ssim,
+    vif,
+    vif_pixel,
+    visual_change,
+    vsnr,
+)
 
 
 class TestImages:
@@ -146,3 +155,17 @@ class TestErrors:
             measure(picture(), picture()[:, 1:])
         with pytest.raises(FrameError, match=r"the reference's shape \(96, 128\), got \(96, 128, 3\)"):
             measure(picture(), np.stack([picture()] * 3, axis=2))
+
+
+class TestLikeness:
+    @pytest.mark.parametrize(("measure", "same"), [(ssim, 1.0), (look_distance, 0.0)])
+    def test_only_the_part_that_is_asked_for_counts(self, measure: Callable[..., float], same: float) -> None:
+        image = np.stack([picture()] * 3, axis=2)
+        changed = image.copy()
+        half = image.shape[1] // 2
+        changed[:, half:] = noisy(image, 40)[:, half:]
+        left, right = np.zeros(image.shape[:2], np.bool_), np.zeros(image.shape[:2], np.bool_)
+        left[:, : half // 4], right[:, -(half // 4) :] = True, True
+        whole = measure(image, changed)
+        assert measure(image, changed, left) == pytest.approx(same, abs=0.05 * abs(whole - same))
+        assert abs(measure(image, changed, right) - same) > abs(whole - same)

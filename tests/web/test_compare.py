@@ -99,6 +99,8 @@ def test_runs_of_other_models_can_be_matched(tmp_path: Path) -> None:
     assert '<option value="dave2-retrained">' in refused
     half = opened.settled("/compare?first=one&second=two&old=dave2").text
     assert "Choose a model for both runs" in half
+    other = opened.settled("/compare?first=one&second=two&new=dave2-retrained").text
+    assert "Choose a model for both runs" in other
     page = opened.settled("/compare?first=one&second=two&old=dave2&new=dave2-retrained").text
     assert "dave2 → dave2-retrained" in page
 

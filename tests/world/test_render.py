@@ -134,6 +134,11 @@ def test_headlights_show_a_pedestrian_at_night() -> None:
     assert near.image[near.instances > 0].mean() > 1.8 * far.image[far.instances > 0].mean()
 
 
+def test_lamps_are_on_by_day_in_rain_and_fog_only() -> None:
+    on = {weather for weather in WEATHERS if Conditions(weather, "heavy").light.lamps > 0}
+    assert on == {"rainy", "foggy"}
+
+
 def test_signs_can_be_read() -> None:
     base = remove(make_scene("meadow", 300.0, traffic=0), "tree")
     plates = []

@@ -205,6 +205,19 @@ def test_the_curious_one_goes_back_less_to_what_was_of_no_use() -> None:
     assert share[1] < 0.4, "evenly it would be a half"
 
 
+def test_the_curious_one_forgets_what_was_of_no_use_first() -> None:
+    search = Curious(SPACE, 1, np.random.default_rng(0))
+    helpful = search.propose(1)[0]
+    for number in range(300):
+        made = SearchTrial(number, SearchImage(number), helpful.picks)
+        search.tell(made, TrialResult(0.1))
+        if number < 30:
+            search.tell(SearchTrial(1000 + number, made.result, helpful.picks), TrialResult(0.0))
+    kept = {one.seed for one in search._kept}
+    assert len(kept) == len(search._kept) == 256
+    assert not kept & set(range(30)), "these were tried again, and did not help"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

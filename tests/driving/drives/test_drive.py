@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from roadworthy.driving.drives import SIGNALS, Drive, derivative
-from roadworthy.driving.drives.drive import PLAUSIBLE
+from roadworthy.driving.drives.drive import PLAUSIBLE, failing_sectors
 from roadworthy.driving.drives.readers import read_drive, write_drive
 from roadworthy.driving.metrics import compute
 from roadworthy.errors import InputError
@@ -36,6 +36,18 @@ def test_time_that_is_none(time: list[object], message: str) -> None:
 def test_a_gap_that_is_none(gap: float) -> None:
     with pytest.raises(InputError, match="drive lap: a gap must be longer than 0 s"):
         Drive("lap", [0.0, 1.0], gap=gap)
+
+
+def test_a_step_as_long_as_a_gap_may_be_is_none() -> None:
+    drive = Drive("lap", [0.0, 1.0, 2.25, 3.25], gap=1.0)
+    assert drive.gaps.tolist() == [False, True, False]
+    assert drive.steps.tolist() == [1.0, 0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("event", ["crash", "collision", "line crossing"])
+def test_sectors_fail_by_what_must_not_happen(event: str) -> None:
+    events = {event: [0, 1, 0], "braking": [0, 0, 1]}
+    assert failing_sectors(Drive("lap", [0.0, 1.0, 2.0], events=events, sectors=[0, 1, 2])) == ("2",)
 
 
 def test_columns_of_another_length_are_named() -> None:

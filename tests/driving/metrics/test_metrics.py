@@ -408,6 +408,8 @@ def test_braking_distance_is_from_the_pedal_to_the_stand() -> None:
 
     drive = _drive(20.0, speed=speed, brake=lambda t: (((t >= 2) & (t < 3)) | (t >= 10)).astype(float))
     assert _one(drive, "BD") == pytest.approx(40, rel=0.02)
+    parked = _drive(20.0, speed=speed, brake=lambda t: ((t >= 10) & ((t < 16) | (t >= 17))).astype(float))
+    assert _one(parked, "BD") == pytest.approx(40, rel=0.02)  # the pedal of a car that stands brakes nothing
     unfinished = _drive(12.0, speed=speed, brake=lambda t: (t >= 10).astype(float))
     assert math.isnan(_one(unfinished, "BD"))  # the record ends before the car stands
     late = (drive.time > 11) & (drive.time < 20)

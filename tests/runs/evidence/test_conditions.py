@@ -141,9 +141,11 @@ def test_bands_below_1_are_coarse_where_amounts_go_beyond() -> None:
 def test_counts_agree_with_counting_by_hand_and_the_worst_case_is_named() -> None:
     rng = np.random.default_rng(1)
     catalogue, failed = Catalogue({"R": 0.2}), dict.fromkeys((0.5, 1.0), 0)
+    worst: dict[float | None, tuple[float, str]] = {0.5: (0.0, ""), 1.0: (0.0, "")}
     for number in range(200):
         amount, margin = (0.5, 1.0)[number % 2], float(rng.normal())
         failed[amount] += margin < 0
+        worst[amount] = min(worst[amount], (margin, str(number)))
         status = "violated" if margin < 0 else "passed"
         catalogue.add(
             row(
@@ -156,6 +158,7 @@ def test_counts_agree_with_counting_by_hand_and_the_worst_case_is_named() -> Non
         )
     assert {one.low: one.failures for one in catalogue.conditions()} == failed
     for one in catalogue.conditions():
+        assert (one.worst_margin, one.worst_case) == worst[one.low]
         assert one.worst_images == f"i{one.worst_case}"
         assert one.standing == "above"
         assert one.lower is not None
@@ -172,8 +175,14 @@ def test_a_margin_without_a_border_is_the_worst() -> None:
 
 
 def test_where_the_interval_lies_against_what_is_accepted() -> None:
-    for failures, cases, standing in ((0, 100, "within"), (60, 100, "above"), (1, 5, "undecided")):
-        catalogue = Catalogue({"R": 0.1})
+    for accepted, failures, cases, standing in (
+        (0.1, 0, 100, "within"),
+        (0.1, 60, 100, "above"),
+        (0.1, 1, 5, "undecided"),
+        (0.0, 0, 100, "undecided"),  # no number of cases shows that none fails
+        (0.0, 1, 100, "above"),
+    ):
+        catalogue = Catalogue({"R": accepted})
         for number in range(cases):
             bad = number < failures
             catalogue.add(

@@ -102,6 +102,15 @@ def test_the_loss_falls_and_is_written_down(tmp_path: Path) -> None:
     assert read_image(sheets[0]).shape == (18 + 5 * 36, 3 * 68 - 4, 3)
 
 
+def test_the_last_step_is_saved_though_no_checkpoint_falls_on_it(tmp_path: Path) -> None:
+    _, result = trained(tmp_path, steps=5, save_every=2, sheet_every=4)
+    assert result.steps == 5
+    assert [one.step for one in result.history] == [2, 4, 5]
+    assert result.history[-1].measures
+    _, more = trained(tmp_path, steps=6, save_every=2, sheet_every=4, resume=True)
+    assert [one.step for one in more.history] == [2, 4, 5, 6]
+
+
 def test_it_ends_when_its_time_is_over_and_can_go_on(tmp_path: Path) -> None:
     _, result = trained(tmp_path, steps=10_000, minutes=1e-9)
     assert result.steps == 1

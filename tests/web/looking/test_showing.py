@@ -94,3 +94,10 @@ def test_what_is_not_known_is_left_out() -> None:
     assert shown(row(margin=None))["margin"] is None
     assert shown(row(images="ab cd", **{"measure.tolerated": False}))["pictures"] == ["ab", "cd"]
     assert shown(row(**{"measure.tolerated": False}))["tolerated"] is False
+
+
+def test_numbers_that_a_browser_would_round_are_text() -> None:
+    exact, beyond = 2**53, 2**53 + 1
+    one = shown(row(**{"param.seed": beyond, "param.count": -exact, "measure.offset": -beyond}))
+    assert one["parameters"] == {"seed": str(beyond), "count": -exact}
+    assert one["measures"] == {"offset": str(-beyond)}
