@@ -30,11 +30,10 @@ from roadworthy.coverage.search.findings import growth_of
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, SignalUnits
-from roadworthy.intervals import bootstrap_mean
 from roadworthy.models import load_model
 from roadworthy.papers.deeptest.comparison import distinct_failures
 from roadworthy.runs import read_rows, run
-from roadworthy.seeding import rng_for
+from roadworthy.statistics import student_interval
 
 SEARCHES = ("random", "random-deep", "algorithm-1", "curious")
 RUNS = range(100, 112)
@@ -129,21 +128,14 @@ class SearchDifference:
 
 
 def paired_difference(
-    first: Sequence[float],
-    second: Sequence[float],
-    *,
-    confidence: float = 0.95,
-    draws: int = 10_000,
-    seed: int = 0,
+    first: Sequence[float], second: Sequence[float], *, confidence: float = 0.95
 ) -> SearchDifference:
-    """Return the mean of first minus second over paired runs, with a bootstrap interval (percentiles).
+    """Return the mean of first minus second over paired runs, with Student's interval.
 
     Args:
         first: What one search reached, a number for each seed.
         second: What the other reached, for the same seeds.
         confidence: Of the interval.
-        draws: How many resamples of the pairs.
-        seed: Of the resampling.
 
     Raises:
         InputError: There are less than two pairs, or the numbers are not paired.
@@ -157,12 +149,8 @@ def paired_difference(
         raise InputError(
             f"expected two or more pairs of runs with the same seeds, got {len(first)} and {len(second)}"
         )
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
     apart = np.asarray(first, np.float64) - np.asarray(second, np.float64)
-    rng = rng_for(seed, "coverage", "bootstrap")
-    low, high = bootstrap_mean(apart, rng, confidence=confidence, resamples=draws)
-    return SearchDifference(float(apart.mean()), low, high, len(apart))
+    return SearchDifference(float(apart.mean()), *student_interval(apart, confidence=confidence), len(apart))
 
 
 def table(

@@ -37,6 +37,7 @@ PAGES = {
     "rules": ("rules", "rules-language"),
     "runs": ("suites", "runs-executors", "runs-store", "evidence"),
     "selftest": ("tool-confidence",),
+    "statistics": ("statistics",),
     "studies": ("driving-ratings", "human-thresholds", "rules"),
     "training": ("zoo", "mutants", "retraining", "engines"),
     "transforms": ("transforms", "engines"),

@@ -19,6 +19,7 @@ from roadworthy.cases import (
     Case,
     ClassScores,
     Dataset,
+    Decision,
     Driven,
     Method,
     Original,
@@ -26,20 +27,22 @@ from roadworthy.cases import (
     OutcomeStatus,
     Predict,
     Predicted,
+    RateTally,
     RecordDrive,
     Requirement,
     Severity,
     Status,
     Verdict,
-    clopper_pearson_upper,
+    clustered,
+    clusters_by_id,
     conclude_rate,
     originals,
-    rate_status,
 )
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, Signals
 from roadworthy.images import write_image
+from roadworthy.statistics import ClusteredRate, SequentialRate, clopper_pearson_upper
 
 REQUIREMENT = Requirement("R1", "The mirror image steers the other way", "mirror")
 
@@ -58,6 +61,22 @@ def verdicts(passed: int = 0, violated: int = 0, skipped: int = 0, errors: int =
         *(Verdict(f"v{n}", "R1", Status.VIOLATED, -1.0 - n) for n in range(violated)),
         *(Verdict(f"n{n}", "R1", Status.NOT_APPLICABLE, reason="too dark") for n in range(skipped)),
         *(Verdict(f"e{n}", "R1", Status.ERROR, reason="it crashed") for n in range(errors)),
+    ]
+
+
+BAD_DRIVE = [15] + [0] * 9
+"""Failures of ten drives of thirty frames."""
+
+
+def clusters_of(failing: list[int]) -> list[Verdict]:
+    """Return the verdicts of drives of thirty frames."""
+    return [
+        replace(
+            Verdict.from_margin(make_case(id=f"{number}/{frame}"), -1.0 if frame < failed else 1.0),
+            cluster=f"drive {number}",
+        )
+        for number, failed in enumerate(failing)
+        for frame in range(30)
     ]
 
 
@@ -274,7 +293,10 @@ class TestConclude:
             ({}, 0.0, OutcomeStatus.INCONCLUSIVE),
             ({"passed": 59}, 0.05, OutcomeStatus.PASSED),
             ({"passed": 58}, 0.05, OutcomeStatus.INCONCLUSIVE),
+            # Of 100 cases, 9 failures have a lower bound of 4.8%, and 10 one of 5.5%.
+            ({"passed": 91, "violated": 9}, 0.05, OutcomeStatus.INCONCLUSIVE),
             ({"passed": 90, "violated": 10}, 0.05, OutcomeStatus.VIOLATED),
+            ({"passed": 90, "errors": 10}, 0.05, OutcomeStatus.VIOLATED),
             ({"violated": 3}, 1.0, OutcomeStatus.PASSED),
         ],
     )
@@ -293,16 +315,157 @@ class TestConclude:
         }
         assert outcome.rate == 0.25
         assert outcome.measures["worst_margin"] == -1.0
-        assert outcome.summary == (
-            "2 of 8 applicable cases failed (25.0%, at most 60.0% with 95% confidence); none accepted"
-        )
+        assert outcome.summary == "2 of these 8 cases failed, and none may"
+        assert {"confidence", "upper_bound", "lower_bound"}.isdisjoint(outcome.measures)
 
     @pytest.mark.parametrize(
         ("confidence", "told"), [(0.9, "90%"), (0.999, "99.9%"), (0.9999999, "99.99999%")]
     )
     def test_confidence_is_told_as_it_was_asked_for(self, confidence: float, told: str) -> None:
         requirement = replace(REQUIREMENT, acceptance=Acceptance(0.5, confidence))
-        assert f" with {told} confidence)" in conclude_rate(requirement, verdicts(passed=9)).summary
+        assert f"; with {told} confidence at most " in conclude_rate(requirement, verdicts(passed=9)).summary
+
+    @pytest.mark.parametrize(
+        ("counts", "summary"),
+        [
+            ({"passed": 4, "skipped": 1}, "none of these 4 cases failed, and none may"),
+            ({"passed": 1}, "none of this 1 case failed, and none may"),
+            ({"errors": 1}, "1 of this 1 case failed, and none may"),
+        ],
+    )
+    def test_where_none_may_fail_it_is_about_the_cases_tried(
+        self, counts: dict[str, int], summary: str
+    ) -> None:
+        outcome = conclude_rate(REQUIREMENT, verdicts(**counts))
+        assert outcome.summary == summary
+        assert {"confidence", "upper_bound", "lower_bound"}.isdisjoint(outcome.measures)
+
+    @pytest.mark.parametrize("failing", [0, 1, 4, 9, 10, 30, 100])
+    def test_both_bounds_decide_and_stand_in_the_outcome(self, failing: int) -> None:
+        requirement = replace(REQUIREMENT, acceptance=Acceptance(0.05))
+        outcome = conclude_rate(requirement, verdicts(passed=100 - failing, violated=failing))
+        upper = clopper_pearson_upper(failing, 100)
+        lower = 1 - clopper_pearson_upper(100 - failing, 100)
+        assert (outcome.measures["upper_bound"], outcome.measures["lower_bound"]) == (upper, lower)
+        bound = f"at most {upper:.1%}" if failing <= 5 else f"at least {lower:.1%}"
+        assert outcome.summary == (
+            f"{failing} of 100 cases failed ({failing}.0%; with 95% confidence {bound}); 5.0% accepted"
+        )
+
+    def test_at_its_bounds_a_rate_is_passed_but_not_violated(self) -> None:
+        outcome = conclude_rate(replace(REQUIREMENT, acceptance=Acceptance(0.5)), clusters_of(BAD_DRIVE))
+        upper, lower = outcome.measures["upper_bound"], outcome.measures["lower_bound"]
+        assert isinstance(upper, float)
+        assert isinstance(lower, float)
+        borders = [
+            (math.nextafter(lower, 0), OutcomeStatus.VIOLATED),
+            (lower, OutcomeStatus.INCONCLUSIVE),
+            (math.nextafter(upper, 0), OutcomeStatus.INCONCLUSIVE),
+            (upper, OutcomeStatus.PASSED),
+        ]
+        for accepted, status in borders:
+            requirement = replace(REQUIREMENT, acceptance=Acceptance(accepted))
+            assert conclude_rate(requirement, clusters_of(BAD_DRIVE)).status is status, (accepted, status)
+
+    def test_cases_of_a_drive_are_worth_less_than_independent_ones(self) -> None:
+        requirement = replace(REQUIREMENT, acceptance=Acceptance(0.2))
+        outcome = conclude_rate(requirement, clusters_of(BAD_DRIVE))
+        found = ClusteredRate.of([30] * 10, BAD_DRIVE)
+        assert outcome.status is OutcomeStatus.INCONCLUSIVE
+        independent = verdicts(passed=300 - sum(BAD_DRIVE), violated=sum(BAD_DRIVE))
+        assert conclude_rate(requirement, independent).status is OutcomeStatus.PASSED
+        assert outcome.measures["clusters"] == 10
+        assert outcome.measures["effective_cases"] == round(found.effective, 1) == 20.0
+        assert outcome.measures["correlation"] == found.correlation
+        assert outcome.summary == (
+            "15 of 300 cases failed (5.0%; with 95% confidence at most 30.8%, from 10 clusters worth 20 "
+            "independent cases); 20.0% accepted"
+        )
+
+    @pytest.mark.parametrize(
+        ("clusters", "status"), [(4, OutcomeStatus.INCONCLUSIVE), (5, OutcomeStatus.PASSED)]
+    )
+    def test_below_five_clusters_nothing_is_said_about_a_rate(
+        self, clusters: int, status: OutcomeStatus
+    ) -> None:
+        requirement = replace(REQUIREMENT, acceptance=Acceptance(0.9))
+        outcome = conclude_rate(requirement, clusters_of([0] * clusters))
+        assert outcome.status is status
+        said = (
+            f"; {30 * clusters} cases of {clusters} clusters (drives, laps, scenes) say too little about a "
+        )
+        assert (f"{said}rate: 5 are needed" in outcome.summary) == (clusters < 5)
+        failing = conclude_rate(
+            replace(REQUIREMENT, acceptance=Acceptance(0.1)), clusters_of([30] * clusters)
+        )
+        violated = OutcomeStatus.VIOLATED if clusters >= 5 else OutcomeStatus.INCONCLUSIVE
+        assert failing.status is violated
+
+    def test_one_cluster_is_told_as_one(self) -> None:
+        requirement = replace(REQUIREMENT, acceptance=Acceptance(0.1))
+        summary = conclude_rate(requirement, clusters_of([0])).summary
+        assert "30 cases of 1 cluster (drives" in summary
+        assert conclude_rate(REQUIREMENT, clusters_of([0])).status is OutcomeStatus.PASSED  # none may fail
+
+    @pytest.mark.parametrize(
+        ("failing", "estimate", "bound"),
+        [
+            (5, OutcomeStatus.INCONCLUSIVE, OutcomeStatus.INCONCLUSIVE),  # the rate is just what is accepted
+            (6, OutcomeStatus.VIOLATED, OutcomeStatus.INCONCLUSIVE),
+            (10, OutcomeStatus.VIOLATED, OutcomeStatus.VIOLATED),
+            (0, OutcomeStatus.PASSED, OutcomeStatus.PASSED),
+        ],
+    )
+    def test_the_rate_seen_decides_where_that_is_asked_for(
+        self, failing: int, estimate: OutcomeStatus, bound: OutcomeStatus
+    ) -> None:
+        for decide, status in ((Decision.ESTIMATE, estimate), (Decision.BOUND, bound)):
+            requirement = replace(REQUIREMENT, acceptance=Acceptance(0.05, decide=decide))
+            assert conclude_rate(requirement, verdicts(100 - failing, failing)).status is status
+        few = replace(REQUIREMENT, acceptance=Acceptance(0.05, decide=Decision.ESTIMATE))
+        assert conclude_rate(few, clusters_of([15, 0])).status is OutcomeStatus.VIOLATED
+
+    def test_an_early_outcome_is_that_of_the_confidence_sequence(self) -> None:
+        requirement = replace(REQUIREMENT, acceptance=Acceptance(0.2, early=True))
+        failing = [0, 3, 0, 0, 6, 0, 1, 0, 0, 0]
+        outcome = conclude_rate(requirement, clusters_of(failing))
+        looks = SequentialRate(0.2)
+        for number in failing:
+            looks.add(cases=30, failures=number)
+        found = ClusteredRate.of([30] * 10, failing)
+        assert outcome.measures["upper_bound"] == looks.upper() > found.upper()
+        assert outcome.measures["lower_bound"] == looks.lower() < found.lower()
+        assert "clusters worth" in outcome.summary
+        assert ", at whichever look it was stopped)" in outcome.summary
+
+    def test_a_tally_looks_at_whole_clusters_only(self) -> None:
+        tally = RateTally(replace(REQUIREMENT, acceptance=Acceptance(0.1, early=True)))
+        for place, verdict in enumerate(clusters_of([30] * 6)):
+            # Two drives would be enough for the bets, but not for a rate.
+            assert tally.look(verdict.cluster) == (place // 30 >= 5), place
+            tally.add(verdict)
+        alone, seen = RateTally(replace(REQUIREMENT, acceptance=Acceptance(0.1, early=True))), []
+        for verdict in verdicts(violated=4):
+            seen.append(alone.look(verdict.case_id))
+            alone.add(verdict)
+        assert seen == [False, False, True, True]
+
+    def test_a_failed_engine_keeps_from_passing_but_not_from_violating(self) -> None:
+        lost = Verdict("x", "R1", Status.ENGINE_ERROR, reason="no answer")
+        for accepted in (Acceptance(), Acceptance(0.1), Acceptance(0.1, decide=Decision.ESTIMATE)):
+            requirement = replace(REQUIREMENT, acceptance=accepted)
+            assert conclude_rate(requirement, verdicts(passed=100)).status is OutcomeStatus.PASSED
+            assert conclude_rate(requirement, [*verdicts(passed=100), lost]).status is (
+                OutcomeStatus.INCONCLUSIVE
+            )
+            assert conclude_rate(requirement, [*verdicts(violated=9), lost]).status is OutcomeStatus.VIOLATED
+
+    def test_what_cannot_be_decided_early_is_refused(self) -> None:
+        for rate in (0.0, 1.0):
+            with pytest.raises(InputError, match=f"between 0 and 1 can be decided early, got {rate:g}"):
+                Acceptance(rate, early=True)
+        with pytest.raises(InputError, match="decide must be one of bound, estimate, got 'guess'"):
+            Acceptance(0.1, decide="guess")  # type: ignore[arg-type]
 
     def test_an_outcome_holds_plain_values_and_every_status(self) -> None:
         measures: Any = {"distance": np.float32(0.5), "unknown": None}
@@ -330,11 +493,13 @@ class TestConclude:
             assert conclude_rate(REQUIREMENT, order).measures["worst_margin"] == -3.0
 
     def test_a_rate_is_not_shown_to_hold_where_an_engine_failed(self) -> None:
+        unmade = Verdict("unmade", "R1", Status.ENGINE_ERROR, reason="it crashed")
         for max_rate in (0.0, 0.5):
-            counts = {Status.PASSED: 100, Status.ENGINE_ERROR: 1}
-            assert rate_status(counts, Acceptance(max_rate)) is OutcomeStatus.INCONCLUSIVE
-        counts = {Status.PASSED: 1, Status.VIOLATED: 9, Status.ENGINE_ERROR: 1}
-        assert rate_status(counts, Acceptance(0.5)) is OutcomeStatus.VIOLATED
+            asked = replace(REQUIREMENT, acceptance=Acceptance(max_rate))
+            assert conclude_rate(asked, verdicts(passed=100)).status is OutcomeStatus.PASSED
+            assert conclude_rate(asked, [*verdicts(passed=100), unmade]).status is OutcomeStatus.INCONCLUSIVE
+            failing = [*verdicts(passed=1, violated=19), unmade]
+            assert conclude_rate(asked, failing).status is OutcomeStatus.VIOLATED
 
     def test_verdicts_on_another_requirement_are_refused(self) -> None:
         other = Requirement("R2", "text", "mirror")
@@ -387,6 +552,27 @@ class TestOriginals:
             broken()
         with pytest.raises(NotApplicable, match="the frame cannot be read"):
             Original(load(f"folder:{tmp_path}", on_error="skip"), 1)()
+
+    def test_cases_have_the_clusters_of_their_first_frames(self) -> None:
+        drives = load("world:town", count=4, sequence=2)
+        mirrored = Predict((Original(drives, 2), Original(drives, 0)))
+        alone = make_frame("elsewhere")
+        given = [
+            Case("original", "R1", (mirrored,)),
+            Case("frame", "R1", (Predict((drives[1],)),)),
+            Case("of another", "R1", (Predict((alone,)),)),
+            Case("made", "R1", (Predict((alone.mirrored,)),), {"frame": drives[3].id}),
+            Case("unknown", "R1", (Predict((alone.mirrored,)),)),
+            Case("drive", "R1", (RecordDrive("oval"),)),
+            Case("said", "R1", (mirrored,), cluster="lap 7"),
+        ]
+        expected = [
+            *("town-drive-1", "town-drive-0", "elsewhere", "town-drive-1"),
+            "unknown",
+            "drive",
+            "lap 7",
+        ]
+        assert [case.cluster for case in clustered(iter(given), drives, clusters_by_id(drives))] == expected  # type: ignore[union-attr]
 
     def test_frames_without_ids_come_as_they_are(self) -> None:
         frames = [Frame(name, np.zeros((4, 6, 3), np.uint8)) for name in "ab"]

@@ -10,6 +10,7 @@ from typer.testing import Result
 
 from roadworthy.images import read_image
 from roadworthy.runs import read_rows
+from roadworthy.runs.store import StoredRun
 
 Run = Callable[..., Result]
 
@@ -92,6 +93,55 @@ def test_violations_may_be_allowed(roadworthy: Run) -> None:
         "rules", "run", "--rule", RULE_1, "--model", STILL, *FEW, "--allow", "100%", "--out", "out"
     )
     assert result.exit_code == 0, result.output
+
+
+def _outcome(roadworthy: Run, out: str, *words: str) -> tuple[str, dict[str, Any], int]:
+    """Return the status, the measures and the number of rows of a run of RULE_1 that none obeys."""
+    result = roadworthy(
+        "rules", "run", "--rule", RULE_1, "--model", STILL, "--worst", "0", *words, "--out", out
+    )
+    assert result.exit_code in (0, 1, 3), result.output
+    (pair,) = StoredRun.open(Path(out)).pairs
+    assert pair.outcome is not None
+    return str(pair.outcome.status), dict(pair.outcome.measures), len(list(read_rows(pair.folder)))
+
+
+@pytest.mark.usefixtures("drivers")
+def test_what_decides_can_be_said(roadworthy: Run) -> None:
+    """2 of 2 cases fail, 50% may: the rate seen is beyond that, its lower bound of 22% is not."""
+    two = ("--sample", "2", "--allow", "50%")
+    assert _outcome(roadworthy, "bound", *two)[0] == "inconclusive"
+    assert _outcome(roadworthy, "estimate", *two, "--decide", "estimate")[0] == "violated"
+    for words, told in (
+        (("--allow", "50%", "--decide", "guess"), "--decide must be one of bound, estimate, got 'guess'"),
+        (("--decide", "estimate"), "--decide and --early are about a share that may fail: add --allow"),
+        (("--early",), "--decide and --early are about a share that may fail: add --allow"),
+    ):
+        refused = roadworthy("rules", "run", "--rule", RULE_1, "--model", STILL, *words)
+        assert refused.exit_code == 2
+        assert told in " ".join(refused.output.split())
+
+
+@pytest.mark.usefixtures("drivers")
+def test_a_run_may_end_early(roadworthy: Run) -> None:
+    many = ("--sample", "40", "--allow", "10%")
+    whole, early = _outcome(roadworthy, "whole", *many), _outcome(roadworthy, "early", *many, "--early")
+    assert (whole[0], early[0]) == ("violated", "violated")
+    assert early[2] < whole[2] == 40
+    assert roadworthy("evidence", "verify", "early").exit_code == 0
+
+
+@pytest.mark.usefixtures("drivers")
+def test_what_frames_belong_to_can_be_said(roadworthy: Run) -> None:
+    drives = ("--data", "world:town", "-o", "sequence=3", "-o", "count=12", "--allow", "90%")
+    numbers = [
+        _outcome(roadworthy, f"out {place}", *drives, *words)[1]["clusters"]
+        for place, words in enumerate(((), ("--clusters", "data"), ("--clusters", "frame")))
+    ]
+    assert numbers[1] == 1 < numbers[0] <= 4 < numbers[2] <= 12
+    wrong = roadworthy("rules", "run", "--rule", RULE_1, "--model", STILL, *drives, "--clusters", "lap")
+    assert wrong.exit_code == 2
+    assert "frame, folder, data, 200 frames or 5 s, got 'lap'" in " ".join(wrong.output.split())
 
 
 @pytest.mark.usefixtures("drivers")

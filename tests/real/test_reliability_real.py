@@ -126,7 +126,9 @@ def test_the_table_that_the_page_states(
     name: str, classifier: SystemUnderTest, real_data: Path, tmp_path: Path
 ) -> None:
     vehicle = Accuracy(of="vehicle", score=0.3)
-    asked = [Preservation.published(kind, name, vehicle, versions=3).requirement() for kind in KINDS]
+    asked = [
+        Preservation.published(kind, name, vehicle, versions=3, rule="paper").requirement() for kind in KINDS
+    ]
     crops = crops_of_camvid(real_data, step=4)
     assert len(crops) == 80
     found = run_several(ReliabilityMethod(), asked, crops, [classifier], out=tmp_path / "run", images="none")

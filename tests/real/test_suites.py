@@ -25,7 +25,7 @@ requirements:
     bbsl: {EXAMPLES / "bbsl" / "listing1_distance.bbsl"}
     values: {{stoppingDistance: [275, 375]}}
     classes: [car, van, truck]
-    accept: 10%
+    accept: 15%
   paper:
     rules: {EXAMPLES / "rules" / "paper.rules"}
     only: [R5, R6]
@@ -45,7 +45,10 @@ requirements:
     near = result.outcomes["near", "recorded"]
     # Of all 2191 vehicles 94.2% pass; a quarter of the frames is much like all of them.
     assert 400 < sum(near.counts.values()) < 700
+    # Vehicles of one image are one cluster, so 10% is not shown by 120 images.
     assert near.status is OutcomeStatus.PASSED
+    assert 0.1 < float(str(near.measures["upper_bound"])) < 0.15
+    assert near.measures["clusters"] == 112
     assert near.rate is not None
     assert 0.03 < near.rate < 0.09
     for rule in ("paper/R5", "paper/R6"):

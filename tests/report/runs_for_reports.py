@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,18 @@ def add(
     concluded: bool = True,
     manifest: Mapping[str, Any] | None = None,
     reason: str = "the reason",
+    cluster: Callable[[str], str] = str,
 ) -> StoredRun:
-    """Store a requirement on a system; a row is its name, margin or status, parameters and measures."""
+    """Store a requirement on a system; a row is its name, margin or status, parameters and measures.
+
+    Its cluster is made of its name.
+    """
     requirement = requirement or requirement_of(acceptance=Acceptance(0.1))
     place = folder / "runs" / "".join(c for c in requirement.id if c.isalnum()) / file_name(system)
     verdicts = []
     with RunStore(place, requirement, system=system, images=folder / "images") as store:
         for number, (name, judged, parameters, measures) in enumerate(rows):
-            case = Case(name, requirement.id, (RecordDrive("-"),), parameters)
+            case = Case(name, requirement.id, (RecordDrive("-"),), parameters, cluster=cluster(name))
             if isinstance(judged, str):
                 verdict = Verdict(name, requirement.id, Status(judged), reason=reason, measures=measures)
             else:
@@ -58,7 +63,7 @@ def add(
                 verdict = Verdict(
                     name, requirement.id, status, judged, measures=measures, visual_change=visual_change
                 )
-            verdicts.append(verdict)
+            verdicts.append(replace(verdict, cluster=case.cluster))
             kept = images and verdict.status is Status.VIOLATED
             shown = [picture(90 + number % 50), picture(90 + number % 50, mark=True)] if kept else []
             store.append(case, verdict, shown)

@@ -38,9 +38,10 @@ def test_html_tells_what_broke_with_its_images_and_stays_text(
     assert "http://" not in html
     assert "https://" not in html
     assert "1 regression and no improvement in 1 comparison; 9 cases broken, 0 fixed." in html
-    assert "it passed and is violated now; 20 cases of 20 frames in both runs; passed → violated" in html
+    assert "it passed and is violated now; 20 cases of 20 clusters in both runs; passed → violated" in html
     assert html.count("data:image/webp") == 6  # source and follow-up of the three worst
     assert "+45" in html  # percentage points
+    assert "Intervals and p come from one test over clusters. One comparison, 95% confidence." in html
 
 
 def test_both_names_of_a_model_are_told_and_stay_text(tmp_path: Path) -> None:
@@ -58,9 +59,10 @@ def test_markdown_has_a_line_for_each_requirement(runs: tuple[StoredRun, StoredR
     assert text.startswith("### 🔻 Roadworthy: regression\n")
     assert "| 🔻 | **R1** it passed and is violated now | dave2 | 0% | 45.0% | +45 (" in text
     assert "| 9 | 0 | 0.0039 | +0.5 |" in text
-    interval = re.search(r"\+45 \(\+(\d+) to \+(\d+)\) points", text)
+    assert "One comparison, 95% confidence." in text
+    interval = re.search(r"\+45 \(\+([\d.]+) to \+([\d.]+)\) points", text)
     assert interval is not None
-    assert 15 < int(interval[1]) < 45 < int(interval[2]) < 75
+    assert 10 < float(interval[1]) < 45 < float(interval[2]) < 80
 
 
 def test_the_document_is_json(runs: tuple[StoredRun, StoredRun]) -> None:

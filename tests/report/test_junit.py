@@ -82,8 +82,8 @@ def test_a_failure_says_how_much_and_where_to_look(run: StoredRun, tmp_path: Pat
     (failure,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("failure")
     text = str(failure.text)
     assert failure.get("type") == "critical"
-    assert "2 of 3 applicable cases failed (66.7%, " in str(failure.get("message"))
-    assert "rate 0.666667, 2 of 3 cases judged; upper bound 0.983048; accepted 0" in text  # 0.95^(1/3)
+    assert "2 of these 3 cases failed, and none may" in str(failure.get("message"))
+    assert "rate 0.666667, 2 of 3 cases judged in 3 clusters, worth 3 independent cases\n" in text
     assert "worst: worse: margin -3.5, visual change 0.40" in text
     assert text.index("worst: worse") < text.index("worst: bad")
     images = [line.split()[-1] for line in text.splitlines() if "image:" in line]
@@ -102,7 +102,18 @@ def test_what_was_not_judged_is_counted_beside_a_failure(tmp_path: Path) -> None
 
 def test_an_inconclusive_requirement_is_skipped_with_its_reason(run: StoredRun, tmp_path: Path) -> None:
     (skipped,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("skipped")
-    assert str(skipped.get("message")).startswith("inconclusive: 0 of 1 applicable cases failed")
+    assert str(skipped.get("message")).startswith("inconclusive: 0 of 1 cases failed (0.0%; with 95% ")
+
+
+def test_a_failure_says_how_much_cases_of_drives_are_worth(tmp_path: Path) -> None:
+    rows: list[tuple[Any, ...]] = [(f"{number:02d}", -1.0, {}, {}) for number in range(30)]
+    run = add(tmp_path, rows, images=False, cluster=lambda name: f"drive {int(name) % 6}")
+    (failure,) = parsed(write_junit(run, tmp_path / "junit.xml")).iter("failure")
+    # All cases end alike, so those of a drive count as one.
+    assert (
+        "rate 1, 30 of 30 cases judged in 6 clusters, worth 6 independent cases; upper bound 1; accepted 0.1"
+        in (str(failure.text))
+    )
 
 
 def test_what_xml_cannot_hold_is_escaped(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from roadworthy.cases import Acceptance, Severity
 from roadworthy.report.result_files import COLUMNS, escaped, write_results, write_summary
 from roadworthy.report.results import Standing, results_of, whole_of
 from roadworthy.runs.store import StoredRun
+from roadworthy.statistics import ClusteredRate
 
 ROWS: list[tuple[Any, ...]] = [
     ("bad", -2.0, {}, {}),
@@ -45,7 +46,8 @@ def test_csv_has_a_line_for_each_requirement_and_system(run: StoredRun, tmp_path
     ]
     first = lines[0]
     assert float(first["rate"]) == 0.2
-    assert float(first["upper_bound"]) == pytest.approx(beta.ppf(0.95, 3, 8))
+    assert (first["upper_bound"], first["lower_bound"], first["confidence"]) == ("", "", "")  # none may fail
+    assert (first["clusters"], first["effective_cases"]) == ("10", "10.0")
     assert (first["failures"], first["judged"], first["worst_margin"]) == ("2", "10", "-3.5")
     assert (first["tags"], first["folder"]) == ("a | b", "runs/R1/dave2")
 
@@ -72,8 +74,20 @@ def test_every_column_has_its_own_number(tmp_path: Path) -> None:
     assert {name: line[name] for name in expected} == expected
     assert float(line["rate"]) == pytest.approx(6 / 11)
     assert float(line["upper_bound"]) == pytest.approx(beta.ppf(0.95, 7, 5))
+    assert float(line["lower_bound"]) == pytest.approx(beta.ppf(0.05, 6, 6))
+    assert (line["clusters"], line["effective_cases"]) == ("11", "11.0")
     text = write_summary(run, tmp_path / "summary.md").read_text("utf-8")
     assert "| dave2 | 54.5% | 80.0% | 25.0% | 6 / 11 |" in text
+
+
+def test_clusters_and_what_they_are_worth_have_columns(tmp_path: Path) -> None:
+    run = add(tmp_path, UNLIKE, images=False, cluster=lambda name: name.partition(" ")[0])
+    with write_results(run, tmp_path / "results.csv").open(encoding="utf-8", newline="") as file:
+        (line,) = csv.DictReader(file)
+    # Three drives of 5, 4 and 2 cases of which all end alike; the average case has 45/11 in its own.
+    assert (line["clusters"], line["effective_cases"], line["judged"]) == ("3", "2.7", "11")
+    assert float(line["upper_bound"]) == ClusteredRate.of([5, 4, 2], [0, 4, 2]).upper()
+    assert float(line["lower_bound"]) == ClusteredRate.of([5, 4, 2], [0, 4, 2]).lower()
 
 
 def test_csv_is_inert_in_a_spreadsheet_and_keeps_commas(tmp_path: Path) -> None:
@@ -98,7 +112,7 @@ def test_the_name_of_a_model_is_text_in_every_table(tmp_path: Path) -> None:
 def test_markdown_is_short_and_names_the_worst(run: StoredRun, tmp_path: Path) -> None:
     text = write_summary(run, tmp_path / "summary.md").read_text("utf-8")
     assert text.startswith("### ❌ Roadworthy: violated\n\n1 of 2 requirements is violated.\n")
-    assert "| ❌ | **R1** R1 must hold | dave2 | 20.0% | 50.7% | 0% | 2 / 10 |" in text
+    assert "| ❌ | **R1** R1 must hold | dave2 | 20.0% | – | 0% | 2 / 10 |" in text
     (worst,) = re.findall(r"^- (.*)$", text, re.MULTILINE)
     assert worst.startswith("R1, dave2: worse, margin −3.5, visual change 0.40, [image](images/")
     (image,) = re.findall(r"\((images/.*?)\)", worst)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,25 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from roadworthy.cases import Case, Outcome, OutcomeStatus, RecordDrive, Requirement, Scalar, Status, Verdict
+from roadworthy.cases import (
+    Acceptance,
+    Case,
+    Decision,
+    Outcome,
+    OutcomeStatus,
+    RecordDrive,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+)
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
 from roadworthy.runs import RunStore, read_rows, read_verdicts
+from roadworthy.runs.store.rows import read_requirement
 
 REQUIREMENT = Requirement("R1", "Les lignes sont gardées", "lanes", {"limit": 0.5}, ("night",))
-CORE = ["requirement", "system", "case", "status", "margin", "reason", "visual_change", "images"]
+CORE = ["requirement", "system", "case", "status", "margin", "reason", "visual_change", "images", "cluster"]
 
 
 def make_case(number: int, **parameters: Scalar) -> Case:
@@ -65,8 +78,36 @@ def test_verdicts_come_back_as_they_were(tmp_path: Path) -> None:
     with RunStore(tmp_path, REQUIREMENT, shard_rows=3) as store:
         for case, verdict in zip(cases, verdicts, strict=True):
             store.append(case, verdict)
-    # NaN is not equal to itself, so text is compared.
-    assert [repr(v) for v in read_verdicts(tmp_path)] == [repr(v) for v in verdicts]
+    # NaN is not equal to itself, so text is compared; a case is a cluster of its own if nothing else is said.
+    told = [replace(one, cluster=one.case_id) for one in verdicts]
+    assert [repr(v) for v in read_verdicts(tmp_path)] == [repr(v) for v in told]
+
+
+def test_verdicts_come_back_with_the_clusters_of_their_cases(tmp_path: Path) -> None:
+    drives = ["drive 1", "drive 1", "drive 2"]
+    cases = [replace(make_case(number), cluster=drive) for number, drive in enumerate(drives)]
+    write(tmp_path, *cases)
+    assert [row["cluster"] for row in read_rows(tmp_path)] == drives
+    assert [verdict.cluster for verdict in read_verdicts(tmp_path)] == drives
+
+
+def test_rows_of_before_are_read_without_clusters(tmp_path: Path) -> None:
+    write(tmp_path, make_case(0), make_case(1), make_case(2))
+    for shard in shards(tmp_path)[:1]:
+        parquet.write_table(parquet.read_table(shard).drop_columns(["cluster"]), shard)
+    assert [verdict.cluster for verdict in read_verdicts(tmp_path)] == ["", "", "c2"]
+    for shard in shards(tmp_path)[:1]:
+        parquet.write_table(parquet.read_table(shard).drop_columns(["reason"]), shard)
+    with pytest.raises(InputError, match="expected string in the column reason, got no such column"):
+        list(read_verdicts(tmp_path))
+
+
+def test_a_requirement_of_before_is_decided_by_the_rate_seen() -> None:
+    record = {"id": "R1", "text": "It holds", "method": "rules"}
+    older = {**record, "acceptance": {"max_rate": 0.1, "confidence": 0.9}}
+    assert read_requirement(older).acceptance == Acceptance(0.1, 0.9, Decision.ESTIMATE)
+    newer = {**record, "acceptance": {"max_rate": 0.1, "decide": "bound", "early": True}}
+    assert read_requirement(newer).acceptance == Acceptance(0.1, early=True)
 
 
 def test_whole_numbers_that_a_double_holds_only_nearly_do_not_cost_the_shard(tmp_path: Path) -> None:
@@ -129,7 +170,7 @@ def test_a_requirement_is_one_line_with_its_outcome_once_it_is_known(tmp_path: P
         "parameters": {"limit": 0.5},
         "tags": ["night"],
         "severity": "major",
-        "acceptance": {"max_rate": 0.0, "confidence": 0.95},
+        "acceptance": {"max_rate": 0.0, "confidence": 0.95, "decide": "bound", "early": False},
         "system": "dave2",
         "run": {"seed": 3},
         "outcome": None,

@@ -287,7 +287,7 @@ def test_what_was_asked_for_grows_to_all_of_the_suite(tmp_path: Path) -> None:
         ("[]", "is no manifest of a run"),
         ('{"format": 1, "seed": NaN}', "manifest.json: seed must be a whole number, got nan"),
         ("{", "must be JSON"),
-        ('{"format": 9}', "has format 9, newer than 2: update Roadworthy"),
+        ('{"format": 9}', "has format 9, newer than 3: update Roadworthy"),
         ('{"format": 2, "suite": {"a.yaml": 7}}', "suite must be digests by name"),
         ('{"format": 2, "only": "fog"}', "only must be a list of ids, tags or kinds"),
     ],

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from roadworthy.cases import OutcomeStatus, clopper_pearson_upper
+from roadworthy.cases import Outcome, OutcomeStatus, RateTally
 from roadworthy.cli._app import app
 from roadworthy.selftest import METHODS, FaultStanding, Report, as_document, as_markdown, selftest
+from roadworthy.statistics import clopper_pearson_upper
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +102,18 @@ def test_a_tool_that_proves_everything_fails(monkeypatch: pytest.MonkeyPatch) ->
     assert found["bbsl/shifted boxes"] is FaultStanding.FOUND
 
 
+class _Violated(RateTally):
+    """Says so, whatever the rows say."""
+
+    def outcome(self) -> Outcome:
+        return replace(super().outcome(), status=OutcomeStatus.VIOLATED)
+
+
 def test_a_tool_that_does_not_hash_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     from roadworthy.runs.evidence import checking
 
     monkeypatch.setattr(checking, "_check_sums", lambda *_: None)
-    monkeypatch.setattr(checking, "rate_status", lambda *_: OutcomeStatus.VIOLATED)
+    monkeypatch.setattr(checking, "RateTally", _Violated)
     found = _found("evidence")
     assert found["evidence/added file"] is FaultStanding.MISSED
     assert (

@@ -77,6 +77,11 @@ class LabelledFrames:
         """The ids of the frames, in order."""
         return tuple(self._labels.ids)
 
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """What each frame belongs to."""
+        return tuple(getattr(self._labels, "clusters", self._labels.ids))
+
     def __len__(self) -> int:
         return len(self._labels)
 

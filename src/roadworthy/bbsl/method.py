@@ -264,10 +264,13 @@ class BbslTrackMethod(SpecificationMethod):
                 first, _ = spans.get(track, (number, number))
                 spans[track] = first, number
         sources = [_Source(data, number) for number in range(len(ids))]
+        # Tracks run through many frames: where no drives are known, all of them belong together.
+        clusters = getattr(data, "clusters", ids)
+        drives = [data.name] * len(ids) if list(clusters) == ids else clusters
         for track, (first, last) in spans.items():
             known: dict[str, Scalar] = {"track": track, "frame": ids[first]}
             asks = (Predict(tuple(sources[first : last + 1])),)
-            yield Case(f"track {track}", requirement.id, asks, known)
+            yield Case(f"track {track}", requirement.id, asks, known, cluster=drives[first])
 
     def _tracks(self, frame: Frame, name: str) -> list[int]:
         if frame.boxes is None:

@@ -31,6 +31,8 @@ from roadworthy.cases.methods import (
     Prediction,
     ResumableMethod,
     TakeBack,
+    clustered,
+    clusters_by_id,
     originals,
 )
 from roadworthy.cases.requirements import (
@@ -40,6 +42,7 @@ from roadworthy.cases.requirements import (
     AwaitVerdicts,
     Case,
     CaseStream,
+    Decision,
     FrameSource,
     Predict,
     RecordDrive,
@@ -47,8 +50,7 @@ from roadworthy.cases.requirements import (
     Scalar,
     Severity,
 )
-from roadworthy.cases.verdicts import Outcome, OutcomeStatus, Status, Verdict, conclude_rate, rate_status
-from roadworthy.intervals import clopper_pearson_upper
+from roadworthy.cases.verdicts import Outcome, OutcomeStatus, RateTally, Status, Verdict, conclude_rate
 
 __all__ = [
     "AWAIT_VERDICTS",
@@ -61,6 +63,8 @@ __all__ = [
     "CaseStream",
     "ClassScores",
     "Dataset",
+    "Decision",
+    "RateTally",
     "RecordDrive",
     "Driven",
     "Feedback",
@@ -81,8 +85,8 @@ __all__ = [
     "TAKE_BACK",
     "TakeBack",
     "Verdict",
-    "clopper_pearson_upper",
+    "clustered",
+    "clusters_by_id",
     "conclude_rate",
     "originals",
-    "rate_status",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roadworthy._frozen import ReadOnlyArrays, read_only
-from roadworthy.cases.requirements import Case, CaseStream, FrameSource, Requirement, Scalar
+from roadworthy.cases.requirements import Case, CaseStream, FrameSource, Predict, Requirement, Scalar
 from roadworthy.cases.verdicts import Outcome, Status, Verdict, conclude_rate
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
@@ -346,6 +346,42 @@ class Original:
 @lru_cache(maxsize=4)
 def _read(original: Original) -> Frame:
     return original.data[original.index]
+
+
+def clusters_by_id(data: Dataset) -> Mapping[str, str]:
+    """Return the cluster of each frame by its id, where the data says what belongs together."""
+    clusters: Sequence[str] | None = getattr(data, "clusters", None)
+    return {} if clusters is None else dict(zip(getattr(data, "ids", ()), clusters, strict=True))
+
+
+def clustered(cases: CaseStream, data: Dataset, clusters: Mapping[str, str]) -> CaseStream:
+    """Yield cases with their clusters: where a method does not say, that of their first frame.
+
+    Data says what belongs together by ``clusters``, a name for each of its ``ids``. Where it does not, every
+    frame is a cluster.
+
+    Example:
+        >>> from roadworthy.cases import Predict
+        >>> from roadworthy.datasets import load
+        >>> drives = load("world:town", count=4, sequence=2)
+        >>> asked = (Case(id, "R1", (Predict((make,)),)) for id, make in originals(drives))
+        >>> [case.cluster for case in clustered(asked, drives, clusters_by_id(drives))]
+        ['town-drive-0', 'town-drive-0', 'town-drive-1', 'town-drive-1']
+    """
+    ids: Sequence[str] = getattr(data, "ids", ())
+    for case in cases:
+        if isinstance(case, Case) and not case.cluster:
+            frame = case.parameters.get("frame")
+            if isinstance(ask := case.asks[0], Predict):
+                source = ask.frames[0]
+                if isinstance(source, Frame):
+                    frame = source.id
+                elif isinstance(source, Original) and source.data is data and ids:
+                    frame = ids[source.index]
+            name = case.id if frame is None else str(frame)
+            # Nobody has seen the case yet, and a copy would check everything in it again.
+            object.__setattr__(case, "cluster", clusters.get(name, name))
+        yield case
 
 
 def originals(data: Dataset) -> Iterator[tuple[str, FrameSource]]:

@@ -99,13 +99,22 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
+class Decision(StrEnum):
+    """What decides that a requirement is violated: the lower bound of its failure rate, or the rate seen."""
+
+    BOUND = "bound"
+    ESTIMATE = "estimate"
+
+
 @dataclass(frozen=True, slots=True)
 class Acceptance:
     """What is accepted: how many cases may fail, and how sure one wants to be of it.
 
     Args:
-        max_rate: The largest share of the applicable cases that may fail.
-        confidence: The confidence of the one-sided Clopper-Pearson bound of that share.
+        max_rate: The largest share of the applicable cases that may fail; with 0, none of those tried.
+        confidence: The confidence of the bounds of that share, each one-sided.
+        decide: What decides that it is violated.
+        early: Whether the run ends as soon as a bound decides: bounds then hold at every look.
 
     Example:
         >>> Acceptance(0.05).confidence
@@ -118,8 +127,11 @@ class Acceptance:
 
     max_rate: float = 0.0
     confidence: float = 0.95
+    decide: Decision = Decision.BOUND
+    early: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "decide", as_enum("decide", Decision, self.decide))
         for name in ("max_rate", "confidence"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -127,6 +139,10 @@ class Acceptance:
             object.__setattr__(self, name, float(value))
         if not 0 < self.confidence < 1:
             raise InputError(f"confidence must be between 0 and 1, both excluded, got {self.confidence}")
+        if self.early and not 0 < self.max_rate < 1:
+            raise InputError(
+                f"only a rate between 0 and 1 can be decided early, got {self.max_rate:g}: accept a rate"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +245,8 @@ class Case:
         asks: What the system under test has to do, in the order of the answers.
         parameters: What was changed and by how much: one flat row. None stands for "not known" and is
             left out.
+        cluster: The drive, clip, lap, scene or frame that it comes from. Where a method does not say, the
+            runner takes that of its frame, from the data set.
 
     Example:
         >>> import numpy as np
@@ -242,6 +260,7 @@ class Case:
     requirement_id: str
     asks: tuple[Ask, ...]
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
+    cluster: str = ""
 
     def __post_init__(self) -> None:
         check_text("a case's id", self.id)

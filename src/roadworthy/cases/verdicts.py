@@ -6,19 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 
 from roadworthy._frozen import frozen
-from roadworthy.cases.requirements import (
-    Acceptance,
-    Case,
-    Requirement,
-    Scalar,
-    as_enum,
-    as_scalars,
-    check_text,
-)
+from roadworthy.cases.requirements import Case, Decision, Requirement, Scalar, as_enum, as_scalars, check_text
 from roadworthy.errors import InputError
-from roadworthy.intervals import clopper_pearson_upper
+from roadworthy.statistics import FEWEST_CLUSTERS, ClusteredRate, ClusterTally, SequentialRate
 
 
 class Status(StrEnum):
@@ -57,6 +50,8 @@ class Verdict:
         reason: Why; needed when there is no margin.
         measures: What was measured on the way: one flat row; None values are left out.
         visual_change: How much of the change a human sees (Δv); the runner fills it in from the frames.
+        cluster: The drive, clip, lap, scene or frame that the case comes from; that of its own if empty. The
+            runner fills it in from the case.
         clue: What a search needs beyond scalars, such as a coverage bitmap: passed to ``feedback``, never
             stored and never compared.
 
@@ -74,6 +69,7 @@ class Verdict:
     reason: str = ""
     measures: Mapping[str, Scalar] = field(default_factory=dict)
     visual_change: float | None = None
+    cluster: str = ""
     clue: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -221,75 +217,168 @@ def conclude_rate(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outc
     A case fails when it is violated or when the system under test gave no usable answer (an error);
     cases that are not applicable do not count. With the requirement's `Acceptance` it is
 
-    - violated when the rate seen is above ``max_rate``;
-    - passed when the upper bound of the rate is at most ``max_rate``; with a ``max_rate`` of 0, which
-      no finite number of cases can show, when no case tried failed (the bound is reported);
-    - inconclusive otherwise: too few cases, or no applicable one.
+    - passed when the upper bound of the rate is at most ``max_rate``;
+    - violated when the lower bound is above it, or with `Decision.ESTIMATE` the rate seen;
+    - inconclusive otherwise: too few cases or clusters, or no applicable one.
+
+    With a ``max_rate`` of 0, which no finite number of cases can show, it is about the cases tried and not
+    about a rate: passed when none of them failed, violated when one did.
 
     Args:
         requirement: The requirement that the verdicts are about.
-        verdicts: The verdicts of its cases, in any order.
+        verdicts: The verdicts of its cases, in any order; for an early decision, in that of the run.
 
     Example:
         >>> from roadworthy.cases import Acceptance
         >>> requirement = Requirement("R1", "The lane is kept", "lanes", acceptance=Acceptance(0.05))
         >>> verdicts = [Verdict(str(n), "R1", Status.PASSED, 1.0) for n in range(100)]
         >>> conclude_rate(requirement, verdicts).summary
-        '0 of 100 applicable cases failed (0.0%, at most 3.0% with 95% confidence); 5.0% accepted'
+        '0 of 100 cases failed (0.0%; with 95% confidence at most 3.0%); 5.0% accepted'
         >>> conclude_rate(requirement, verdicts[:10]).status.value
         'inconclusive'
         >>> none_may = Requirement("R1", "The lane is kept", "lanes")
         >>> conclude_rate(none_may, verdicts).summary
-        '0 of 100 applicable cases failed (0.0%, at most 3.0% with 95% confidence); none accepted'
+        'none of these 100 cases failed, and none may'
+        >>> drives = [Verdict(str(n), "R1", Status.PASSED, 1.0, cluster=f"{n // 20}") for n in range(100)]
+        >>> conclude_rate(requirement, drives).summary
+        '0 of 100 cases failed (0.0%; with 95% confidence at most 45.1%, from 5 clusters worth 5 independent \
+cases); 5.0% accepted'
     """
-    max_rate, confidence = requirement.acceptance.max_rate, requirement.acceptance.confidence
-    counts = dict.fromkeys(Status, 0)
+    tally = RateTally(requirement)
     worst = math.inf
     for verdict in verdicts:
-        if verdict.requirement_id != requirement.id:
-            raise InputError(
-                f"expected verdicts on {requirement.id!r}, got one on {verdict.requirement_id!r}"
-            )
-        counts[verdict.status] += 1
+        tally.add(verdict)
         if verdict.margin is not None:
             worst = min(worst, verdict.margin)
-    failures = counts[Status.VIOLATED] + counts[Status.ERROR]
-    trials = failures + counts[Status.PASSED]
-    measures: dict[str, Scalar] = {"max_rate": max_rate, "confidence": confidence}
-    if not trials:
-        summary = f"no case was applicable ({counts[Status.NOT_APPLICABLE]} were not)"
-        return Outcome(requirement.id, OutcomeStatus.INCONCLUSIVE, counts, None, summary, measures)
-    rate = failures / trials
-    bound = clopper_pearson_upper(failures, trials, confidence)
-    measures["upper_bound"] = bound
-    if trials > counts[Status.ERROR]:
-        measures["worst_margin"] = worst
-    # No number of cases can show that none ever fails, so the bound is not held against a rate of 0.
-    summary = (
-        f"{failures} of {trials} applicable cases failed ({rate:.1%}, at most {bound:.1%} with "
-        f"{100 * confidence:.12g}% confidence); {f'{max_rate:.1%}' if max_rate else 'none'} accepted"
-    )
-    status = rate_status(counts, requirement.acceptance)
-    return Outcome(requirement.id, status, counts, rate, summary, measures)
+    outcome = tally.outcome()
+    # A case that is an error has no margin.
+    if outcome.rate is not None and worst < math.inf:
+        return replace(outcome, measures={**outcome.measures, "worst_margin": worst})
+    return outcome
 
 
-def rate_status(counts: Mapping[Status, int], acceptance: Acceptance) -> OutcomeStatus:
-    """Return what `conclude_rate` makes of so many cases of each status.
+class RateTally:
+    """What the cases of a requirement come to by the rate of those that fail, as they are added.
+
+    Args:
+        requirement: The requirement.
 
     Example:
         >>> from roadworthy.cases import Acceptance
-        >>> rate_status({Status.PASSED: 19, Status.VIOLATED: 1}, Acceptance(0.01)).value
-        'violated'
+        >>> tally = RateTally(Requirement("R1", "The lane is kept", "lanes", acceptance=Acceptance(0.1)))
+        >>> for number in range(30):
+        ...     tally.add(Verdict(str(number), "R1", Status.PASSED, 1.0))
+        >>> tally.outcome().status.value
+        'passed'
     """
-    failures = counts.get(Status.VIOLATED, 0) + counts.get(Status.ERROR, 0)
-    trials = failures + counts.get(Status.PASSED, 0)
-    if not trials:
-        return OutcomeStatus.INCONCLUSIVE
-    if failures / trials > acceptance.max_rate:
-        return OutcomeStatus.VIOLATED
-    bound = clopper_pearson_upper(failures, trials, acceptance.confidence)
-    if counts.get(Status.ENGINE_ERROR):
-        return OutcomeStatus.INCONCLUSIVE
-    if bound <= acceptance.max_rate or (acceptance.max_rate == 0 and failures == 0):
-        return OutcomeStatus.PASSED
-    return OutcomeStatus.INCONCLUSIVE
+
+    def __init__(self, requirement: Requirement) -> None:
+        self.requirement = requirement
+        self.counts = dict.fromkeys(Status, 0)
+        self._clusters = ClusterTally()
+        accepted = requirement.acceptance
+        self._looks = SequentialRate(accepted.max_rate, accepted.confidence)
+        self._open: tuple[str, int, int] | None = None
+        self._closed: set[str] = set()
+
+    def add(self, verdict: Verdict) -> None:
+        """Take in the verdict on a case."""
+        if verdict.requirement_id != self.requirement.id:
+            raise InputError(
+                f"expected verdicts on {self.requirement.id!r}, got one on {verdict.requirement_id!r}"
+            )
+        self.counts[verdict.status] += 1
+        if not verdict.status.is_judged:
+            return
+        cluster, failed = verdict.cluster or verdict.case_id, verdict.status is not Status.PASSED
+        self._clusters.add(cluster, failed=failed)
+        if self.requirement.acceptance.early:
+            self.look(cluster)
+            _, cases, failures = self._open or (cluster, 0, 0)
+            self._open = cluster, cases + 1, failures + failed
+
+    def look(self, cluster: str | None = None) -> bool:
+        """Close the cluster that the cases of another follow, or none; return whether it is decided early."""
+        if self._open is not None and self._open[0] != cluster:
+            closed, cases, failures = self._open
+            if closed in self._closed:
+                raise InputError(
+                    f"cluster {closed!r} comes twice, and an early decision needs its cases one after the "
+                    "other: leave out 'early'"
+                )
+            self._looks.add(cases=cases, failures=failures)
+            self._closed.add(closed)
+            self._open = None
+        judged = sum(number for status, number in self.counts.items() if status.is_judged)
+        # As in the outcome: a few clusters say nothing about a rate, a few cases may.
+        if len(self._closed) < FEWEST_CLUSTERS and judged > len(self._closed):
+            return False
+        return self._looks.shows_at_most or self._looks.shows_at_least
+
+    def outcome(self) -> Outcome:
+        """Return the outcome of what was added."""
+        accepted, counts = self.requirement.acceptance, self.counts
+        measures: dict[str, Scalar] = {"max_rate": accepted.max_rate}
+        named = partial(Outcome, self.requirement.id)
+        if not any(count for status, count in counts.items() if status.is_judged):
+            summary = f"no case was applicable ({counts[Status.NOT_APPLICABLE]} were not)"
+            return named(OutcomeStatus.INCONCLUSIVE, counts, None, summary, measures)
+        found = self._clusters.rate()
+        measures |= {"clusters": found.clusters, "effective_cases": round(found.effective, 1)}
+        if found.correlation is not None:
+            measures["correlation"] = found.correlation
+        if not accepted.max_rate:
+            of = f"these {found.cases} cases" if found.cases > 1 else "this 1 case"
+            if found.failures:
+                summary = f"{found.failures} of {of} failed, and none may"
+            else:
+                summary = f"none of {of} failed, and none may"
+            status = OutcomeStatus.VIOLATED if found.failures else OutcomeStatus.PASSED
+            return named(self._unless_engines_failed(status), counts, found.rate, summary, measures)
+        if accepted.early:
+            self.look()
+            lower, upper = self._looks.lower(), self._looks.upper()
+        else:
+            lower, upper = found.lower(accepted.confidence), found.upper(accepted.confidence)
+        measures |= {"confidence": accepted.confidence, "upper_bound": upper, "lower_bound": lower}
+        status = OutcomeStatus.INCONCLUSIVE
+        if accepted.decide is Decision.ESTIMATE and found.rate > accepted.max_rate:
+            status = OutcomeStatus.VIOLATED
+        elif found.few:
+            pass
+        elif upper <= accepted.max_rate:
+            status = OutcomeStatus.PASSED
+        elif lower > accepted.max_rate:
+            status = OutcomeStatus.VIOLATED
+        summary = self._summary(found, lower, upper)
+        return named(self._unless_engines_failed(status), counts, found.rate, summary, measures)
+
+    def _unless_engines_failed(self, status: OutcomeStatus) -> OutcomeStatus:
+        """Return the status where an engine may have kept cases from being tried."""
+        if self.counts[Status.ENGINE_ERROR] and status is OutcomeStatus.PASSED:
+            return OutcomeStatus.INCONCLUSIVE
+        return status
+
+    def _summary(self, found: ClusteredRate, lower: float, upper: float) -> str:
+        accepted = self.requirement.acceptance
+        # Both bounds are of interest only where the rate seen is beyond what is accepted.
+        bound = f"at most {upper:.1%}" if found.rate <= accepted.max_rate else f"at least {lower:.1%}"
+        bound = f"with {100 * accepted.confidence:.12g}% confidence {bound}"
+        clusters = "1 cluster" if found.clusters == 1 else f"{found.clusters} clusters"
+        if not found.single:
+            worth = (
+                "1 independent case"
+                if round(found.effective) == 1
+                else f"{found.effective:.0f} independent cases"
+            )
+            bound += f", from {clusters}" + ("" if found.few else f" worth {worth}")
+        if accepted.early:
+            bound += ", at whichever look it was stopped"
+        text = f"{found.failures} of {found.cases} cases failed ({found.rate:.1%}; {bound}); "
+        text += f"{accepted.max_rate:.1%} accepted"
+        if found.few:
+            text += (
+                f"; {found.cases} cases of {clusters} (drives, laps, scenes) say too little about a rate: "
+                f"{FEWEST_CLUSTERS} are needed"
+            )
+        return text

@@ -57,6 +57,7 @@ _ENTRIES = {
     ),
     "report": _Entry(_RUN, "results:app", "Write the report of a run: HTML, JUnit, CSV, Markdown."),
     "compare": _Entry(_RUN, "results:app", "Compare two runs: what broke, what got fixed."),
+    "plan": _Entry(_RUN, "results:app", "Say how many frames and drives a rate takes to be shown."),
     "suites": _Entry(_RUN, "suites:app", "Check suite files, and get their JSON Schema for your editor."),
     "evidence": _Entry(_RUN, "evidence:app", "Bundle the evidence of a run, verify it, export it."),
     "list": _Entry(_LOOK, "tool:app", "List data sets, transforms, models, metrics and simulators."),

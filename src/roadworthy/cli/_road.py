@@ -128,11 +128,12 @@ class TestedOptions:
     data: str = "world"
     option: list[str] | None = None
     sample: int | None = None
+    clusters: str = ""
     seed: int = 0
 
     def suite(self, command: str, requirements: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the suite of these models and frames with requirements, see `suite_document`."""
-        frames = data_document(self.data, self.option, self.sample)
+        frames = data_document(self.data, self.option, self.sample, clusters=self.clusters or None)
         models = self.model or self.usual
         return suite_document(command, requirements, models=models, data=frames, seed=self.seed)
 
@@ -241,7 +242,8 @@ def answered(
 
     plan = planned(suite, how, usual) if isinstance(suite, Mapping) else suite
     published = run_plan(plan, how, usual, extras=write)
-    shown = [*made.get("tables", ()), *lines]
+    undecided = outcome_lines(published.result, only="inconclusive")
+    shown = [*made.get("tables", ()), *lines, *undecided]
     return answer_of(published, how, shown=shown, document=made.get("document"))
 
 
@@ -292,19 +294,21 @@ def answer_of(
     )
 
 
-def outcome_lines(result: SuiteResult) -> list[Shown]:
-    """Return a line for each outcome; of very many, more of those that are violated than of others."""
+def outcome_lines(result: SuiteResult, only: str = "") -> list[Shown]:
+    """Return a line for each outcome, or each of a status; of very many, more of those that are violated."""
     from rich.text import Text
 
     lines: list[Shown] = []
     seen: Counter[bool] = Counter()
     for (requirement, model), outcome in result.outcomes.items():
         status = str(outcome.status)
+        if only not in ("", status):
+            continue
         seen[status == "violated"] += 1
         if seen[status == "violated"] <= (5 * _LISTED if status == "violated" else _LISTED):
             words = [Text(requirement), Text(model), Text(outcome.summary, style="dim")]
             lines.append(Text("  ").join([Text(status.ljust(12), style=_COLOURS[status]), *words]))
-    left_out = len(result.outcomes) - len(lines)
+    left_out = sum(seen.values()) - len(lines)
     return [*lines, *([Text(f"and {left_out} more in the report", style="dim")] if left_out else [])]
 
 

@@ -30,7 +30,7 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document
-from roadworthy.cli.options import image_size, numbers, share, two_numbers, words
+from roadworthy.cli.options import accepted, image_size, numbers, share, two_numbers, words
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import ResultTable
@@ -54,13 +54,14 @@ class LabelOptions:
 
     classes: str = "vehicle"
     option: list[str] | None = None
+    clusters: str = ""
     size: str = ""
 
     def data(self, truth: str) -> dict[str, Any]:
         """Return the ground truth as a suite has it."""
         if self.size:
             image_size(self.size)
-        return data_document(truth, self.option, labels=self.size or None)
+        return data_document(truth, self.option, labels=self.size or None, clusters=self.clusters or None)
 
     def opened(self, truth: str) -> ChosenFrames:
         """Open the ground truth; with a size, labels are read without images."""
@@ -112,11 +113,13 @@ class JudgingOptions:
     matching: str = "best"
     outside: str = "fail"
     allow: str = "0"
+    decide: str = "bound"
+    early: bool = False
 
     def entry(self) -> dict[str, Any]:
         """Return it as an entry of a suite says it."""
-        accepted = share("--allow", self.allow) or None
-        return {"matching": self.matching, "outside": self.outside, "accept": accepted}
+        accept = accepted(self.allow, self.decide, early=self.early)
+        return {"matching": self.matching, "outside": self.outside, "accept": accept}
 
     def recorded(self, detections: Path | str, annotations: Path | None = None) -> dict[str, Any]:
         """Return recorded detections as a suite has them."""

@@ -17,10 +17,19 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, make_new_folder, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
-from roadworthy.cli.options import check_within, free_folder, opened, opened_for, processes, training_shown
+from roadworthy.cli.options import (
+    accepted,
+    check_within,
+    free_folder,
+    opened,
+    opened_for,
+    processes,
+    training_shown,
+)
 from roadworthy.cli.options import share as share_of
 from roadworthy.errors import InputError
 from roadworthy.result_tables import ResultTable
+from roadworthy.runs.store import StoredRun
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
@@ -48,7 +57,7 @@ def search(
     option: list[str] | None = None,
     frames: str | None = None,
     sample: int = 50,
-    search: Literal["curious", "algorithm-1", "random", "random-deep"] = "curious",
+    search: Literal["curious", "algorithm-1", "random", "random-deep", "sampled"] = "curious",
     criterion: str = "neuron",
     training: str | None = None,
     transform: list[str] | None = None,
@@ -145,6 +154,36 @@ def search(
         return report.tables(), {**report.document, "notes": [*drawn.notes(), *result.notes]}
 
     return answered(document, how, Path("coverage-search"), made_of, lines=lines)
+
+
+@command(app)
+def rate(how: RunOptions, run: Path, tries: int = 500, allow: str = "0", seed: int = 1) -> Answer:
+    """Estimate how often a model fails in the operating domain of a search, from what the search found.
+
+    A search follows the answers, so the share of its tries that fail says nothing about that. Here single
+    transformations are drawn from all that the search could choose from, more often those in which it found
+    failures, and weighed so that the estimate is unbiased. Its bounds are over the originals.
+
+    Options:
+        run (SEARCH): The folder of the search.
+        tries (N): How many changed images to draw.
+        allow (SHARE): The share of the operating domain that may fail, such as 5%.
+        seed (N): Another seed than that of the search draws other images.
+
+    Examples:
+        roadworthy coverage rate coverage-search
+        roadworthy coverage rate coverage-search --tries 2000 --allow 10%
+    """
+    from roadworthy.report.searches import sampling_suite
+
+    def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
+        rows = tuple((*pair, outcome.summary) for pair, outcome in result.outcomes.items())
+        columns = ("requirement", "model", "estimate")
+        return [ResultTable("How often it fails", columns, rows)], {"search": str(run)}
+
+    accept = accepted(allow, "bound", early=False)
+    document = sampling_suite(StoredRun.open(run), tries=tries, accept=accept, seed=seed)
+    return answered(document, how, Path("coverage-rate"), made_of)
 
 
 def _drawn_document(reference: str, options: list[str] | None, drawn: SeedImages) -> dict[str, Any]:

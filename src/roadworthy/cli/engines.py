@@ -249,7 +249,7 @@ def compare(
 
     The world can draw a scene with the change made. The distance compares brightness, contrast and colour at
     several scales: where the truth differs from the frame, or everywhere for weather, time and season.
-    Intervals are bootstrapped, at 95%. An engine is nearer if all of the interval of the difference says so.
+    Intervals are Student's, at 95%. An engine is nearer if all of the interval of the difference says so.
 
     Options:
         which (ENGINE…): Learned engines: their folders or names.

@@ -4,6 +4,11 @@ Options:
     option (-o KEY=VALUE): An option of the data set; repeatable.
     data (-d DATA): The data: a name, or name:path.
     sample (-n N): Frames, spread over the data; all if left out.
+    clusters (HOW): Which frames belong together: frame, folder, data, 200 frames, 5 s; as the data says if
+        left out.
+    decide (HOW): What decides "violated" where a share may fail: bound, its lower bound; or estimate, the
+        rate seen.
+    early: Where a share may fail, stop as soon as a bound decides.
     seed (N): The seed of all random numbers.
     out (FILE): The picture; named after its subject if left out.
     device (DEVICE): cpu, cuda:0, …; auto: a GPU if there is one.
@@ -27,13 +32,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from roadworthy._files import is_free, numbered
 from roadworthy.cli._console import console, make_folder, parse_options
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
@@ -163,6 +168,23 @@ def share(name: str, text: str) -> float:
         return read_share(text)
     except ValueError:
         raise InputError(f"{name} must be a share such as 10% or 0.1, got {text!r}") from None
+
+
+def accepted(allow: str, decide: str, *, early: bool) -> dict[str, Any] | None:
+    """Return what is accepted as a suite has it; None where no case may fail.
+
+    Example:
+        >>> accepted("5%", "bound", early=False), accepted("0", "bound", early=False)
+        ({'rate': 0.05}, None)
+    """
+    check_choice("--decide", decide, ("bound", "estimate"))
+    rate = share("--allow", allow)
+    others = {"decide": decide} if decide != "bound" else {}
+    if not rate:
+        if others or early:
+            raise InputError("--decide and --early are about a share that may fail: add --allow, such as 5%")
+        return None
+    return {"rate": rate, **others, **({"early": True} if early else {})}
 
 
 def image_size(text: str) -> tuple[int, int]:

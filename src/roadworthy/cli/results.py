@@ -1,8 +1,9 @@
-"""``roadworthy report`` and ``roadworthy compare``: what stored runs show, and how two of them differ."""
+"""``roadworthy report``, ``compare`` and ``plan``: what runs show, how two differ, how large one must be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -10,11 +11,12 @@ import typer
 from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
+from roadworthy.cli.options import share
 from roadworthy.errors import InputError, shortened, suggest
 from roadworthy.report.comparison import as_document, cells_of, counted, models_of, sentence, write_comparison
 from roadworthy.report.html import write_report
 from roadworthy.report.result_files import write_junit, write_results, write_summary
-from roadworthy.report.results import Standing, results_of, signed, whole_of
+from roadworthy.report.results import RunSize, Standing, results_of, signed, whole_of
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.comparison import Comparison, compare
 from roadworthy.runs.store import StoredRun
@@ -84,15 +86,15 @@ def compare_runs(
     """Compare two runs: what broke, what got fixed, and whether that is more than chance.
 
     Cases are paired by requirement, model and name. A regression is a requirement that passed and is violated
-    now, or of which significantly more frames got worse than better (McNemar's exact test, Holm's correction
-    over all requirements). Runs with different data or seeds are refused. The exit code is 0, or with
-    --fail-on-regression 1 if there is a regression.
+    now, or whose failure rate rose significantly: by a test over clusters (drives, laps, scenes or frames),
+    corrected for the number of comparisons as its interval is. Runs with different data or seeds are refused.
+    The exit code is 0, or with --fail-on-regression 1 if there is a regression.
 
     Options:
         first (RUN_A): The folder of the run before.
         second (RUN_B): The folder of the run after.
         systems (OLD=NEW): Compare this model with that one; repeatable. Models of the same name by default.
-        alpha (P): The level of significance.
+        alpha (P): The level of significance, for all comparisons together.
         anyway: Compare even if data or seeds differ.
         out (FILE): Write the comparison: an .html or .md file.
         fail (--fail-on-regression): End with exit code 1 if something got worse.
@@ -119,7 +121,13 @@ def compare_runs(
     )
     return Answer(
         as_document(found),
-        [ResultTable("", _COLUMNS, rows), *_lines(found), *written, sentence(found)],
+        [
+            ResultTable("", _COLUMNS, rows),
+            *_lines(found),
+            *([f"{found.correction}."] if found.comparisons else []),
+            *written,
+            sentence(found),
+        ],
         found.warnings,
         errors=errors,
         exit_code=FAILED if errors else VIOLATED if fail and found.regressions else PASSED,
@@ -148,3 +156,49 @@ def _lines(found: Comparison) -> Iterator[str]:
                 "none" if value is None else signed(value) for value in (case.before, case.after)
             )
             yield f"  broken: {case.case}, margin {margins}"
+
+
+@command(app, name="plan")
+def plan_run(
+    rate: str,
+    run: Path | None = None,
+    expected: str = "",
+    size: int = 1,
+    correlation: float = 0.0,
+    confidence: str = "95%",
+    power: str = "80%",
+    seed: int = 0,
+) -> Answer:
+    """Say how many drives and frames it takes to show that at most so many cases fail.
+
+    Frames of one drive are alike, so what counts is the number of drives, laps or scenes. A pilot run tells
+    how alike they are, how many cases one has and how many fail.
+
+    Options:
+        rate (RATE): What shall be shown, such as 5%.
+        run (FOLDER): A pilot run: each of its requirements is planned for.
+        expected (SHARE): The rate that you think is true; that of the pilot run, or 0, if left out.
+        size (N): Cases in a drive, lap or scene, without a pilot run.
+        correlation (0…1): How alike these are, without a pilot run: 0 not at all, 1 all end the same.
+        confidence (SHARE): How sure the run shall make you.
+        power (SHARE): How sure you want to be that it ends with passed if the expected rate is true.
+
+    Examples:
+        roadworthy plan 5%
+        roadworthy plan 5% --expected 1% --size 30 --correlation 0.2
+        roadworthy plan 2% --run rules-out --confidence 99%
+    """
+    sure = share("--confidence", confidence)
+    given = share("--expected", expected) if expected else None
+    asked = [] if run is None else RunSize.of_pilot(StoredRun.open(run))
+    planned = [
+        one.planned(share("RATE", rate), given, confidence=sure, power=share("--power", power), seed=seed)
+        for one in (asked or [RunSize("", "", None, size, correlation)])
+    ]
+    columns = ("requirement", "model", "expected", "correlation", "cases each", "clusters", "cases")
+    rows = tuple(one.cells() for one in planned)
+    told = (
+        f"To show at most {rate}, with {confidence} confidence; a cluster is a drive, lap, scene or frame. "
+        f"With 0% expected, none may fail; otherwise it is shown in {power} of such runs."
+    )
+    return Answer({"plans": [asdict(one) for one in planned]}, [ResultTable("", columns, rows), told])

@@ -27,7 +27,7 @@ from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import parse_options, tracked
 from roadworthy.cli._road import RunOptions, TestedOptions, answered
-from roadworthy.cli.options import share
+from roadworthy.cli.options import accepted, share
 from roadworthy.errors import InputError, RuleError, suggest
 
 if TYPE_CHECKING:
@@ -163,6 +163,8 @@ def run(
     only: list[str] | None = None,
     threshold: str = "",
     allow: str = "0",
+    decide: str = "bound",
+    early: bool = False,
     shrink: int = 0,
     worst: int = 6,
     passes: int = 100,
@@ -197,8 +199,8 @@ def run(
     thresholds = [share("--threshold", one) for one in threshold.split(",") if one.strip()]
     settings = tested.settings()
     texts, skipped = _chosen(_texts(rule or [], rules or []), only or [], settings, how, skip=skip)
-    allowed = share("--allow", allow)
-    entries = {id: {"rule": text, **settings, "accept": allowed or None} for id, text in texts.items()}
+    accept = accepted(allow, decide, early=early)
+    entries = {id: {"rule": text, **settings, "accept": accept} for id, text in texts.items()}
 
     lines = [f"{id} is left out: {reason}" for id, reason in skipped.items()]
 
@@ -211,7 +213,7 @@ def run(
         tables = [*report.tables(), *([shrunk_table(shrunk)] if shrunk else [])]
         if sheets:
             lines.append(f"Look at the worst violations in {result.folder / 'sheets'}")
-        more = {"allow": allowed, "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
+        more = {"allow": share("--allow", allow), "skipped": skipped, "sheets": sheets, "shrunk": shrunk}
         return tables, {**report.document(), **more}
 
     document = tested.suite("rules run", entries)

@@ -14,11 +14,13 @@ import numpy as np
 from roadworthy.cases import (
     AWAIT_VERDICTS,
     TAKE_BACK,
+    Acceptance,
     Answers,
     BaseMethod,
     Case,
     CaseStream,
     Dataset,
+    Decision,
     Feedback,
     Outcome,
     OutcomeStatus,
@@ -35,9 +37,11 @@ from roadworthy.coverage.observed import Observed
 from roadworthy.coverage.search import trials
 from roadworthy.coverage.search.findings import OriginalFrames
 from roadworthy.coverage.search.settings import SearchSettings
+from roadworthy.coverage.search.strategies import Sampled
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import SignalUnits
 from roadworthy.seeding import rng_for
+from roadworthy.statistics import FEWEST_CLUSTERS, mean_bounds
 
 ORIGINAL = "an original: its error sets the bound, and its neurons count as covered"
 """Why originals have no verdict."""
@@ -159,6 +163,8 @@ class CoverageMethod(BaseMethod):
             "transform": str(maker.space.transform(trial.picks)),
             "depth": trial.result.picks,
         }
+        if isinstance(self._search, Sampled):
+            facts["weight"] = self._search.weight(trial)
         source = trials.ChangedFrame(maker, trial.result)
         return Case(trials.case_id(trial.number), requirement_id, (Predict((source,), observed=True),), facts)
 
@@ -176,6 +182,8 @@ class CoverageMethod(BaseMethod):
             raise SystemUnderTestError(f"it answered frame {frame.id!r} with {given}, which is no number")
         measures: dict[str, Scalar] = {"label": label * scale, "prediction": given * scale, "error": error}
         bound = case.parameters.get("bound")
+        if (weight := case.parameters.get("weight")) is not None:
+            measures["weight"] = weight
         if bound is None:
             verdict = Verdict.not_applicable(case, ORIGINAL, measures)
         else:
@@ -217,10 +225,10 @@ class CoverageMethod(BaseMethod):
         return seconds is not None and self._spent + self._clock() - self._started >= seconds
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        """Return the outcome, with coverage before and after.
+        """Return what the search found, with coverage before and after.
 
-        No more changed images may violate Equation 2 than are accepted, and coverage must be what is to be
-        reached.
+        No changed image may violate Equation 2, and coverage must be what is to be reached. A search follows
+        the answers, so how often it finds something says nothing about how often the model fails.
         """
         reached: list[float] = []
 
@@ -234,7 +242,15 @@ class CoverageMethod(BaseMethod):
                 yield verdict
 
         settings = SearchSettings.from_parameters(requirement.parameters)
-        outcome = conclude_rate(requirement, read())
+        if settings.search == "sampled" and not settings.only:
+            outcome = _conclude_sample(requirement, read(), settings)
+        else:
+            outcome = conclude_rate(replace(requirement, acceptance=Acceptance()), read())
+            failing = outcome.counts[Status.VIOLATED] + outcome.counts[Status.ERROR]
+            tries = failing + outcome.counts[Status.PASSED]
+            if tries and not settings.only:
+                told = f"{failing} of {tries} tries fail" if failing else f"none of {tries} tries fails"
+                outcome = replace(outcome, rate=None, summary=f"{told}; what a search finds is no rate")
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes(settings)))
         if not reached:
             return outcome
@@ -316,3 +332,54 @@ class CoverageMethod(BaseMethod):
         self._tries, self.evaluated = stored["tries"], stored["evaluated"]
         self._spent = float(stored.get("seconds", 0.0))
         self._stored = None
+
+
+def _conclude_sample(
+    requirement: Requirement, verdicts: Iterable[Verdict], settings: SearchSettings
+) -> Outcome:
+    """Conclude from tries that were drawn from the operating domain: how often it fails there.
+
+    A failing try counts as much as its transformation was drawn too seldom (Horvitz and Thompson, J. Am.
+    Statist. Assoc. 47, 1952), so the mean is that over the domain; its bounds are over clusters of originals.
+    """
+    kinds = len(settings.space().sets)
+    largest = 1 / (kinds * min(settings.shares, default=1 / kinds))
+    clusters: dict[str, list[float]] = {}
+
+    def read() -> Iterator[Verdict]:
+        for verdict in verdicts:
+            if verdict.status.is_judged:
+                # A crash has no measures; it counts as much as a try can.
+                weight = float(verdict.measures.get("weight", largest))  # type: ignore[arg-type]
+                own = clusters.setdefault(verdict.cluster or verdict.case_id, [0, 0.0])
+                own[0] += 1
+                own[1] += weight * (verdict.status is not Status.PASSED)
+            yield verdict
+
+    plain = conclude_rate(replace(requirement, acceptance=Acceptance()), read())
+    if not clusters:
+        return plain
+    sizes, losses = (np.array(column) for column in zip(*clusters.values(), strict=True))
+    accepted, rate = requirement.acceptance, float(losses.sum() / sizes.sum())
+    low, high = mean_bounds(
+        losses / sizes, weights=sizes, least=0.0, most=largest, confidence=accepted.confidence
+    )
+    rate, lower, upper = min(1.0, rate), max(0.0, low), min(1.0, high)
+    status = plain.status
+    if accepted.max_rate:
+        status = OutcomeStatus.INCONCLUSIVE
+        few = len(sizes) < FEWEST_CLUSTERS
+        if upper <= accepted.max_rate and not few:
+            status = OutcomeStatus.PASSED
+        elif (rate if accepted.decide is Decision.ESTIMATE else lower) > accepted.max_rate:
+            status = OutcomeStatus.VIOLATED
+    where = "1 cluster" if len(sizes) == 1 else f"{len(sizes)} clusters"
+    summary = (
+        f"an estimated {rate:.1%} of the operating domain fails (at least {lower:.1%}, at most {upper:.1%}, "
+        f"each with {100 * accepted.confidence:.12g}% confidence; {int(sizes.sum())} tries on {where})"
+    )
+    if accepted.max_rate:
+        summary += f"; {accepted.max_rate:.1%} accepted"
+    bounds = {"upper_bound": upper, "lower_bound": lower, "confidence": accepted.confidence}
+    measures = {"estimate": rate, "max_rate": accepted.max_rate, "clusters": len(sizes), **bounds}
+    return replace(plain, status=status, rate=rate, summary=summary, measures=measures)

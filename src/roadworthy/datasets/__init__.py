@@ -13,11 +13,13 @@ from roadworthy.datasets._base import CLIPPED, BaseDataset, FolderDataset, OnErr
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets._load import (
     ChosenFrames,
+    clusters_of,
     fitting_options,
     load,
     load_fitting,
     reader_for,
     sample_of,
+    shuffled_clusters,
     spread,
 )
 from roadworthy.datasets.a2d2 import A2D2Dataset
@@ -52,6 +54,7 @@ __all__ = [
     "WorldCropsDataset",
     "WorldDataset",
     "YoloDataset",
+    "clusters_of",
     "export",
     "fitting_options",
     "load",
@@ -59,5 +62,6 @@ __all__ = [
     "options_of",
     "reader_for",
     "sample_of",
+    "shuffled_clusters",
     "spread",
 ]

@@ -258,6 +258,26 @@ def by_stem(names: Iterable[str]) -> dict[str, str]:
 
 
 OnError = Literal["raise", "skip"]
+_PAUSE = 5.0
+"""Seconds without a frame after which another drive begins."""
+
+
+def drives_by_time(times: Sequence[float | None]) -> list[str] | None:
+    """Return the drive of each frame by its time stamp: a pause begins another one, whatever their order.
+
+    None where a time stamp is missing.
+
+    Example:
+        >>> drives_by_time([60.0, 0.1, 0.0, 0.2, 60.1])
+        ['drive 2', 'drive 1', 'drive 1', 'drive 1', 'drive 2']
+    """
+    if None in times:
+        return None
+    known = np.array(times, np.float64)
+    order = np.argsort(known, kind="stable")
+    drives = np.empty(len(known), int)
+    drives[order] = 1 + np.cumsum(np.diff(known[order], prepend=known[order][:1]) > _PAUSE)
+    return [f"drive {number}" for number in drives]
 
 
 class BaseDataset(ABC):
@@ -330,6 +350,18 @@ class BaseDataset(ABC):
     def ids(self) -> tuple[str, ...]:
         """The ids of the frames, in order."""
         return tuple(self.all_ids[number] for number in self._numbers)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """What each frame belongs to: frames of one drive, clip or scene are not independent."""
+        return tuple(self.cluster(number) for number in self._numbers)
+
+    def cluster(self, number: int) -> str:
+        """Return the drive, clip or scene of the frame with this number in the whole data set.
+
+        Where a reader does not know of any, that is the frame itself.
+        """
+        return self.all_ids[number]
 
     @property
     def skipped(self) -> Mapping[str, str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from roadworthy._files import is_file, is_folder
 from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
+from roadworthy.datasets._base import drives_by_time
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
@@ -36,17 +40,25 @@ class ChosenFrames:
         data: The data set.
         indices: Which of its frames, in order.
         history: How many earlier frames of its drive a frame is given, where the data has them.
+        together: Which frames belong together, see `clusters_of`; as the data says if empty.
     """
 
     name: str
     data: Dataset
     indices: Sequence[int]
     history: int = 0
+    together: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the frames; a data set that has none beforehand has none here either."""
         known = self.data.ids  # type: ignore[attr-defined]
+        return tuple(known[index] for index in self.indices)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """What each frame belongs to; none where frames have no ids beforehand."""
+        known = clusters_of(self.data, self.together)
         return tuple(known[index] for index in self.indices)
 
     @property
@@ -113,6 +125,79 @@ class ChosenFrames:
     def sampled(self, count: int) -> ChosenFrames:
         """Return so many of them, or as many as there are, spread evenly."""
         return replace(self, indices=[self.indices[one] for one in spread(len(self), count)])
+
+
+_BLOCK = re.compile(r"(\d+(?:\.\d+)?) ?(s|frames?)")
+
+
+def clusters_of(data: Dataset, together: str = "") -> Sequence[str]:
+    """Return what each frame belongs to: cases of one cluster are not independent.
+
+    Args:
+        data: The frames, which have ids beforehand.
+        together: ``"frame"``, each for itself; ``"folder"``, those of one folder; ``"data"``, all of them;
+            ``"200 frames"`` or ``"5 s"``, stretches of a drive; as the data says if empty.
+
+    Raises:
+        InputError: It is none of these, or frames have no time stamps.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> clusters_of(load("world:town", count=4, sequence=2))
+        ('town-drive-0', 'town-drive-0', 'town-drive-1', 'town-drive-1')
+        >>> clusters_of(load("world:town", count=4), "2 frames")
+        ['frames from 0', 'frames from 0', 'frames from 2', 'frames from 2']
+    """
+    ids: Sequence[str] = data.ids  # type: ignore[attr-defined]
+    own: Sequence[str] = getattr(data, "clusters", ids)
+    if together in ("", "frame"):
+        return own if not together else ids
+    if together == "data":
+        return [data.name] * len(ids)
+    if together == "folder":
+        return [id.rpartition("/")[0] or "." for id in ids]
+    block = _BLOCK.fullmatch(together)
+    if block is None or float(block[1]) < (1e-9 if block[2] == "s" else 1):
+        raise InputError(
+            f"frames belong together by frame, folder, data, 200 frames or 5 s, got {together!r}"
+        )
+    if block[2] != "s":
+        size, begun = int(float(block[1])), dict[str, int]()
+        if own == ids:
+            return [f"frames from {index // size * size}" for index in range(len(ids))]
+        # Stretches of a drive, not across two of them.
+        return [
+            f"{drive}, frames from {(index - begun.setdefault(drive, index)) // size * size}"
+            for index, drive in enumerate(own)
+        ]
+    signals = getattr(data, "signals", lambda index: data[index].signals)
+    times: list[Any] = [signals(index).timestamp for index in range(len(ids))]
+    if None in times:
+        raise InputError(
+            f"{data.name} has no time stamps, so frames cannot belong together by seconds: write 200 frames"
+        )
+    drives = own if own != ids else drives_by_time(times)
+    assert drives is not None
+    seconds = float(block[1])
+    return [
+        f"{drive}, from {(time - times[0]) // seconds * seconds:.6g} s"
+        for drive, time in zip(drives, times, strict=True)
+    ]
+
+
+def shuffled_clusters(data: Dataset, rng: np.random.Generator) -> Dataset:
+    """Return the frames cluster by cluster, the clusters in random order.
+
+    Raises:
+        InputError: The data has no ids beforehand.
+    """
+    clusters: Sequence[str] | None = getattr(data, "clusters", getattr(data, "ids", None))
+    if clusters is None:
+        raise InputError(f"{data.name} lists no frames beforehand, so a run cannot end early: leave it out")
+    names, place = np.unique(np.asarray(clusters), return_inverse=True)
+    return ChosenFrames(
+        data.name, data, np.argsort(rng.permutation(len(names))[place], kind="stable").tolist()
+    )
 
 
 def sample_of(data: Dataset, count: int | None) -> Dataset:

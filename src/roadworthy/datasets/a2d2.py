@@ -134,6 +134,10 @@ class A2D2Dataset(_base.BaseDataset):
         self._bus = {file.name.split("_")[0]: file for file in sorted(place.rglob("*_bus_signals.json"))}
         super().__init__(f"a2d2:{path}", ids, on_error=on_error)
 
+    def cluster(self, number: int) -> str:
+        """Return the drive of a frame: when it began, with which the name of a frame begins."""
+        return self.all_ids[number].split("_")[0]
+
     def read(self, number: int) -> Frame:
         """Read a frame with its label map and signals."""
         id = self.all_ids[number]

@@ -117,6 +117,10 @@ class Bdd100kDataset(_base.BaseDataset):
         ids = [Path(one["name"]).stem for one in self._entries]
         super().__init__(f"bdd100k:{path}", ids, on_error=on_error)
 
+    def cluster(self, number: int) -> str:
+        """Return the film that a frame is from, where the labels say; else the frame."""
+        return str(self._entries[number].get("videoName") or self.all_ids[number])
+
     def read(self, number: int) -> Frame:
         """Read an image, its labels and, where there is one, its mask."""
         entry, id = self._entries[number], self.all_ids[number]

@@ -86,6 +86,10 @@ class CamVidDataset(_base.BaseDataset):
             raise InputError(f"{self._images} holds no image")
         super().__init__(f"camvid:{path}", ids, on_error=on_error)
 
+    def cluster(self, number: int) -> str:
+        """Return the film that a frame is from, with whose name its own begins."""
+        return self.all_ids[number].rpartition("_")[0] or self.all_ids[number]
+
     def read(self, number: int) -> Frame:
         """Read a frame with its label map."""
         id = self.all_ids[number]

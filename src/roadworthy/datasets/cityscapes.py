@@ -121,6 +121,10 @@ class CityscapesDataset(BaseDataset):
         self._places = _places(folder, split)
         super().__init__(f"cityscapes:{path}", [name for _, _, name in self._places], on_error=on_error)
 
+    def cluster(self, number: int) -> str:
+        """Return the city and recording that a frame is of."""
+        return self.all_ids[number].rpartition("_")[0] or self.all_ids[number]
+
     def read(self, number: int) -> Frame:
         """Read an image and what there is about it."""
         split, city, name = self._places[number]

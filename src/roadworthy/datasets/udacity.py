@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy._tables import Table, csv_file, read_rows
-from roadworthy.datasets._base import BaseDataset, OnError, by_stem, image_names, stem_of
+from roadworthy.datasets._base import BaseDataset, OnError, by_stem, drives_by_time, image_names, stem_of
 from roadworthy.errors import FrameError, InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -69,6 +69,11 @@ class UdacityCh2Dataset(BaseDataset):
         self.predictors = tuple(name for name in table.columns if name not in _NO_PREDICTIONS)
         self._files = _files(table, camera)
         super().__init__(f"udacity-ch2:{path}", [stem_of(one) for one in self._files], on_error=on_error)
+        self._drives = drives_by_time([_nanoseconds(id) for id in self.all_ids])
+
+    def cluster(self, number: int) -> str:
+        """Return the drive of a frame, by the time stamps."""
+        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
@@ -106,15 +111,19 @@ class UdacityCh2Dataset(BaseDataset):
         table = self._table
         angle = table.number(number, self._angle)
         further = {name: table.number(number, name) for name in _FURTHER if name in table.columns}
-        nanoseconds = self.all_ids[number]
         with naming(table.path):
             return Signals.from_units(
                 self.units,
                 steering=angle,
                 speed=table.number(number, "speed") if "speed" in table.columns else None,
-                timestamp=int(nanoseconds) / 1e9 if _TIME.fullmatch(nanoseconds) else None,
+                timestamp=_nanoseconds(self.all_ids[number]),
                 extra={self._angle: angle, **further},
             )
+
+
+def _nanoseconds(id: str) -> float | None:
+    """Return the seconds that the name of an image tells."""
+    return int(id) / 1e9 if _TIME.fullmatch(id) else None
 
 
 def _of_camera(table: Table, camera: Camera) -> Table:
@@ -172,6 +181,11 @@ class UdacitySimDataset(BaseDataset):
         self._table = _log(csv_file(path, "driving_log.csv"))
         written = (self._table.key(index, camera) for index in range(len(self._table.rows)))
         super().__init__(f"udacity-sim:{path}", [stem_of(one) for one in written], on_error=on_error)
+        self._drives = drives_by_time([_timestamp(id) for id in self.all_ids])
+
+    def cluster(self, number: int) -> str:
+        """Return the drive of a frame, by the time stamps."""
+        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""

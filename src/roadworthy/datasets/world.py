@@ -136,6 +136,13 @@ class WorldDataset(BaseDataset):
         frame = self._frame(number, 0)
         return frame.replace(previous=earlier) if earlier else frame
 
+    def cluster(self, number: int) -> str:
+        """Return the drive of a frame; single frames are scenes of their own."""
+        drive = number // self._plan.sequence
+        if self._plan.sequence == 1:
+            return self.all_ids[number]
+        return f"{self._plan.cells[drive % len(self._plan.cells)][0]}-drive-{drive}"
+
     def _id(self, number: int) -> str:
         drive = number // self._plan.sequence
         return f"{self._plan.cells[drive % len(self._plan.cells)][0]}-{number:06d}"

@@ -102,7 +102,8 @@ class DrivingMethod(BaseMethod):
             options = {f"option.{key}": _scalar(value) for key, value in scenario.options.items()}
             for sector in asked.sectors_of(scenario):
                 parameters: dict[str, Scalar] = {"simulator": scenario.simulator, "sector": sector, **options}
-                yield Case(f"{label(scenario)}/{sector}", requirement.id, (drive,), parameters)
+                name = label(scenario)
+                yield Case(f"{name}/{sector}", requirement.id, (drive,), parameters, cluster=name)
 
     def judge(self, case: Case, answers: Answers) -> Verdict:
         """Return whether the sector was driven well.

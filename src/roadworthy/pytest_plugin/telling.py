@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy.cases import Outcome, Requirement, Scalar
+from roadworthy.cases import Outcome, Requirement, Scalar, Status
 from roadworthy.errors import RoadworthyError
 from roadworthy.runs.store import StoredRun
+from roadworthy.statistics import FEWEST_CLUSTERS, clusters_needed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,11 +48,15 @@ def _needed(outcome: Outcome) -> str:
     if str(outcome.status) != "inconclusive" or not isinstance(rate, float) or not 0 < rate < 1:
         return ""
     assert isinstance(confidence, float)
-    # With no failure in n cases the bound is 1 - (1 - confidence)^(1/n).
-    least = math.ceil(math.log(1 - confidence) / math.log(1 - rate))
+    failed = outcome.counts[Status.VIOLATED] + outcome.counts[Status.ERROR]
+    if failed:
+        return (
+            "too few drives, laps or scenes to tell whether that is more than is accepted: give more frames"
+        )
+    least = max(FEWEST_CLUSTERS, clusters_needed(rate, confidence=confidence))
     return (
-        f"too few cases: {least} without a failure would show it, more if some fail; give more frames, or "
-        "set roadworthy_inconclusive = skip"
+        f"too few cases: {least} without a failure would show it, each of another drive, lap or scene, more "
+        "if some fail; give more frames, or set roadworthy_inconclusive = skip"
     )
 
 

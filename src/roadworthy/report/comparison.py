@@ -50,7 +50,7 @@ def sentence(comparison: Comparison) -> str:
     """Return what a comparison comes to, in one sentence.
 
     Example:
-        >>> sentence(Comparison((), {}, (), 0.05, 0.95))
+        >>> sentence(Comparison((), {}, (), 0.05))
         'Nothing could be compared.'
     """
     found = counted(comparison)
@@ -79,7 +79,7 @@ def cells_of(one: Difference) -> tuple[str, ...]:
         percent(one.rate_after),
         count(one.broken),
         count(one.fixed),
-        "–" if one.p_adjusted is None else f"{one.p_adjusted:.2g}",
+        "–" if one.p is None else f"{one.p:.2g}",
         "–" if one.shift is None else signed(one.shift),
     )
 
@@ -88,7 +88,7 @@ def explained(one: Difference) -> str:
     """Return why a comparison comes to its verdict, how many cases that rests on, and what was not paired."""
     parts = [one.why] if one.why else []
     if one.paired:
-        parts.append(f"{count(one.paired)} cases of {count(one.frames)} frames in both runs")
+        parts.append(f"{count(one.paired)} cases of {count(one.clusters)} clusters in both runs")
     if one.before and one.after and one.outcome_before != one.outcome_after:
         parts.append(f"{one.outcome_before or 'unfinished'} → {one.outcome_after or 'unfinished'}")
     for number, words in (
@@ -112,7 +112,7 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
         "improvements": len(comparison.improvements),
         "systems": dict(comparison.systems),
         "alpha": comparison.alpha,
-        "confidence": comparison.confidence,
+        "correction": comparison.correction,
         "warnings": list(comparison.warnings),
         "comparisons": [_record(one) for one in comparison.differences],
     }
@@ -200,6 +200,7 @@ def _markdown(comparison: Comparison) -> str:
     ]
     if len(comparison.differences) > 30:
         lines += [f"{count(len(comparison.differences) - 30)} more, none of them worse, are not shown.", ""]
+    lines += [f"{comparison.correction}.", ""] if comparison.comparisons else []
     lines += [f"- {escaped(one, 300)}" for one in comparison.warnings[:10]]
     return "\n".join([*lines, ""])
 

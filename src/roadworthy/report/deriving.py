@@ -24,7 +24,7 @@ from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.evidence.documents import FOLDER, write_documents
 from roadworthy.runs.evidence.sums import SUMS, files_below
 from roadworthy.runs.store import StoredRun
-from roadworthy.runs.store.manifest import FORMAT, MANIFEST, libraries
+from roadworthy.runs.store.manifest import FORMAT, MANIFEST, is_of_before, libraries
 from roadworthy.runs.suites.reading import SUITE_FILE
 from roadworthy.runs.suites.running import INCLUDED, REQUIREMENTS
 
@@ -115,9 +115,14 @@ def _compare(run: StoredRun, place: Path, path: str, found: Verification) -> Non
     if there == rows_give:
         return
     pictured = path != "report.html" or (run.folder / "images").is_dir()
-    if _facts(path, there) != _facts(path, rows_give):
+    facts, given = _facts(path, there), _facts(path, rows_give)
+    if is_of_before(run.manifest):
+        given = _as_before(facts, given)
+    if facts != given:
         found.add(
-            "document", path, f"it does not say what the rows say: {_difference(path, there, rows_give)}"
+            "document",
+            path,
+            f"it does not say what the rows say: {_difference(facts, given, there, rows_give)}",
         )
     elif pictured and _same_writer(run.manifest):
         found.add("document", path, "its words are not those that this version writes from the rows")
@@ -159,9 +164,20 @@ def _facts(path: str, text: str) -> object:
     return _FACT.findall(text) if suffix in (".html", ".md") else text
 
 
-def _difference(path: str, there: str, rows_give: str) -> str:
+def _as_before(there: object, given: object) -> object:
+    """Return what is given without the columns and keys that older documents do not have."""
+    if isinstance(there, dict) and isinstance(given, dict):
+        return {key: _as_before(there[key], one) for key, one in given.items() if key in there}
+    if not (isinstance(there, list) and isinstance(given, list) and len(there) == len(given)):
+        return given
+    if there and isinstance(there[0], list):
+        kept = [place for place, column in enumerate(given[0]) if column in there[0]]
+        return [[row[place] for place in kept if place < len(row)] for row in given]
+    return [_as_before(one, other) for one, other in zip(there, given, strict=True)]
+
+
+def _difference(facts: object, again: object, there: str, rows_give: str) -> str:
     """Return the first place where two documents differ, for people."""
-    facts, again = _facts(path, there), _facts(path, rows_give)
     if not isinstance(facts, list) or not isinstance(again, list):
         facts, again = there.splitlines(), rows_give.splitlines()
     for one, other in zip(facts, again, strict=False):

@@ -103,6 +103,8 @@ def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
     lines = [clipped(requirement.text, 600), result.summary, *result.notes]
     if result.rate is not None:
         told = f"rate {result.rate:.6g}, {result.failures} of {result.judged} cases judged"
+        if result.effective is not None:
+            told += f" in {result.clusters} clusters, worth {result.effective:.6g} independent cases"
         if result.bound is not None:
             told += f"; upper bound {result.bound:.6g}; accepted {result.accepted:.6g}"
         lines.append(told)
@@ -251,11 +253,14 @@ _COLUMNS: Mapping[str, Callable[[Result], object]] = {
     "severity": lambda one: one.requirement.severity,
     "status": lambda one: one.standing,
     "rate": lambda one: one.rate,
+    "lower_bound": lambda one: one.measures.get("lower_bound"),
     "upper_bound": lambda one: one.bound,
     "confidence": lambda one: one.confidence,
     "max_rate": lambda one: one.accepted,
     "failures": lambda one: one.failures,
     "judged": lambda one: one.judged,
+    "clusters": lambda one: one.clusters,
+    "effective_cases": lambda one: one.effective,
     "passed": lambda one: one.counts[Status.PASSED],
     "violated": lambda one: one.counts[Status.VIOLATED],
     "not_applicable": lambda one: one.counts[Status.NOT_APPLICABLE],

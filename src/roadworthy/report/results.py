@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from roadworthy.cases import Outcome, Requirement, Scalar, Severity, Status
+from roadworthy.errors import InputError
+from roadworthy.statistics import clusters_needed
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
@@ -24,6 +26,7 @@ class Standing(StrEnum):
     PASSED = "passed"
 
 
+_UNKNOWN_CORRELATION = 0.5
 _STANDINGS, _SEVERITIES = tuple(Standing), tuple(reversed(Severity))
 
 
@@ -63,13 +66,28 @@ class Result:
 
     @property
     def rate(self) -> float | None:
-        """The share of failures among the cases judged."""
+        """The share of failures among the cases judged; None for a search, which finds as many as it can."""
+        estimate = _number(self.measures.get("estimate"))
+        # Searches of before told a rate, with its bound.
+        if estimate is not None or (self.requirement.method == "coverage" and self.bound is None):
+            return estimate
         return self.failures / self.judged if self.judged else None
 
     @property
     def bound(self) -> float | None:
-        """The upper Clopper-Pearson bound of the rate; None where the method concludes in another way."""
+        """The upper bound of the rate; None where the method concludes in another way."""
         return _number(self.measures.get("upper_bound"))
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters (drives, laps, scenes or frames) the judged cases come from, where known."""
+        found = _number(self.measures.get("clusters"))
+        return None if found is None else int(found)
+
+    @property
+    def effective(self) -> float | None:
+        """How many independent cases would say as much."""
+        return _number(self.measures.get("effective_cases"))
 
     @property
     def confidence(self) -> float | None:
@@ -93,6 +111,90 @@ class Result:
             self.requirement.method == "coverage",
             -(self.rate or 0.0),
         )
+
+
+@dataclass(frozen=True)
+class RunSize:
+    """How large a run must be to show a rate.
+
+    Attributes:
+        requirement: The requirement of the pilot run; empty without one.
+        system: Its model.
+        expected: The rate that is thought to be true; None where nothing tells.
+        size: How many cases a cluster has.
+        correlation: How alike these are.
+        clusters: How many clusters are needed; None where it cannot be shown.
+        cases: How many cases that are.
+
+    Example:
+        >>> RunSize("", "", None, 30, 0.2).planned(0.05, 0.01).cells()[-2:]
+        ('87', '2,610')
+    """
+
+    requirement: str
+    system: str
+    expected: float | None
+    size: int = 1
+    correlation: float = 0.0
+    clusters: int | None = None
+    cases: int | None = None
+
+    @classmethod
+    def of_pilot(cls, run: StoredRun) -> list[RunSize]:
+        """Return what a pilot run tells of each requirement that is about a rate.
+
+        Raises:
+            InputError: It has no case to tell from.
+        """
+        found = [
+            cls(
+                one.requirement.id,
+                one.system,
+                one.rate,
+                size := max(1, round(one.judged / one.clusters)),
+                # Where all cases end alike, nobody knows how alike they are.
+                0.0 if size == 1 else _number(one.measures.get("correlation", _UNKNOWN_CORRELATION)) or 0.0,
+            )
+            for one in results_of(run)
+            if one.clusters and one.rate is not None and "max_rate" in one.measures
+        ]
+        if not found:
+            raise InputError(f"{run.folder} has no rate to plan from: give a run in which cases were judged")
+        return found
+
+    def planned(
+        self,
+        rate: float,
+        expected: float | None = None,
+        *,
+        confidence: float = 0.95,
+        power: float = 0.8,
+        seed: int = 0,
+    ) -> RunSize:
+        """Return it with the numbers that are needed for a rate; see `clusters_needed`."""
+        true = expected if expected is not None else self.expected or 0.0
+        if not self.requirement or true < rate:
+            number = clusters_needed(
+                rate,
+                expected=true,
+                size=self.size,
+                correlation=0.99 if 0.99 < self.correlation <= 1 else self.correlation,
+                confidence=confidence,
+                power=power,
+                seed=seed,
+            )
+            return replace(self, expected=true, clusters=number, cases=number * self.size)
+        return replace(self, expected=true)
+
+    def cells(self) -> tuple[str, ...]:
+        """Return it as a line of a table."""
+        needed = (
+            ("not to be shown", "")
+            if self.clusters is None
+            else (count(self.clusters), count(self.cases or 0))
+        )
+        shown = percent(self.expected), f"{self.correlation:.2f}", count(self.size)
+        return (self.requirement, self.system, *shown, *needed)
 
 
 @dataclass(frozen=True)

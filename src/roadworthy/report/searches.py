@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,19 @@ import numpy as np
 from roadworthy._files import write_json
 from roadworthy.coverage import FunctionalCoverage, OperatingDomain
 from roadworthy.coverage.search.findings import findings_of, growth_of, most_different, output_unit
+from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.coverage.search.trials import Replay
+from roadworthy.errors import InputError
 from roadworthy.frames import Signals
 from roadworthy.images import write_image
 from roadworthy.report.plots import ShownFinding, draw_growth, finding_sheet, save
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_rows
 from roadworthy.runs.checkpoints import read_checkpoint
-from roadworthy.runs.suites import SuiteResult
+from roadworthy.runs.store import StoredPair, StoredRun
+from roadworthy.runs.suites import SuiteResult, read_suite
+from roadworthy.runs.suites.forms import as_name
+from roadworthy.runs.suites.reading import SUITE_FILE
 
 _LISTED = 10  # findings that are printed
 _HOLES = 8
@@ -187,3 +194,61 @@ class SearchReport:
         # The font of sheets has plain letters only.
         note = f"lambda {self.settings.lam:g}: squared error up to {self.state['bound']:.3g} {self.unit}^2"
         write_image(self.result.folder / "findings.png", finding_sheet(shown, title=title, note=note))
+
+
+def sampling_suite(
+    run: StoredRun, *, tries: int, accept: Mapping[str, Any] | None, seed: int
+) -> dict[str, Any]:
+    """Return the suite that estimates how often a model fails in the operating domain of its searches.
+
+    Half of the tries are drawn alike from all transformations, half in proportion to the failures that the
+    search found with each, so no weight is above 2.
+
+    Args:
+        run: A run with searches.
+        tries: How many changed images are drawn for each.
+        accept: What is accepted, as a suite has it.
+        seed: Draws them.
+
+    Raises:
+        InputError: The run has no search, or was started in another folder.
+    """
+    suite = read_suite(run.folder / SUITE_FILE, of_run=True)
+    document: dict[str, Any] = {**suite.file.data, "suite": "coverage rate", "seed": seed}
+    if suite.folder.resolve() != Path().resolve():
+        raise InputError(f"paths of the search count from {suite.folder}: run this there")
+    searches: dict[str, list[StoredPair]] = {}
+    for pair in run.pairs:
+        if pair.requirement.method == "coverage":
+            searches.setdefault(pair.requirement.id, []).append(pair)
+    entries = {}
+    for id, pairs in searches.items():
+        settings = SearchSettings.from_parameters(pairs[0].requirement.parameters)
+        names = [kind.name for kind in settings.space().sets]
+        failing = [
+            str(row["param.transform"])
+            for pair in pairs
+            for row in read_rows(pair.folder)
+            if row["status"] == "violated"
+        ]
+        found = np.array([sum(f"{name}(" in one for one in failing) for name in names], float)
+        shares = np.full(len(names), 1 / len(names))
+        if found.any():
+            shares = (shares + found / found.sum()) / 2
+        kept = document["requirements"].get(id.partition("@")[0], {})
+        own = {name: kept[name] for name in ("coverage", "counting", "training") if name in kept}
+        # Commands write names that a suite cannot have otherwise.
+        tried = str(pairs[0].about.get("data"))
+        own["data"] = tried if tried in suite.form.data else as_name(tried)
+        own["models"] = [
+            pair.system if pair.system in suite.form.models else as_name(pair.system) for pair in pairs
+        ]
+        rounded = shares.round(6)
+        rounded[-1] = round(1 - float(rounded[:-1].sum()), 6)
+        drawn = {"search": "sampled", "tries": tries, "shares": rounded.tolist(), "accept": accept}
+        same = {"transforms": list(settings.transforms), "lambda": settings.lam, "output": settings.output}
+        entries[id.replace("@", "-")] = {**own, **same, "reference": settings.reference, **drawn}
+    if not entries:
+        raise InputError(f"{run.folder} has no search: give the folder of coverage search")
+    document.pop("base", None)
+    return {**document, "requirements": entries}

@@ -11,7 +11,18 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from roadworthy.cases import AwaitVerdicts, Case, Dataset, Method, Requirement, TakeBack
+from roadworthy.cases import (
+    AwaitVerdicts,
+    Case,
+    Dataset,
+    Method,
+    RateTally,
+    Requirement,
+    TakeBack,
+    clustered,
+    clusters_by_id,
+)
+from roadworthy.datasets import shuffled_clusters
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import MAX_CASES, group
@@ -25,7 +36,7 @@ from roadworthy.runs.executors.work import (
     WorkUnit,
     listens,
 )
-from roadworthy.runs.store import RunStore
+from roadworthy.runs.store import RunStore, read_verdicts
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
 
@@ -77,6 +88,9 @@ class Work:
     settled: Callable[[], None] | None = None
     costs: dict[str, Cost] = field(default_factory=dict)
     _stored: dict[Pair, _Stored] = field(default_factory=dict)
+    _watched: dict[Pair, RateTally] = field(default_factory=dict)
+    """Of requirements that are decided early: what was seen so far."""
+    _decided: set[Pair] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.costs.update({id: Cost() for id in self.requirements})
@@ -92,6 +106,10 @@ class Work:
         """
         for pair, store in self.stores.items():
             self._stored[pair] = _Stored(store, store.count if self.repeats else 0)
+            if (requirement := self.requirements[pair[0]]).acceptance.early:
+                tally = self._watched[pair] = RateTally(requirement)
+                for verdict in read_verdicts(store.folder) if store.count else ():
+                    tally.add(verdict)
         waiting: deque[tuple[Sequence[Case], Callable[[], Done] | None]] = deque()
 
         def finish(most: int) -> None:
@@ -126,13 +144,23 @@ class Work:
     def _rounds(self, data: Dataset, seed: int) -> Iterator[Sequence[Case] | AwaitVerdicts]:
         """Yield a case of each requirement at a time; of very many, in parts."""
         # All get the same random numbers, so that requirements about the same change share its frames.
+        # A decision by the clusters so far holds for the others if any could have come first.
+        ordered = {False: data}
+        if any(one.acceptance.early for one in self.requirements.values()):
+            ordered[True] = shuffled_clusters(data, rng_for(seed, "order"))
+        clusters = clusters_by_id(data)
         streams = {
-            id: self.method.cases(one, data, rng_for(seed, "cases")) for id, one in self.requirements.items()
+            id: clustered(
+                self.method.cases(one, ordered[one.acceptance.early], rng_for(seed, "cases")),
+                ordered[one.acceptance.early],
+                clusters,
+            )
+            for id, one in self.requirements.items()
         }
         while streams:
             cases: list[Case] = []
             for id, stream in tuple(streams.items()):
-                item = next(stream, None)
+                item = None if self._is_over(id) else next(stream, None)
                 if item is None:
                     del streams[id]
                 elif isinstance(item, AwaitVerdicts):
@@ -201,15 +229,29 @@ class Work:
         told = self.method.feedback(case, verdict)
         if isinstance(told, TakeBack):
             return
-        if self._stored[pair].check(case):
+        if self._stored[pair].check(case) or self._is_decided(case, pair):
             return
         if told:
             verdict = replace(verdict, measures={**verdict.measures, **told})
+        if tally := self._watched.get(pair):
+            tally.add(replace(verdict, cluster=case.cluster))
         store = self.stores[pair]
         for number in result.images:
             if number not in hashes:
                 hashes[number] = store.add_image(images[number])
         store.append(case, verdict, [hashes[number] for number in result.images])
+
+    def _is_over(self, requirement: str) -> bool:
+        """Return whether a requirement that may end early is decided for every system."""
+        watched = [pair for pair in self._watched if pair[0] == requirement]
+        return bool(watched) and self._decided.issuperset(watched)
+
+    def _is_decided(self, case: Case, pair: Pair) -> bool:
+        """Return whether the cases before this one decide its requirement, as far as it may end early."""
+        tally = self._watched.get(pair)
+        if tally is not None and tally.look(case.cluster):
+            self._decided.add(pair)
+        return pair in self._decided
 
 
 class _Stored:

@@ -15,7 +15,6 @@ from roadworthy._files import sha256_of, write_text
 from roadworthy.cases import Status
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
-from roadworthy.intervals import clopper_pearson_upper
 from roadworthy.models import FrameFunction
 from roadworthy.runs import RunResult, StoredRun, read_verdicts
 from roadworthy.runs.comparison import compare
@@ -25,7 +24,10 @@ from roadworthy.runs.executors import executor_for
 from roadworthy.runs.suites import plan_suite, read_suite
 from roadworthy.selftest.bbsl import FRAMES, OBJECTS, in_first, none, number_of, run_detector, true_boxes
 from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
+from roadworthy.selftest.simulating import LEAST, KnownClusters, simulate
+from roadworthy.statistics import clopper_pearson_upper
 
+_REPETITIONS = 150
 _SUITE = """\
 suite: Seeded
 models:
@@ -136,6 +138,19 @@ def _upper_bound(size: float, bench: FaultBench) -> Sighting:
     return Sighting.of_number(size, right, said)
 
 
+def _bounds_of_drives(size: float, bench: FaultBench) -> Sighting:
+    """Draw drives whose frames are alike and whose failure rate is known; see how often the bounds hold."""
+    del bench
+    truth = KnownClusters(int(size) or 10, 0.3, 0.17)
+    found = {
+        statement: next(simulate(statement, _REPETITIONS, [truth])).true
+        for statement in ("upper bound of a rate", "lower bound of a rate", "a rate decided early")
+    }
+    said = ", ".join(f"{statement} true in {share:.0%}" for statement, share in found.items())
+    # Three standard deviations of so many repetitions below what is stated.
+    return Sighting.of_number(size, min(found.values()) >= LEAST - 0.05, f"{said}, stated 95%")
+
+
 def _got_worse(size: float, bench: FaultBench) -> Sighting:
     """Compare a run with one of a model that has got worse on some frames; both are accepted."""
     before, after = bench.folder / "before", bench.folder / "after"
@@ -143,7 +158,7 @@ def _got_worse(size: float, bench: FaultBench) -> Sighting:
     stored(after, in_first(size, none), accept=0.9)
     found = compare(StoredRun.open(before), StoredRun.open(after))
     (one,) = found.differences
-    said = f"{one.verdict.value}: {one.broken} broken, {one.fixed} fixed, p = {one.p_adjusted or 1.0:.3g}"
+    said = f"{one.verdict.value}: {one.broken} broken, {one.fixed} fixed, p = {one.p or 1.0:.3g}"
     return Sighting(bool(found.regressions), said)
 
 
@@ -216,6 +231,15 @@ FAULTS: tuple[SeededFault, ...] = (
         _upper_bound,
         (1.0, 10.0, 50.0, 99.0),
         "{} of 100 cases",
+    ),
+    seeded(
+        "runs/number",
+        "ten drives",
+        "confidence of drives",
+        "so many drives of alike frames, 17% of which fail: the bounds must hold as often as they say",
+        _bounds_of_drives,
+        (5.0, 20.0, 60.0),
+        "{} drives",
     ),
     seeded(
         "runs/regression",

@@ -29,19 +29,22 @@ def test_distinct_failures_are_measured_by_one_yardstick_for_all() -> None:
 def test_the_interval_covers_the_true_difference_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(0)
     covered = 0
-    for seed in range(200):
+    for _ in range(200):
         apart = rng.normal(0.5, 1.0, 20)
         base = rng.normal(0, 5, 20)
-        found = paired_difference(list(base + apart), list(base), draws=1000, seed=seed)
+        found = paired_difference(list(base + apart), list(base))
         assert found.mean == pytest.approx(apart.mean())
         covered += found.low <= 0.5 <= found.high
-    # A percentile bootstrap of 20 pairs is a little too narrow.
-    assert 0.86 * 200 <= covered <= 0.98 * 200
+    # Student's interval of normal numbers is exact: of 200, two standard deviations around 95%.
+    assert 184 <= covered <= 196
 
 
 def test_a_difference_is_above_zero_only_with_its_whole_interval() -> None:
-    assert paired_difference([2.0, 3.0, 4.0], [1.0, 1.0, 1.0]).above
-    assert not paired_difference([2.0, 0.0, 4.0], [1.0, 1.0, 1.0]).above
+    # Three differences around 2 with a deviation of 1 reach 2.48 to both sides: 4.303 / √3.
+    assert not paired_difference([2.0, 3.0, 4.0], [1.0, 1.0, 1.0]).above
+    found = paired_difference([2.5, 3.5, 4.5], [1.0, 1.0, 1.0])
+    assert found.above
+    assert (found.low, found.high) == pytest.approx((2.5 - 2.4841, 2.5 + 2.4841), abs=1e-4)
 
 
 @pytest.mark.parametrize(("first", "second"), [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([], [])])

@@ -88,7 +88,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
             "R1",
             tags=("ODD:rain", "ISO 21448:2022 clause 7"),
             severity=Severity.CRITICAL,
-            acceptance=Acceptance(0.1),
+            acceptance=Acceptance(0.05),  # the lower bound of 4 in 20 is 7.1%
         ),
         visual_change=0.25,
         manifest={
@@ -118,7 +118,7 @@ def test_the_page_tells_what_was_found(page: Page) -> None:
         "violated 1 of 2 requirements is violated; 1 needs more cases to decide.",
         "20.0%",  # the rate
         "40.1%",  # Clopper-Pearson of 4 in 20: betaincinv(5, 16, 0.95)
-        "10.0%",  # accepted
+        "5.0%",  # accepted
         "4 / 20",
         "critical",
         "ODD:rain",
@@ -396,7 +396,17 @@ def test_the_growth_of_a_search_is_drawn(tmp_path: Path) -> None:
     run = add(tmp_path, rows, requirement=requirement_of(method="coverage"))
     text = written(run, tmp_path / "report.html").text
     assert "Blue: coverage, from 20.0% (originals) to 60.0%." in text
-    assert "A search looks for failures" in text
+    assert (
+        "A search follows the answers and looks for failures: it tells what it found, not how often" in text
+    )
+
+
+@pytest.mark.parametrize(("clusters", "told"), [(10, "5 / 20 10 clusters ≈ 11 independent"), (20, "5 / 20 ")])
+def test_how_much_cases_of_drives_are_worth_is_told(tmp_path: Path, clusters: int, told: str) -> None:
+    run = add(tmp_path, rule_rows(5, 15), cluster=lambda name: f"drive {int(name[-4:]) * clusters // 20}")
+    page = written(run, tmp_path / "report.html").text
+    assert told in page
+    assert ("clusters ≈" in page) == (clusters < 20)
 
 
 def test_thresholds_of_driving_are_drawn(tmp_path: Path) -> None:

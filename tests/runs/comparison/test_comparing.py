@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ def stored(
     accepted: float = 0.0,
     manifest: Mapping[str, Any] | None = None,
     concluded: bool = True,
+    cluster: Callable[[str], str] = str,
 ) -> StoredRun:
     requirement = Requirement(id, f"{id} holds", method, acceptance=Acceptance(accepted))
     verdicts = []
@@ -49,7 +50,7 @@ def stored(
         folder / "runs" / id / file_name(system), requirement, system=system, images=folder / "images"
     ) as store:
         for name, judged, parameters in cases:
-            case = Case(name, id, (RecordDrive("-"),), parameters)
+            case = Case(name, id, (RecordDrive("-"),), parameters, cluster=cluster(name))
             if isinstance(judged, str):
                 verdict = Verdict(name, id, Status(judged), reason=f"{judged} because")
             else:
@@ -78,14 +79,6 @@ def test_a_system_named_after_a_file_whose_name_is_no_text(tmp_path: Path) -> No
     assert (one.before, one.after, one.paired, one.broken) == (odd, odd, 2, 0)
 
 
-def test_the_seed_draws_the_resamples_of_the_interval(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    runs = [stored(tmp_path / name, simple(rng.normal(0.3, 1, 60).tolist())) for name in "ab"]
-    intervals = [only(compare(*runs, seed=seed, resamples=200)).interval for seed in (0, 0, 1, 2)]
-    assert intervals[0] == intervals[1]
-    assert len(set(intervals)) > 1
-
-
 def test_every_move_of_a_case_is_counted_once(tmp_path: Path) -> None:
     before: list[float | str] = [1.0, 1.0, -1.0, -1.0, "error", "not applicable", 1.0, "error", -1.0]
     after: list[float | str] = [1.0, -1.0, 1.0, -1.0, 1.0, -2.0, "not applicable", "error", "error"]
@@ -111,13 +104,16 @@ def test_more_broken_than_chance_is_a_regression(
     second = stored(tmp_path / "b", simple([-1.0] * broken + [1.0] * fixed + rest))
     found = compare(first, second)
     one = only(found)
-    assert one.p == one.p_cases == pytest.approx(binomtest(broken, broken + fixed).pvalue)
+    assert one.p == pytest.approx(binomtest(broken, broken + fixed).pvalue, abs=1e-6)
+    assert (one.clusters, one.clusters_worse, one.clusters_better) == (100 + broken + fixed, broken, fixed)
     assert (one.verdict is Found.REGRESSION) == worse == bool(found.regressions)
     back = compare(second, first)
     assert (only(back).verdict is Found.IMPROVEMENT) == worse
     assert not back.regressions
     assert one.interval is not None
     assert one.interval[0] <= (broken - fixed) / (100 + broken + fixed) <= one.interval[1]
+    assert (one.interval[0] > 0) == worse
+    assert only(back).interval == pytest.approx((-one.interval[1], -one.interval[0]), abs=1e-6)
 
 
 def test_p_at_the_level_of_significance_is_a_regression(tmp_path: Path) -> None:
@@ -136,31 +132,95 @@ def test_from_passed_to_violated_is_a_regression_whatever_p_is(tmp_path: Path) -
     assert only(compare(second, first)).verdict is Found.IMPROVEMENT
 
 
-def test_cases_of_one_frame_count_as_one(tmp_path: Path) -> None:
-    """Ten versions of one frame that break together are one thing that happened, not ten."""
+def _together(margin: float) -> list[Judged]:
+    """Ten cases of one drive that break or not, and thirty drives of one case that fail."""
+    bad: list[Judged] = [(f"x#{place}", margin, {"frame": f"x{place}"}) for place in range(10)]
+    return bad + [(f"y{place}", -1.0, {"frame": f"y{place}"}) for place in range(30)]
+
+
+def test_cases_of_one_cluster_count_as_one(tmp_path: Path) -> None:
+    """Ten frames of one drive that break together are one thing that happened, not ten."""
+
+    def drive(name: str) -> str:
+        return name.partition("#")[0]
+
+    sides = [stored(tmp_path / str(margin), _together(margin), cluster=drive) for margin in (1.0, -1.0)]
+    one = only(compare(*sides))
+    assert (one.broken, one.clusters, one.clusters_worse, one.clusters_better) == (10, 31, 1, 0)
+    assert one.p is not None
+    assert one.p > 0.5
+    assert one.verdict is Found.SAME
+    assert one.interval is not None
+    assert one.interval[0] < 0 < one.interval[1]
+    # The same cases, each for itself, are more than chance.
+    apart = only(compare(*(stored(tmp_path / f"{margin}a", _together(margin)) for margin in (1.0, -1.0))))
+    assert (apart.broken, apart.clusters) == (10, 40)
+    assert apart.p == pytest.approx(2 / 2**10, abs=1e-6)
+    assert apart.verdict is Found.REGRESSION
+
+
+def test_rows_of_before_have_the_clusters_of_their_frames(tmp_path: Path) -> None:
+    import pyarrow.parquet as parquet
 
     def cases(margin: float) -> list[Judged]:
-        bad: list[Judged] = [(f"x#{place}", margin, {"frame": "x"}) for place in range(10)]
-        return bad + [(f"y{place}", -1.0, {"frame": f"y{place}"}) for place in range(30)]
+        return [(f"x#{place}", margin, {"frame": f"x{place // 2}"}) for place in range(20)]
 
-    first, second = stored(tmp_path / "a", cases(1.0)), stored(tmp_path / "b", cases(-1.0))
-    one = only(compare(first, second))
-    assert (one.broken, one.frames, one.frames_worse) == (10, 31, 1)
-    assert one.p_cases == pytest.approx(2 / 2**10)
-    assert one.p == 1.0
-    assert one.verdict is Found.SAME
+    for margin in (1.0, -1.0):
+        stored(tmp_path / str(margin), cases(margin))
+        (shard,) = (tmp_path / str(margin)).rglob("*.parquet")
+        parquet.write_table(parquet.read_table(shard).drop_columns(["cluster"]), shard)
+    one = only(compare(*(StoredRun.open(tmp_path / str(margin)) for margin in (1.0, -1.0))))
+    assert (one.broken, one.clusters, one.clusters_worse) == (20, 10, 10)
 
 
-def test_holm_takes_all_requirements_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize("comparisons", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_interval_excludes_0_just_where_p_is_significant(
+    tmp_path: Path, comparisons: int, size: int
+) -> None:
+    """Of 5 to 10 clusters that break, of 40: with p on both sides of the level, however it is corrected."""
+    verdicts = set()
+    for broken in range(5, 11):
+        folder = tmp_path / str(broken)
+        for side, margin in (("a", 1.0), ("b", -1.0)):
+            for place in range(comparisons):
+                number = broken * size if place == 0 else 0
+                margins = [margin] * number + [1.0] * (40 * size - number)
+                named: list[Judged] = [(f"{at}", one, {}) for at, one in enumerate(margins)]
+                stored(
+                    folder / side,
+                    named,
+                    id=f"R{place}",
+                    accepted=0.9,
+                    cluster=lambda at: str(int(at) // size),
+                )
+        found = compare(StoredRun.open(folder / "a"), StoredRun.open(folder / "b"))
+        one = next(one for one in found.differences if one.requirement.id == "R0")
+        assert found.comparisons == comparisons
+        assert one.interval is not None
+        # Clusters of several cases are tested in two ways, which share what may go wrong.
+        expected = (1 if size == 1 else 2) * comparisons * binomtest(broken, broken).pvalue
+        assert one.p == pytest.approx(min(1.0, expected), abs=1e-6)
+        assert one.p is not None
+        assert (one.interval[0] > 0) == (one.p <= 0.05) == (one.verdict is Found.REGRESSION), one
+        verdicts.add(one.verdict)
+    assert len(verdicts) == 2
+
+
+def test_all_comparisons_are_taken_together(tmp_path: Path) -> None:
     """Six broken are significant alone (p = 1/32), not as one of two."""
     for id in ("R1", "R2"):
         stored(tmp_path / "a", simple([1.0] * 6 + [-1.0] * 10), id=id)
         stored(tmp_path / "b", simple([-1.0 if id == "R1" else 1.0] * 6 + [-1.0] * 10), id=id)
     found = compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"))
     worse = next(one for one in found.differences if one.requirement.id == "R1")
-    assert worse.p == pytest.approx(1 / 32)
-    assert worse.p_adjusted == pytest.approx(2 / 32)
+    assert worse.p == pytest.approx(2 / 32, abs=1e-6)
     assert not found.regressions
+    assert found.comparisons == 2
+    assert found.correction == (
+        "Differences with their intervals and p hold for all 2 comparisons together with 95% confidence "
+        "(Bonferroni)"
+    )
     assert compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"), alpha=0.1).regressions
 
 
@@ -331,8 +391,19 @@ def test_the_same_comparison_twice_is_the_same(tmp_path: Path) -> None:
     assert compare(first, second) == compare(first, second)
 
 
-@pytest.mark.parametrize("name", ["alpha", "confidence"])
-def test_levels_are_between_0_and_1(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1])
+def test_the_level_is_between_0_and_1(tmp_path: Path, alpha: float) -> None:
     run = stored(tmp_path / "a", simple([1.0]))
-    with pytest.raises(InputError, match=f"{name} must be between 0 and 1"):
-        compare(run, run, **{name: 1.0})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="alpha must be between 0 and 1"):
+        compare(run, run, alpha=alpha)
+
+
+def test_what_is_not_paired_is_no_comparison(tmp_path: Path) -> None:
+    """A search and a requirement without judged cases make nothing less significant."""
+    for side, margin in (("a", 1.0), ("b", -1.0)):
+        stored(tmp_path / side, simple([margin] * 6 + [-1.0]), id="R1")
+        stored(tmp_path / side, simple([margin] * 6), id="C1", method="coverage")
+        stored(tmp_path / side, simple(["not applicable"] * 6), id="R2")
+    found = compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"))
+    assert (found.comparisons, found.correction) == (1, "One comparison, 95% confidence")
+    assert next(one.p for one in found.differences if one.requirement.id == "R1") == pytest.approx(1 / 32)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from roadworthy.cases import Scalar
-from roadworthy.intervals import clopper_pearson_interval
-from roadworthy.runs.evidence.conditions import FEW, Catalogue, band_of, changes_in
+from roadworthy.runs.evidence.conditions import FEW, Catalogue, Condition, band_of, changes_in
+from roadworthy.statistics import clopper_pearson_interval
 from roadworthy.transforms import make_transform
 
 
@@ -175,20 +176,37 @@ def test_a_margin_without_a_border_is_the_worst() -> None:
 
 
 def test_where_the_interval_lies_against_what_is_accepted() -> None:
+    # Two-sided: of 36 cases without a failure the upper end is 9.7%, of 35 it is 10.0…%.
     for accepted, failures, cases, standing in (
-        (0.1, 0, 100, "within"),
+        (0.1, 0, 36, "within"),
+        (0.1, 0, 35, "undecided"),
         (0.1, 60, 100, "above"),
         (0.1, 1, 5, "undecided"),
         (0.0, 0, 100, "undecided"),  # no number of cases shows that none fails
         (0.0, 1, 100, "above"),
     ):
-        catalogue = Catalogue({"R": accepted})
-        for number in range(cases):
-            bad = number < failures
-            catalogue.add(
-                row("violated" if bad else "passed", -1.0 if bad else 1.0, param__transform="a(b=1)")
-            )
-        assert [one.standing for one in catalogue.conditions()] == [standing]
+        (found,) = _conditions(failures, cases, lambda number: f"f{number}", accepted)
+        assert (found.standing, found.clusters) == (standing, cases)
+        assert (found.lower, found.upper) == clopper_pearson_interval(failures, cases)
+
+
+def _conditions(
+    failures: int, cases: int, cluster: Callable[[int], str], accepted: float = 0.1
+) -> list[Condition]:
+    catalogue = Catalogue({"R": accepted})
+    for number in range(cases):
+        bad = number < failures
+        facts = {"param__transform": "a(b=1)", "cluster": cluster(number)}
+        catalogue.add(row("violated" if bad else "passed", -1.0 if bad else 1.0, **facts))
+    return catalogue.conditions()
+
+
+def test_cases_of_one_drive_are_one_cluster_of_a_condition() -> None:
+    (found,) = _conditions(0, 100, lambda number: f"drive {number % 10}")
+    # As ten independent cases would say, not a hundred.
+    assert (found.cases, found.clusters, found.standing) == (100, 10, "undecided")
+    assert (found.lower, found.upper) == pytest.approx(clopper_pearson_interval(0, 10), abs=1e-7)
+    assert found.record()["clusters"] == 10
 
 
 def test_its_size_does_not_grow_with_the_number_of_amounts() -> None:

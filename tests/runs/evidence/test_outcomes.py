@@ -10,13 +10,12 @@ import pytest
 from roadworthy.cases import (
     Acceptance,
     Case,
+    Decision,
     OutcomeStatus,
     RecordDrive,
     Requirement,
-    Status,
     Verdict,
     conclude_rate,
-    rate_status,
 )
 from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.store import RunStore, StoredRun, read_verdicts
@@ -58,16 +57,23 @@ def test_what_is_told_is_compared_with_the_rows(
     assert all("R1 on net" in str(one) for one in findings)
 
 
-def test_the_status_of_a_rate_is_that_of_its_verdicts() -> None:
-    for failing in range(0, 41, 2):
-        for accepted in (0.0, 0.05, 0.2, 1.0):
-            requirement = Requirement("R1", "It holds", "rules", acceptance=Acceptance(accepted))
-            verdicts = [
-                Verdict(str(number), "R1", Status.VIOLATED if number < failing else Status.PASSED, 0.0)
-                for number in range(40)
-            ]
-            counts = {Status.VIOLATED: failing, Status.PASSED: 40 - failing}
-            status = conclude_rate(requirement, verdicts).status
-            assert rate_status(counts, requirement.acceptance) is status
-    assert rate_status({Status.NOT_APPLICABLE: 3}, Acceptance()) is OutcomeStatus.INCONCLUSIVE
-    assert rate_status({Status.ERROR: 1, Status.PASSED: 9}, Acceptance()) is OutcomeStatus.VIOLATED
+@pytest.mark.parametrize("clusters", [40, 8, 4])
+@pytest.mark.parametrize("decide", Decision)
+def test_any_number_that_is_not_that_of_the_rows_is_found(
+    tmp_path: Path, clusters: int, decide: Decision
+) -> None:
+    requirement = Requirement("R1", "It holds", "rules", acceptance=Acceptance(0.3, decide=decide))
+    with RunStore(tmp_path, requirement, system="net") as store:
+        for number in range(40):
+            case = Case(f"f{number}", "R1", (RecordDrive("-"),), cluster=f"drive {number % clusters}")
+            store.append(case, Verdict.from_margin(case, -1.0 if number % 3 else 1.0))
+    right = conclude_rate(requirement, read_verdicts(tmp_path))
+    store.conclude(right)
+    assert verify(tmp_path).findings == []
+    numbers = ("upper_bound", "lower_bound", "clusters", "effective_cases", "confidence", "worst_margin")
+    for name in (*numbers, *(["correlation"] if clusters < 40 else [])):
+        value = right.measures[name]
+        assert isinstance(value, int | float), name
+        store.conclude(replace(right, measures={**right.measures, name: value + 1}))
+        (found,) = verify(tmp_path).findings
+        assert f"it says {name} {value + 1}, and its rows say {value}" in found.detail

@@ -266,7 +266,7 @@ def test_another_version_may_have_other_words_but_no_other_verdicts(run: Path) -
 
 
 def test_what_a_command_adds_must_have_the_outcomes_of_the_run(run: Path) -> None:
-    said = {"results": [{"status": "passed", "model": "dave2", "summary": "3 of 3 applicable cases failed"}]}
+    said = {"results": [{"status": "passed", "model": "dave2", "summary": "3 of these 3 cases failed"}]}
     (run / "result.json").write_text(json.dumps(said))
     (run / "tables.md").write_text("| rule | dave2 |\n| --- | --- |\n| slow | passed |\n| fog | passed |\n")
     found = Verification()

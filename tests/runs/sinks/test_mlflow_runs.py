@@ -37,7 +37,9 @@ def test_requirements_are_runs_inside_the_run(stored: StoredRun, mlflow_folder: 
     parent = client.get_run(found.parent)
     assert parent.info.run_name == "night run"
     assert parent.info.status == "FAILED"
-    assert parent.data.metrics["requirements_violated"] == 2
+    # 3 of 9 cases fail and 10% may: their lower bound is 9.8%.
+    assert parent.data.metrics["requirements_violated"] == 1
+    assert parent.data.metrics["requirements_inconclusive"] == 1
     inside = client.search_runs([found.experiment], f"tags.mlflow.parentRunId = '{found.parent}'")
     assert {run.info.run_id for run in inside} == set(found.children.values())
     child = client.get_run(found.children["R1", "dave2"])
@@ -45,7 +47,8 @@ def test_requirements_are_runs_inside_the_run(stored: StoredRun, mlflow_folder: 
     assert child.data.params["parameter.same"] == "{'speed': '10%'}"
     assert child.data.metrics["failure_rate"] == pytest.approx(1 / 3)
     assert child.data.metrics["cases_violated"] == 3
-    assert child.data.metrics["upper_bound"] > 1 / 3
+    assert child.data.metrics["upper_bound"] > 1 / 3 > child.data.metrics["lower_bound"] > 0.09
+    assert (child.data.metrics["clusters"], child.data.metrics["effective_cases"]) == (9, 9)
     assert child.data.tags["roadworthy.tags"] == "rain, ISO 21448:2022 7.3"
     assert "worst_margin" not in client.get_run(found.children["S1", "detector"]).data.metrics
     names = {item.path for item in client.list_artifacts(found.parent)}

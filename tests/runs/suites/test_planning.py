@@ -292,7 +292,7 @@ class TestComplaints:
                 "N does not fit blind: blind is a model for detection",
             ),
             (
-                f"{HEAD}{DATA}requirements:\n  H: {{reliability: fog, limit: 0.5, batch: 60}}",
+                f"{HEAD}{DATA}requirements:\n  H: {{reliability: fog, limit: 0.5, batch: 60, decide: paper}}",
                 "a batch of 60 images needs at least as many, got 2",
             ),
         ],

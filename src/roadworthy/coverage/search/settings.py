@@ -12,11 +12,18 @@ import numpy as np
 from roadworthy.coverage.criteria.named import parse_mixture
 from roadworthy.coverage.oracle import Reference, check_lambda
 from roadworthy.coverage.parameter_sets import parameter_sets
-from roadworthy.coverage.search.strategies import DEEPEST, MAX_FAILED_TRIES, Algorithm1, Curious, RandomChoice
+from roadworthy.coverage.search.strategies import (
+    DEEPEST,
+    MAX_FAILED_TRIES,
+    Algorithm1,
+    Curious,
+    RandomChoice,
+    Sampled,
+)
 from roadworthy.coverage.search.trials import Remade, SearchStrategy, Space
 from roadworthy.errors import InputError, suggest
 
-SearchName = Literal["curious", "algorithm-1", "random", "random-deep"]
+SearchName = Literal["curious", "algorithm-1", "random", "random-deep", "sampled"]
 SEARCHES: tuple[str, ...] = get_args(SearchName)
 """The names of all searches."""
 
@@ -43,6 +50,8 @@ class SearchSettings:
         deepest: Of the curious search and of random-deep: how many transformations are made to an original
             at most.
         reach: The coverage that must be reached, as a share; None asks for none.
+        shares: Of the sampled search: how often each transformation is tried, in their order; all alike if
+            empty.
         only: Images of an earlier search, which are made again and judged as then; there is no search.
 
     Raises:
@@ -65,6 +74,7 @@ class SearchSettings:
     again: bool = False
     deepest: int = DEEPEST
     reach: float | None = None
+    shares: tuple[float, ...] = ()
     only: tuple[Remade, ...] = ()
 
     def __post_init__(self) -> None:
@@ -87,7 +97,14 @@ class SearchSettings:
         if twice := [id for id in ids if ids.count(id) > 1]:
             raise InputError(f"two images of only are called {twice[0]!r}: put them into two requirements")
         parse_mixture(self.criterion)
-        self.space()
+        kinds = len(self.space().sets)
+        if self.shares and (
+            len(self.shares) != kinds or min(self.shares) <= 0 or not math.isclose(sum(self.shares), 1)
+        ):
+            raise InputError(
+                f"shares must be {kinds} numbers above 0 that add up to 1, one for each transformation, got "
+                f"{list(self.shares)}"
+            )
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> SearchSettings:
@@ -105,7 +122,8 @@ class SearchSettings:
                 if not isinstance(value, Sequence) or isinstance(value, str):
                     raise InputError(f"only is a list of images of a search, got {value!r}")
                 value = tuple(map(Remade.of, value))
-            given["lam" if name == "lambda" else name] = tuple(value) if name == "transforms" else value
+            several = name in ("transforms", "shares")
+            given["lam" if name == "lambda" else name] = tuple(value) if several else value
         try:
             return cls(**given)
         except TypeError as error:
@@ -116,8 +134,10 @@ class SearchSettings:
         found = asdict(self)
         found["lambda"] = found.pop("lam")
         found["only"] = [one.as_data() for one in self.only]
-        if not self.only:
-            del found["only"]
+        found["shares"] = list(self.shares)
+        for name in ("only", "shares"):
+            if not found[name]:
+                del found[name]
         return {**found, "transforms": list(self.transforms)}
 
     @property
@@ -129,8 +149,11 @@ class SearchSettings:
                 f"On {images} that a search made, the squared error of {self.output} stays within what was "
                 "accepted then (Equation 2 of DeepTest)"
             )
+        tried = "changes drawn from the operating domain"
+        if self.search != "sampled":
+            tried = "the changes that a search tries"
         text = (
-            f"Under the changes that a search tries, the squared error of {self.output} stays within "
+            f"Under {tried}, the squared error of {self.output} stays within "
             f"{self.lam:g} times the {self.reference.upper()} of the originals (Equation 2 of DeepTest)"
         )
         if self.reach is not None:
@@ -153,6 +176,8 @@ class SearchSettings:
             )
         if self.search == "random":
             return RandomChoice(self.space(), seeds, rng)
+        if self.search == "sampled":
+            return Sampled(self.space(), seeds, rng, shares=self.shares)
         if self.search == "random-deep":
             return RandomChoice(self.space(), seeds, rng, rounds=max(1, self.deepest // 2))
         return Curious(self.space(), seeds, rng, deepest=self.deepest)

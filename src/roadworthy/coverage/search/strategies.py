@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,52 @@ class RandomChoice(SearchStrategy):
     def tell(self, trial: SearchTrial, seen: TrialResult) -> bool:  # noqa: ARG002
         """Count the trial."""
         return True
+
+
+class Sampled(RandomChoice):
+    """Draws single transformations from the operating domain, so that a failure rate can be told of it.
+
+    The domain is every original, transformation and parameter, all alike. Originals take turns, in random
+    order. Transformations may be drawn unequally often, those more in which a search found failures: a try
+    then has the weight by which its transformation is drawn too seldom.
+
+    Args:
+        space: The transformations with their parameters.
+        seeds: How many seed images there are.
+        rng: What chance is drawn from.
+        shares: How often each transformation is drawn; all alike if empty.
+    """
+
+    name = "sampled"
+
+    def __init__(
+        self, space: Space, seeds: int, rng: np.random.Generator, *, shares: Sequence[float] = ()
+    ) -> None:
+        super().__init__(space, seeds, rng)
+        kinds = len(space.sets)
+        self.shares = np.asarray(shares or [1 / kinds] * kinds)
+        self._order: list[int] = []
+
+    def weight(self, trial: SearchTrial) -> float:
+        """Return how much a try counts, so that the mean over tries is that over the domain."""
+        return float(1 / len(self.shares) / self.shares[trial.picks[0].transformation])
+
+    def _trial(self) -> SearchTrial:
+        if not self._order:
+            self._order = self.rng.permutation(self.seeds).tolist()
+        drawn = int(self.rng.choice(len(self.shares), p=self.shares))
+        self._tries += 1
+        pick = self.space.any_pick(self.rng, drawn)
+        return SearchTrial(self._tries - 1, SearchImage(self._order.pop()), (pick,))
+
+    def state(self) -> dict[str, Any]:
+        """Return what is needed to go on."""
+        return {**super().state(), "order": self._order}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        super().restore(state)
+        self._order = list(state["order"])
 
 
 MAX_FAILED_TRIES = 10

@@ -16,10 +16,10 @@ from typing import Any, Literal, TypeAlias, get_args
 from roadworthy._tables import Table, csv_text
 from roadworthy.coverage.oracle import UNFILTERED
 from roadworthy.errors import InputError, suggest
-from roadworthy.intervals import ConfidenceInterval, clopper_pearson_interval, clopper_pearson_upper
 from roadworthy.papers.deeptest.deviation import DeviationFinding, percent
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
+from roadworthy.statistics import ConfidenceInterval, clopper_pearson_interval, clopper_pearson_upper
 
 Judgement: TypeAlias = Literal["true fault", "false alarm", "unsure"]
 """What a person says about a finding."""

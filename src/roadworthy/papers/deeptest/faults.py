@@ -27,12 +27,12 @@ from roadworthy.coverage.criteria.neurons import Cells, Visits
 from roadworthy.coverage.observed import observable
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame
-from roadworthy.intervals import ConfidenceInterval
 from roadworthy.models import Network, SystemUnderTest, load_model, torch_model
 from roadworthy.papers.deeptest.activity import Progress, batches, check_batch, silent, steering_of
 from roadworthy.papers.deeptest.statistics import kendall, spearman
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
+from roadworthy.statistics import ConfidenceInterval
 
 _CONFIDENCE = 0.95
 _QUARTERS = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -13,10 +13,10 @@ from markupsafe import Markup
 from roadworthy.coverage.search.findings import growth_of
 from roadworthy.driving.metrics.computing import meaning_of, unit_of
 from roadworthy.errors import InputError
-from roadworthy.intervals import clopper_pearson_interval
 from roadworthy.report.html.cards import thresholds_of
 from roadworthy.report.html.charts import Chart
 from roadworthy.report.results import count, number, percent
+from roadworthy.statistics import ClusteredRate
 from roadworthy.visual_change.tolerance import known_tolerance
 
 if TYPE_CHECKING:
@@ -127,14 +127,20 @@ def _by_change(cases: _Cases) -> Figure | None:
     reach = limit if limit is not None and known["most"] <= limit else _above(known["most"])
     rows = cases.select(
         f"least(greatest(floor(visual_change / $3 * {_PARTS}), 0), {_PARTS - 1}) AS part, "
-        f"count(*) FILTER ({_FAILED}) AS failed, count(*) AS tried",
+        f'coalesce(cluster, "case") AS cluster, count(*) FILTER ({_FAILED}) AS failed, count(*) AS tried',
         f"{_JUDGED} AND visual_change IS NOT NULL",
-        "GROUP BY part ORDER BY part",
+        "GROUP BY ALL ORDER BY part",
         [reach],
     )
     wide = reach / _PARTS
-    parts = [_ChangeBin(row["part"] * wide, wide, row["failed"], row["tried"]) for row in rows]
-    words = "; ".join(f"from {number(one.low)}: {one.failed} of {one.tried}" for one in parts)
+    parts = [
+        _ChangeBin(part * wide, wide, ClusteredRate.of(*zip(*inside, strict=True)))
+        for part, inside in (
+            (part, [(row["tried"], row["failed"]) for row in group])
+            for part, group in groupby(rows, lambda row: row["part"])
+        )
+    ]
+    words = "; ".join(f"from {number(one.low)}: {one.found.failures} of {one.found.cases}" for one in parts)
     end = _above(max(reach, limit or 0.0))
     # Where Δv was measured for failures only, there is no rate by it, but there are numbers.
     chart, caption = _numbers(parts, end, words, unknown) if unknown else _rates(parts, end, words)
@@ -149,8 +155,7 @@ class _ChangeBin(NamedTuple):
 
     low: float
     wide: float
-    failed: int
-    tried: int
+    found: ClusteredRate
 
 
 def _above(value: float) -> float:
@@ -170,24 +175,24 @@ def _rates(parts: Sequence[_ChangeBin], wide: float, words: str) -> tuple[Chart,
     places = []
     for one in parts:
         middle = one.low + one.wide / 2
-        chart.whisker(middle, *clopper_pearson_interval(one.failed, one.tried), "whisker")
-        places.append((middle, one.failed / one.tried))
+        chart.whisker(middle, *one.found.interval(), "whisker")
+        places.append((middle, one.found.rate))
     if len(places) > _FEW:
         chart.line(places, "series")
     chart.dots(places, "series-dot")
-    return chart, "Dots: share in each part of the range; bars: 95% Clopper-Pearson intervals."
+    return chart, "Dots: share in each part of the range; bars: 95% intervals over clusters."
 
 
 def _numbers(parts: Sequence[_ChangeBin], wide: float, words: str, unknown: int) -> tuple[Chart, str]:
     chart = Chart(
         (0, wide),
-        (0, max(one.failed for one in parts) * 1.1),
+        (0, max(one.found.failures for one in parts) * 1.1),
         title=f"Number of failing cases by visual change, {words}",
         x_label="visual change Δv",
         y_label="failing cases",
         counted=True,
     )
-    chart.bars([(one.low, one.low + one.wide, one.failed) for one in parts], "bad")
+    chart.bars([(one.low, one.low + one.wide, one.found.failures) for one in parts], "bad")
     caption = "Counts, not shares: Δv is measured where a case fails, and is unknown for "
     return chart, f"{caption}{count(unknown)} of the cases judged."
 

@@ -19,9 +19,8 @@ from roadworthy.runs.comparison.pairing import (
     match_systems,
     pair_up,
 )
-from roadworthy.runs.comparison.statistics import holm, mcnemar, median_interval, rate_interval
 from roadworthy.runs.store.rows import storable
-from roadworthy.seeding import rng_for
+from roadworthy.statistics import bonferroni, median_interval, paired_difference
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
@@ -69,16 +68,15 @@ class Difference:
         no_longer_judged: Cases that were judged before and are not applicable now.
         newly_judged: Cases that were not applicable before and are judged now.
         different: Cases of one name that were made differently, and so cannot be compared.
-        frames: How many source frames the paired cases come from.
-        frames_worse: Of these, in how many more cases broke than were fixed.
-        frames_better: In how many more were fixed than broke.
+        clusters: How many clusters (drives, laps, scenes or frames) the paired cases come from.
+        clusters_worse: Of these, in how many more cases broke than were fixed.
+        clusters_better: In how many more were fixed than broke.
         rate_before: The share of failing cases among the paired ones, before.
         rate_after: The same, after.
-        interval: For the difference of the rates, after less before; None without pairs.
-        p_cases: McNemar's exact p-value, which takes all cases for independent.
-        p: The same for source frames: frames that got worse against frames that got better.
-        p_adjusted: ``p`` after Holm's correction for all requirements and systems compared.
-        shift: By how much margins went up: the median over source frames.
+        interval: For the difference of the rates, after less before; None without pairs. It and ``p`` are of
+            one test, both corrected for all requirements and systems compared.
+        p: Of the test of clusters that nothing changed; McNemar's where every case is a cluster.
+        shift: By how much margins went up: the median over clusters.
         shift_interval: For that median; None where there are too few.
         verdict: What it comes to.
         why: The reason for the verdict.
@@ -100,15 +98,13 @@ class Difference:
     no_longer_judged: int = 0
     newly_judged: int = 0
     different: int = 0
-    frames: int = 0
-    frames_worse: int = 0
-    frames_better: int = 0
+    clusters: int = 0
+    clusters_worse: int = 0
+    clusters_better: int = 0
     rate_before: float | None = None
     rate_after: float | None = None
     interval: tuple[float, float] | None = None
-    p_cases: float | None = None
     p: float | None = None
-    p_adjusted: float | None = None
     shift: float | None = None
     shift_interval: tuple[float, float] | None = None
     verdict: ComparisonVerdict = ComparisonVerdict.SAME
@@ -132,15 +128,25 @@ class Comparison:
         differences: One for each requirement and system, the worst first.
         systems: For each system of the first run that was compared, its name in the second.
         warnings: What should be known when reading it.
-        alpha: The level of significance.
-        confidence: Of the intervals.
+        alpha: The level of significance, of all comparisons together.
+        comparisons: How many there are: intervals and p are corrected for them after Bonferroni.
     """
 
     differences: tuple[Difference, ...]
     systems: Mapping[str, str]
     warnings: tuple[str, ...]
     alpha: float
-    confidence: float
+    comparisons: int = 0
+
+    @property
+    def correction(self) -> str:
+        """How intervals and p are corrected for being several."""
+        if self.comparisons < 2:
+            return f"One comparison, {100 * (1 - self.alpha):.12g}% confidence"
+        return (
+            f"Differences with their intervals and p hold for all {self.comparisons} comparisons together "
+            f"with {100 * (1 - self.alpha):.12g}% confidence (Bonferroni)"
+        )
 
     @property
     def regressions(self) -> tuple[Difference, ...]:
@@ -159,27 +165,22 @@ def compare(
     *,
     systems: Mapping[str, str] | None = None,
     alpha: float = 0.05,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
     anyway: bool = False,
     stoppable: Stoppable | None = None,
 ) -> Comparison:
     """Compare two runs of the same requirements on the same data, case by case.
 
-    A requirement on a system is a **regression** when it went from passed to violated, or when significantly
-    more source frames got worse than better: McNemar's exact test at ``alpha`` after Holm's correction. An
-    **improvement** is the reverse. A case fails when it is violated or an error.
+    A requirement on a system is a **regression** when it went from passed to violated, or when its failure
+    rate rose significantly: by the test of `paired_difference` over clusters, at ``alpha`` for all
+    comparisons together (Bonferroni). An **improvement** is the reverse. A case fails when it is violated or
+    an error.
 
     Args:
         first: The run before.
         second: The run after.
         systems: Which system of the second run each of the first is compared with; those of one name when
             left out.
-        alpha: The level of significance.
-        confidence: Of the intervals.
-        resamples: Of the bootstrap.
-        seed: Of the bootstrap.
+        alpha: The level of significance; intervals have the confidence that it leaves.
         anyway: Whether to compare runs with other data or seeds.
         stoppable: Is given what interrupts the comparison while it goes on, from another thread.
 
@@ -204,9 +205,8 @@ def compare(
         >>> one.broken, one.fixed, one.p
         (8, 0, 0.0078125)
     """
-    for name, value in (("alpha", alpha), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise InputError(f"{name} must be between 0 and 1, both excluded, got {value}")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha must be between 0 and 1, both excluded, got {alpha}")
     matched = match_systems(_systems(first), _systems(second), systems)
     conditions = conditions_of(first, second, matched)
     if conditions.refusals and not anyway:
@@ -221,13 +221,14 @@ def compare(
     named = {storable(before): storable(after) for before, after in matched.items()}
     paired = pair_up(first, second, Pairing(named, frozenset(map(storable, searched))), stoppable)
     differences = _differences(first.pairs, second.pairs, matched, others=not systems)
-    measured = [_measured(one, paired, confidence, resamples, seed) for one in differences]
-    judged = _judged(measured, alpha)
+    number = sum(1 for one in differences if _pairs_of(one, paired) is not None)
+    measured = [_measured(one, paired, number, alpha) for one in differences]
     ordered = sorted(
-        judged, key=lambda one: (_VERDICTS.index(one.verdict), one.requirement.id, one.after or "")
+        (_concluded(one, alpha) for one in measured),
+        key=lambda one: (_VERDICTS.index(one.verdict), one.requirement.id, one.after or ""),
     )
     warnings = (*conditions.refusals, *conditions.warnings, *_remarks(ordered))
-    return Comparison(tuple(ordered), matched, warnings, alpha, confidence)
+    return Comparison(tuple(ordered), matched, warnings, alpha, number)
 
 
 def _systems(run: StoredRun) -> list[str]:
@@ -265,8 +266,16 @@ def _difference(one: StoredPair | None, other: StoredPair | None) -> Difference:
     )
 
 
+def _pairs_of(one: Difference, pairs: Mapping[Key, PairedCases]) -> PairedCases | None:
+    """Return the cases of a requirement that both runs have, if any of them is judged in both."""
+    if one.before is None or one.after is None:
+        return None
+    found = pairs.get((storable(one.requirement.id), storable(one.after)))
+    return found if found is not None and found.kinds else None
+
+
 def _measured(
-    one: Difference, pairs: Mapping[Key, PairedCases], confidence: float, resamples: int, seed: int
+    one: Difference, pairs: Mapping[Key, PairedCases], comparisons: int, alpha: float
 ) -> Difference:
     if one.before is None or one.after is None:
         return one
@@ -298,35 +307,21 @@ def _measured(
     kinds = sorted(found.kinds.items())
     sizes, changes = [size for (size, _), _ in kinds], [change for (_, change), _ in kinds]
     counts = [count for _, count in kinds]
-    rng = rng_for(seed, "compare", one.requirement.id, str(one.after))
-    worse = sum(count for change, count in zip(changes, counts, strict=True) if change > 0)
-    better = sum(count for change, count in zip(changes, counts, strict=True) if change < 0)
-    shift, around = (
-        median_interval(found.shifts, confidence=confidence) if len(found.shifts) else (None, None)
-    )
+    confidence = bonferroni(1 - alpha, comparisons)
+    tested = paired_difference(sizes, changes, counts, confidence=confidence)
+    shift, around = median_interval(found.shifts, confidence=1 - alpha) if len(found.shifts) else (None, None)
     return replace(
         one,
-        frames=sum(counts),
-        frames_worse=worse,
-        frames_better=better,
+        clusters=sum(counts),
+        clusters_worse=sum(count for change, count in zip(changes, counts, strict=True) if change > 0),
+        clusters_better=sum(count for change, count in zip(changes, counts, strict=True) if change < 0),
         rate_before=failed[0] / paired,
         rate_after=failed[1] / paired,
-        interval=rate_interval(sizes, changes, counts, rng=rng, confidence=confidence, resamples=resamples),
-        p_cases=mcnemar(broken, fixed),
-        p=mcnemar(worse, better),
+        interval=tested.interval,
+        p=min(1.0, tested.p * comparisons),
         shift=shift,
         shift_interval=around,
     )
-
-
-def _judged(differences: Sequence[Difference], alpha: float) -> list[Difference]:
-    tested = [one.p for one in differences if one.p is not None]
-    adjusted = iter(holm(tested))
-    judged = []
-    for one in differences:
-        p = None if one.p is None else next(adjusted)
-        judged.append(_concluded(replace(one, p_adjusted=p), alpha))
-    return judged
 
 
 def _concluded(one: Difference, alpha: float) -> Difference:
@@ -335,9 +330,9 @@ def _concluded(one: Difference, alpha: float) -> Difference:
         run = "first" if one.verdict is ComparisonVerdict.NEW else "second"
         return replace(one, why=f"the {run} run does not test it")
     ways = one.outcome_before, one.outcome_after
-    significant = one.p_adjusted is not None and one.p_adjusted <= alpha
-    told = f"{one.broken} broken, {one.fixed} fixed: p {one.p_adjusted:.2g}" if significant else ""
-    worse = one.frames_worse > one.frames_better
+    significant = one.p is not None and one.p <= alpha
+    told = f"{one.broken} broken, {one.fixed} fixed: p {one.p:.2g}" if significant else ""
+    worse = one.broken > one.fixed
     if ways == (OutcomeStatus.PASSED, OutcomeStatus.VIOLATED):
         return replace(one, verdict=ComparisonVerdict.REGRESSION, why="it passed and is violated now")
     if significant and worse:

@@ -225,9 +225,9 @@ class PairedCases:
     Attributes:
         moves: How many cases went from which status to which; "absent" where a run does not have the case.
         different: How many cases have one name in both runs but were made differently; they are in no move.
-        kinds: How many source frames have so many cases, of which so many more are broken than fixed.
-        shifts: By how much the margin of each source frame went up, where both runs have one: the median of
-            its cases.
+        kinds: How many clusters have so many cases, of which so many more are broken than fixed.
+        shifts: By how much the margin of each cluster went up, where both runs have one: the median of its
+            cases.
         broken: Cases that passed and fail now, the farthest from passing first.
         fixed: Cases that failed and pass now, the farthest from passing before first.
     """
@@ -326,7 +326,7 @@ def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
                 one.margin AS margin_before, two.margin AS margin_after,
                 coalesce(two.reason, one.reason, '') AS reason,
                 coalesce(one.images, '') AS images_before, coalesce(two.images, '') AS images_after,
-                {_frame(columns)} AS frame
+                {_cluster(columns)} AS cluster
             FROM one FULL JOIN two ON one.requirement = two.requirement AND one.named = two.system
             AND one."case" = two."case"
         )
@@ -349,11 +349,11 @@ def _alike(column: str) -> str:
     return f"({one} IS NOT DISTINCT FROM {two} OR coalesce({as_numbers}, FALSE))"
 
 
-def _frame(columns: Sequence[Sequence[str]]) -> str:
-    """Return what names the source frame of a case: cases of one frame are not independent."""
+def _cluster(columns: Sequence[Sequence[str]]) -> str:
+    """Return what names the cluster of a case; rows of before tell the frame at best."""
     given = [
         f'CAST({table}."{name}" AS VARCHAR)'
-        for name in ("param.frame", "measure.frame")
+        for name in ("cluster", "param.frame", "measure.frame")
         for table, known in zip(("one", "two"), columns, strict=True)
         if name in known
     ]
@@ -364,10 +364,10 @@ _JUDGED = "('passed', 'violated', 'error')"
 
 _KINDS = f"""
     SELECT requirement, system, size, change, count(*) FROM (
-        SELECT requirement, system, frame, count(*) AS size,
+        SELECT requirement, system, cluster, count(*) AS size,
             count(*) FILTER (failed_after AND NOT failed_before)
             - count(*) FILTER (failed_before AND NOT failed_after) AS change
-        FROM paired WHERE before IN {_JUDGED} AND after IN {_JUDGED} GROUP BY requirement, system, frame
+        FROM paired WHERE before IN {_JUDGED} AND after IN {_JUDGED} GROUP BY requirement, system, cluster
     ) GROUP BY requirement, system, size, change
 """
 
@@ -376,7 +376,7 @@ _SHIFTS = """
         CASE WHEN margin_after = margin_before THEN 0.0 ELSE margin_after - margin_before END
     ) AS shift
     FROM paired WHERE margin_before IS NOT NULL AND margin_after IS NOT NULL AND before <> 'different'
-    GROUP BY requirement, system, frame
+    GROUP BY requirement, system, cluster
 """
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from roadworthy._files import sha256_of
-from roadworthy.cases import OutcomeStatus, Requirement, Status, rate_status
+from roadworthy.cases import Acceptance, OutcomeStatus, RateTally, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.sums import SUMS, Differences, is_signed, read_sums
 from roadworthy.runs.store import StoredPair, StoredRun, image_path, verdict_of
+from roadworthy.runs.store.manifest import is_of_before
 from roadworthy.runs.store.rows import read_outcome, read_records, read_requirement
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.planning import acceptance_of, chosen_entries, severity_of, tags_of
@@ -25,7 +26,7 @@ Progress = Callable[[str, int], None]
 
 _MOST = 50  # findings that people read; scripts get all
 
-_BY_RATE = ("rules", "bbsl", "driving", "coverage")
+BY_RATE = ("rules", "bbsl", "driving", "coverage")
 """The methods that conclude from the rate of failures; others need more than the numbers of cases."""
 
 
@@ -196,15 +197,20 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
     hashed: set[str] = set()
     for pair in run.pairs:
         counts: Counter[Status] = Counter()
-        worst = math.inf
+        tally, worst = RateTally(pair.requirement), math.inf
         for row in rows_of(pair):
             counts[Status(str(row["status"]))] += 1
             where = f"{pair.requirement.id} on {pair.system}"
             try:
                 verdict = verdict_of(row)
+                tally.add(replace(verdict, requirement_id=pair.requirement.id))
                 worst = min(worst, math.inf if verdict.margin is None else verdict.margin)
             except InputError as error:
                 found.add("row", where, str(error))
+                # It counts all the same, by its status.
+                status, cluster = Status(str(row["status"])), str(row.get("cluster") or row["case"])
+                margin = 0.0 if status in (Status.PASSED, Status.VIOLATED) else None
+                tally.add(Verdict("-", pair.requirement.id, status, margin, str(error), cluster=cluster))
             if (row["requirement"], row["system"]) != (pair.requirement.id, pair.system):
                 detail = f"case {row['case']!r} is of {row['requirement']} on {row['system']}"
                 found.add("row", where, detail)
@@ -216,7 +222,7 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
                 if have_images and digest not in hashed:
                     hashed.add(digest)
                     _check_image(image_path(images, digest), digest, str(row["case"]), found)
-        _check_outcome(pair, counts, worst, found)
+        _check_outcome(pair, counts, tally, worst, found)
     if found.images and not have_images:
         found.notes.append("the images that rows name are not in the bundle: it was made without them")
 
@@ -228,7 +234,9 @@ def _check_image(path: Path, digest: str, case: str, found: Verification) -> Non
         found.add("image", digest, "its bytes do not hash to its name")
 
 
-def _check_outcome(pair: StoredPair, counts: Counter[Status], worst: float, found: Verification) -> None:
+def _check_outcome(
+    pair: StoredPair, counts: Counter[Status], tally: RateTally, worst: float, found: Verification
+) -> None:
     where = f"{pair.requirement.id} on {pair.system}"
     if pair.outcome is None:
         found.notes.append(f"{where}: the run was stopped before it concluded")
@@ -239,27 +247,30 @@ def _check_outcome(pair: StoredPair, counts: Counter[Status], worst: float, foun
             detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
             found.add("counts", where, detail)
     # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
-    if pair.requirement.method not in _BY_RATE or not pair.outcome.measures:
+    sampled = pair.requirement.parameters.get("search") == "sampled"
+    if pair.requirement.method not in BY_RATE or sampled or not pair.outcome.measures:
         return
-    outcome, acceptance = pair.outcome, pair.requirement.acceptance
-    rows_say = rate_status(counts, acceptance)
-    # A search may fail for want of coverage, whatever its rate.
+    outcome, rows_say = pair.outcome, tally.outcome()
+    # A search may fail for want of coverage, whatever it found.
     of_search = pair.requirement.method == "coverage" and outcome.status is OutcomeStatus.VIOLATED
-    if outcome.status != rows_say and not of_search:
-        detail = f"it says {outcome.status}, and the rows say {rows_say} by the rate that is accepted"
+    if outcome.status != rows_say.status and not of_search:
+        detail = f"it says {outcome.status}, and the rows say {rows_say.status} by the rate that is accepted"
         found.add("outcome", where, detail)
-    failed = counts[Status.VIOLATED] + counts[Status.ERROR]
-    tried = failed + counts[Status.PASSED]
-    derived = {"max_rate": acceptance.max_rate, "confidence": acceptance.confidence}
-    if tried > counts[Status.ERROR]:
+    derived: dict[str, Scalar] = dict(rows_say.measures)
+    if rows_say.rate is not None:
+        derived["rate"] = rows_say.rate
+    if counts[Status.PASSED] + counts[Status.VIOLATED]:
         derived["worst_margin"] = worst
-    said: dict[str, Any] = {name: outcome.measures[name] for name in derived if name in outcome.measures}
-    if tried:
-        derived["rate"], said["rate"] = failed / tried, outcome.rate
-    for name, value in said.items():
-        # What is not finite is stored as a word.
-        if str(value) != str(derived[name]) and value != derived[name]:
-            found.add("outcome", where, f"it says {name} {value}, and its rows say {derived[name]}")
+    said: dict[str, Scalar] = {**outcome.measures, "rate": outcome.rate}
+    for name in derived.keys() & said.keys():
+        told, value = said[name], derived[name]
+        # What is not finite is stored as a word, and a search tells no rate.
+        if told is None or told == value or str(told) == str(value):
+            continue
+        if not (
+            isinstance(told, float) and isinstance(value, float) and math.isclose(told, value, rel_tol=1e-6)
+        ):
+            found.add("outcome", where, f"it says {name} {told}, and its rows say {value}")
 
 
 def _check_requirements(run: StoredRun, found: Verification) -> None:
@@ -295,6 +306,14 @@ def _check_requirements(run: StoredRun, found: Verification) -> None:
             found.add("requirement", " on ".join(key), f"there are rows of it, and {REQUIREMENTS} lacks it")
 
 
+def _accepted(acceptance: Acceptance, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is accepted, as far as a run of this manifest's format says it."""
+    said = asdict(acceptance)
+    if is_of_before(manifest):
+        del said["decide"], said["early"]
+    return said
+
+
 def _check_suite(run: StoredRun, found: Verification) -> None:
     """See that the suite is the one of the manifest, and that what it asks for was tried as it says."""
     manifest = run.manifest or {}
@@ -316,7 +335,7 @@ def _check_suite(run: StoredRun, found: Verification) -> None:
     if not copy.is_file():
         return
     try:
-        suite = read_suite(copy, Path())
+        suite = read_suite(copy, Path(), of_run=True)
     except InputError as error:
         found.add("suite", SUITE_FILE, f"it cannot be read: {str(error).partition(chr(10))[0]}")
         return
@@ -340,14 +359,14 @@ def _check_entries(run: StoredRun, suite: Suite, found: Verification) -> None:
                 found.add("requirement", id, f"{SUITE_FILE} asks for it, and there are no rows of it")
             continue
         wanted: dict[str, Any] = {
-            "accept": asdict(acceptance_of(suite.form, entry)),
+            "accept": _accepted(acceptance_of(suite.form, entry, of_before=is_of_before(manifest)), manifest),
             "severity": str(severity_of(suite.form, entry)),
             "tags": list(tags_of(suite.form, entry)),
             **({"text": entry.text} if entry.text else {}),
         }
         for one in requirements:
             said = {
-                "accept": asdict(one.acceptance),
+                "accept": _accepted(one.acceptance, manifest),
                 "severity": str(one.severity),
                 "tags": list(one.tags),
                 "text": one.text,

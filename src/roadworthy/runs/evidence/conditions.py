@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from roadworthy.cases import Scalar, Status
-from roadworthy.intervals import clopper_pearson_interval
+from roadworthy.statistics import ClusterTally
 
 Row = Mapping[str, Scalar]
 
@@ -174,6 +174,9 @@ class Condition:
         worst_case: The failing case that has it; the first that failed where none has a margin.
         worst_images: Its images, by their SHA-256.
         accepted: The largest rate that the requirement accepts; None where it says none.
+        clusters: How many clusters (drives, laps, scenes or frames) the applicable cases come from.
+        lower: The lower end of the interval of the rate over clusters.
+        upper: Its upper end.
     """
 
     requirement: str
@@ -189,21 +192,14 @@ class Condition:
     worst_case: str
     worst_images: str
     accepted: float | None = None
+    clusters: int = 0
+    lower: float | None = None
+    upper: float | None = None
 
     @property
     def rate(self) -> float | None:
         """The share of applicable cases that failed."""
         return self.failures / self.cases if self.cases else None
-
-    @property
-    def lower(self) -> float | None:
-        """The lower end of the Clopper-Pearson interval of the rate."""
-        return clopper_pearson_interval(self.failures, self.cases, _CONFIDENCE).lower if self.cases else None
-
-    @property
-    def upper(self) -> float | None:
-        """The upper end of it."""
-        return clopper_pearson_interval(self.failures, self.cases, _CONFIDENCE).upper if self.cases else None
 
     @property
     def standing(self) -> str:
@@ -225,6 +221,7 @@ class Condition:
             "low": self.low,
             "high": self.high,
             "cases": self.cases,
+            "clusters": self.clusters,
             "failures": self.failures,
             "rate": self.rate,
             "lower": self.lower,
@@ -252,6 +249,7 @@ class _Tally:
     cases: int = 0
     failures: int = 0
     not_applicable: int = 0
+    clusters: ClusterTally = field(default_factory=ClusterTally)
     worst_margin: float | None = None
     worst_case: str = ""
     worst_images: str = ""
@@ -261,24 +259,30 @@ class _Tally:
             self.not_applicable += 1
             return
         case, images = (str(row["case"]), str(row.get("images") or "")) if one.failed else ("", "")
-        self.merge(_Tally(1, int(one.failed), 0, one.margin, case, images))
+        self.cases += 1
+        self.failures += one.failed
+        self.clusters.add(str(row.get("cluster") or row["case"]), failed=one.failed)
+        self._note(one.margin, case, images)
 
     def merge(self, other: _Tally) -> None:
         self.cases += other.cases
         self.failures += other.failures
         self.not_applicable += other.not_applicable
-        margin = other.worst_margin
+        self.clusters.merge(other.clusters)
+        self._note(other.worst_margin, other.worst_case, other.worst_images)
+
+    def _note(self, margin: float | None, case: str, images: str) -> None:
         # A case that fails without a margin, an error, is shown only where nothing else is.
         worse = margin is not None and (self.worst_margin is None or margin < self.worst_margin)
-        if other.worst_case and (worse or not self.worst_case):
-            self.worst_case, self.worst_images = other.worst_case, other.worst_images
+        if case and (worse or not self.worst_case):
+            self.worst_case, self.worst_images = case, images
         if worse:
             self.worst_margin = margin
 
 
 @dataclass(slots=True)
 class _Bands:
-    """The tallies of one condition; its size does not grow with the number of cases."""
+    """The tallies of one condition; they hardly grow with the number of cases."""
 
     exact: dict[float, _Tally] | None = field(default_factory=dict)
     bands: dict[tuple[float, float], _Tally] = field(default_factory=dict)
@@ -305,6 +309,23 @@ class _Bands:
             yield from ((low, high, tally) for (low, high), tally in sorted(bands.items()))
         if self.unknown.cases or self.unknown.not_applicable:
             yield None, None, self.unknown
+
+
+def _condition(
+    key: tuple[str, str, str, str],
+    low: float | None,
+    high: float | None,
+    tally: _Tally,
+    accepted: float | None,
+) -> Condition:
+    counted = (tally.cases, tally.failures, tally.not_applicable)
+    worst = (tally.worst_margin, tally.worst_case, tally.worst_images)
+    if not tally.cases:
+        return Condition(*key, low, high, *counted, *worst, accepted)
+    found = tally.clusters.rate()
+    return Condition(
+        *key, low, high, *counted, *worst, accepted, found.clusters, *found.interval(_CONFIDENCE)
+    )
 
 
 def band_of(amount: float) -> tuple[float, float]:
@@ -370,7 +391,7 @@ class Catalogue:
     def conditions(self) -> list[Condition]:
         """Return the bands in the order of requirement, system, condition and amount."""
         return [
-            Condition(*key, low, high, **asdict(tally), accepted=self._accepted.get(key[0]))
+            _condition(key, low, high, tally, self._accepted.get(key[0]))
             for key, bands in sorted(self._bands.items())
             for low, high, tally in bands.found()
         ]

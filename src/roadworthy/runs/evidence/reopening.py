@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from roadworthy.cases import Dataset, Outcome, OutcomeStatus, Status
+from roadworthy.cases import Dataset, Outcome, OutcomeStatus, Requirement, Status, Verdict, conclude_rate
 from roadworthy.cases.methods import conclude
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description
-from roadworthy.runs.evidence.checking import Verification
+from roadworthy.runs.evidence.checking import BY_RATE, Verification
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
 from roadworthy.runs.store.digests import Digest, digest_of_dataset, digest_of_engine, digest_of_model
-from roadworthy.runs.store.manifest import MANIFEST, differing, read_manifest
+from roadworthy.runs.store.manifest import MANIFEST, differing, is_of_before, read_manifest
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.kinds import kind_of
 from roadworthy.runs.suites.opening import open_data
@@ -24,6 +25,7 @@ from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE as SUITE
 from roadworthy.runs.suites.reading import Suite, read_suite
 from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
+from roadworthy.statistics import clopper_pearson_upper
 
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
 """Kinds of models that are data: opening one runs no code and reaches no other machine."""
@@ -53,7 +55,7 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
         raise InputError(f"{suite} is not the suite of this run: it differs from {folder / SUITE}")
     settings: dict[str, Any] = manifest.get("settings", {})
     of_command = COMMAND in settings
-    read = read_suite(path, Path() if of_command else None)
+    read = read_suite(path, Path() if of_command else None, of_run=True)
     if suite is None:
         _check_harmless(read)
     pairs = StoredRun.open(folder).pairs
@@ -126,7 +128,7 @@ def data_of(run: StoredRun, suite: Path | None = None) -> dict[str, Dataset] | s
     try:
         settings = run.manifest.get("settings", {})
         of_command = COMMAND in settings
-        read = read_suite(suite or run.folder / SUITE, Path() if of_command else None)
+        read = read_suite(suite or run.folder / SUITE, Path() if of_command else None, of_run=True)
         entries = read.form.requirements.values()
         learned = {name for entry in entries for name in kind_of(entry).learns_from(entry)}
         learned -= {str(pair.about.get("data")) for pair in run.pairs}
@@ -204,7 +206,7 @@ def _compare_pairs(run: StoredRun, plan: SuitePlan, found: Verification) -> None
         pair = stored.get((trial.requirement.id, model))
         if pair is None:
             found.add("requirement", where, f"{SUITE} asks for it, and there are no rows of it")
-        elif pair.requirement.text != trial.requirement.text:
+        elif pair.requirement.text != trial.requirement.text and not _ruled_otherwise(run, pair):
             detail = f"{SUITE} says {trial.requirement.text!r}, the run says {pair.requirement.text!r}"
             found.add("requirement", where, detail)
 
@@ -217,16 +219,52 @@ def _conclude_again(run: StoredRun, plan: SuitePlan, found: Verification) -> Non
         # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
         if trial is None or told is None or not told.measures:
             continue
+        if _ruled_otherwise(run, pair):
+            where = f"{pair.requirement.id} on {pair.system}"
+            found.notes.append(f"{where} was decided by a rule of before, so it was not concluded again")
+            continue
+        of_before = is_of_before(run.manifest) and pair.requirement.method in BY_RATE
         method = Pass(plan, (trial,), frozenset([(trial.requirement.id, pair.system)])).method()
         try:
-            again = conclude(method, trial.requirement, read_verdicts(pair.folder))
+            if of_before:
+                again = _as_before(pair.requirement, read_verdicts(pair.folder))
+            else:
+                again = conclude(method, trial.requirement, read_verdicts(pair.folder))
         except InputError:
             continue  # a row contradicts itself, which is among the findings
-        if _said(again) != _said(told):
+        if of_before:
+            # A search may fail for want of coverage, and methods added to the sentence.
+            searched = pair.requirement.method == "coverage" and told.status is OutcomeStatus.VIOLATED
+            status, counts, numbers = _said(again)
+            same = (status == told.status or searched) and counts == told.counts
+            same = same and Counter(numbers) <= Counter(_said(told)[2])
+        else:
+            same = _said(again) == _said(told)
+        if not same:
             detail = (
                 f"the run says {told.status} ({told.summary}), its rows say {again.status} ({again.summary})"
             )
             found.add("outcome", f"{pair.requirement.id} on {pair.system}", detail)
+
+
+def _ruled_otherwise(run: StoredRun, pair: StoredPair) -> bool:
+    """Return whether the rule that decided a requirement of a run is no longer there."""
+    return is_of_before(run.manifest) and pair.requirement.method == "reliability"
+
+
+def _as_before(requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
+    """Conclude as runs of before did: by the rate seen and the upper bound of it, from cases alone."""
+    found = conclude_rate(requirement, verdicts)
+    if found.rate is None:
+        return found
+    judged = sum(number for status, number in found.counts.items() if status.is_judged)
+    failed, confidence = judged - found.counts[Status.PASSED], requirement.acceptance.confidence
+    bound = clopper_pearson_upper(failed, judged, confidence)
+    summary = (
+        f"{failed} of {judged} applicable cases failed ({found.rate:.1%}, at most {bound:.1%} with "
+        f"{100 * confidence:.12g}% confidence)"
+    )
+    return replace(found, summary=summary)
 
 
 def _said(outcome: Outcome) -> tuple[OutcomeStatus, Mapping[Status, int], list[str]]:

@@ -34,7 +34,9 @@ from roadworthy.runs.store.writing import storing, write_whole
 
 MANIFEST = "manifest.json"
 
-FORMAT = 2
+FORMAT = 3
+_WITH_CLUSTERS = 3
+"""The first format of runs that say what decides, and the cluster of every case."""
 _LIBRARIES = (
     "numpy",
     "scipy",
@@ -201,6 +203,11 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if not isinstance(record.get("only", []), list):
         raise InputError(f"{path}: only must be a list of ids, tags or kinds, got {record['only']!r:.80}")
     return record
+
+
+def is_of_before(manifest: Mapping[str, Any] | None) -> bool:
+    """Return whether a run is of before cases had clusters and requirements said what decides."""
+    return int((manifest or {}).get("format", 0)) < _WITH_CLUSTERS
 
 
 def libraries() -> dict[str, str]:

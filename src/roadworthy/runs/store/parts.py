@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from roadworthy._files import naming, parse_json
 from roadworthy.cases import Scalar, Status, Verdict
 from roadworthy.errors import InputError
-from roadworthy.runs.store.rows import CORE_COLUMNS, MEASURE, Kinds, Row, table_of
+from roadworthy.runs.store.rows import CORE_COLUMNS, LATER_COLUMNS, MEASURE, Kinds, Row, table_of
 from roadworthy.runs.store.writing import clear_unfinished, write_whole
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _check_columns(path: Path, schema: pyarrow.Schema) -> None:
     """Refuse a table in which a column of every row is missing or of another kind."""
     found = {field.name: str(field.type) for field in schema}
     for name, kind in CORE_COLUMNS.items():
-        if found.get(name) != kind:
+        if found.get(name) != kind and (name in found or name not in LATER_COLUMNS):
             came = f"{found[name]} there" if name in found else "no such column"
             raise damaged(path, ValueError(f"expected {kind} in the column {name}, got {came}"))
 
@@ -304,6 +304,7 @@ def verdict_of(row: Row) -> Verdict:
         reason=str(row["reason"]),
         measures={name.removeprefix(MEASURE): row[name] for name in row if name.startswith(MEASURE)},
         visual_change=_number(row["visual_change"]),
+        cluster=str(row.get("cluster") or ""),
     )
 
 

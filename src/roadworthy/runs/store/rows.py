@@ -26,8 +26,11 @@ CORE_COLUMNS = {
     "reason": "string",
     "visual_change": "double",
     "images": "string",
+    "cluster": "string",
 }
 """The columns that every row has, with their Arrow types; ``images`` are hashes separated by spaces."""
+LATER_COLUMNS = frozenset({"cluster"})
+"""Those that rows of older runs do not have: there, every case is a cluster of its own."""
 
 PARAMETER = "param."
 MEASURE = "measure."
@@ -62,6 +65,7 @@ def row_of(case: Case, verdict: Verdict, system: str, images: Iterable[str]) -> 
         "reason": verdict.reason,
         "visual_change": verdict.visual_change,
         "images": " ".join(images),
+        "cluster": case.cluster or case.id,
         **{PARAMETER + name: value for name, value in case.parameters.items()},
         **{MEASURE + name: value for name, value in verdict.measures.items()},
     }
@@ -218,7 +222,8 @@ def read_requirement(record: Mapping[str, Any]) -> Requirement:
             record.get("parameters", {}),
             tuple(record.get("tags", ())),
             record.get("severity", "major"),
-            acceptance=Acceptance(**record.get("acceptance", {})),
+            # Runs that do not say what decides are older than the question.
+            acceptance=Acceptance(**{"decide": "estimate", **record.get("acceptance", {})}),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"a requirement needs id, text and method, got {record!r:.200}: {error}") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from hashlib import sha256
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -184,21 +184,29 @@ class AcceptForm(Form):
     """What is accepted."""
 
     rate: Share = setting("The largest share of applicable cases that may fail.", 0.0)
-    confidence: Share = setting(
-        "How sure one wants to be: the confidence of the one-sided Clopper-Pearson bound.", 0.95
+    confidence: Share = setting("How sure one wants to be: the confidence of each bound.", 0.95)
+    decide: Literal["bound", "estimate"] = setting(
+        "What decides that it is violated: the lower bound of the rate, or the rate seen.", "bound"
     )
+    early: bool = setting("End as soon as a bound decides; frames come in random order.", False)
 
     @model_validator(mode="before")
     @classmethod
     def _short(cls, given: object) -> object:
         return {"rate": given} if isinstance(given, str | int | float) else given
 
+    @model_validator(mode="after")
+    def _rated(self) -> Self:
+        if self.early and not self.rate:
+            raise ValueError("only a rate can be decided early: give 'rate', or leave out 'early'")
+        return self
+
 
 Accept = Annotated[AcceptForm, Or(SHARE_SCHEMA)]
 _ACCEPT = setting(
-    "Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}; the requirement "
-    "passes when the bound of that confidence is within it. With 0, or if left out, it passes when no case "
-    "tried fails.",
+    "Which share of the cases may fail: 5%, or {rate: 5%, confidence: 99%}. Passed when the upper bound of "
+    "the rate is within it, violated when the lower bound is beyond it, inconclusive in between. With 0, or "
+    "if left out, it is about the cases tried: passed when none of them fails.",
     None,
 )
 _MODELS = setting(
@@ -263,13 +271,18 @@ class ModelForm(Form):
 class DataForm(Form):
     """Frames to test on."""
 
-    sendable = frozenset({"data", "sample", "frames"})
+    sendable = frozenset({"data", "sample", "frames", "clusters"})
     data: Text = setting(
         "What to open: a name such as world, or name:path; paths count from the suite's folder."
     )
     options: dict[str, Any] = setting("Options of the reader, such as weather: rain.", default_factory=dict)
     sample: Count | None = setting("How many frames, spread over the data; all if left out.", None)
     frames: Some | None = setting("Only these frames, by their ids; a sample is then one of these.", None)
+    clusters: Text | None = setting(
+        "Which frames belong together and so count as one when bounds are worked out: frame, folder, data, "
+        "200 frames or 5 s. As the reader knows if left out: drives, films, recordings.",
+        None,
+    )
     labels: Size | None = setting(
         "Read labels without images, for recorded detections: the size of the images, 1242x375.", None
     )

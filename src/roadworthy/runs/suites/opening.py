@@ -158,11 +158,14 @@ def open_data(
         data = _labels_only(data, form.labels)
     if not len(data):
         raise InputError(f"{name} has no frames")
-    frames = ChosenFrames(name, data, range(len(data)), history)
+    frames = ChosenFrames(name, data, range(len(data)), history, form.clusters or "")
     if form.frames is not None:
         frames = replace(frames, indices=ChosenFrames.named(name, data, form.frames).indices)
     if most is not None:
         frames = frames.sampled(most)
+    if form.clusters:
+        # At once, so that a word for it that nobody knows is told before anything runs.
+        _ = frames.clusters
     try:
         return OpenedData(name, form, frames, _first_of(frames))
     except FrameError as error:

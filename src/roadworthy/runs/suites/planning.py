@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from roadworthy._files import file_name
 from roadworthy._importing import NotRunError, only_looking
 from roadworthy._yaml import FileProblem, Place
-from roadworthy.cases import Acceptance, Requirement, Severity
+from roadworthy.cases import Acceptance, Decision, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
 from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
@@ -148,10 +148,14 @@ def severity_of(form: SuiteForm, entry: EntryForm) -> Severity:
     return Severity(entry.severity or form.defaults.severity or Severity.MAJOR)
 
 
-def acceptance_of(form: SuiteForm, entry: EntryForm) -> Acceptance:
-    """Return what an entry accepts."""
+def acceptance_of(form: SuiteForm, entry: EntryForm, *, of_before: bool = False) -> Acceptance:
+    """Return what an entry accepts; of before, entries of every kind accepted a rate."""
     accept = entry.accept or form.defaults.accept
-    return Acceptance() if accept is None else Acceptance(accept.rate, accept.confidence)
+    # A search tells what it finds, and reliability has a rule of its own.
+    no_rate = not of_before and kind_of(entry).no_rate(getattr(entry, "search", None))
+    if accept is None or no_rate:
+        return Acceptance()
+    return Acceptance(accept.rate, accept.confidence, Decision(accept.decide), accept.early)
 
 
 class _Planner:
@@ -315,6 +319,9 @@ class _Planner:
                 named = f"{name}@{where}" if several else name
                 if self._part_chosen(id, entry, named):
                     self._add(named, id, entry, made, where, fit)
+        if acceptance_of(self.form, entry).early and not all(map(kind.may_end_early, parts)):
+            message = f"{id} cannot end early, because its cases have an order: leave out 'early'"
+            self._complain(("requirements", id), message, key=True)
         for number, asked in enumerate(("data", "models")):
             for name in getattr(entry, asked) or ():
                 found = [reason for pair, reason in tried.items() if pair[number] == name]

@@ -24,11 +24,12 @@ from roadworthy._yaml import (
 )
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.runs.suites.forms import as_name, names_of
-from roadworthy.runs.suites.kinds import FORMS
+from roadworthy.runs.suites.kinds import FORMS, KINDS
 from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.schema import SuiteForm
 
 _MOST = 30
+_KINDS = {form.key: kind for kind in KINDS.values() for form in kind.forms}
 
 
 class SuiteError(InputError):
@@ -130,12 +131,13 @@ class Suite:
         return complain(self.file, place, message)
 
 
-def read_suite(path: str | PathLike[str], started: Path | None = None) -> Suite:
+def read_suite(path: str | PathLike[str], started: Path | None = None, *, of_run: bool = False) -> Suite:
     """Read a suite.
 
     Args:
         path: The file.
         started: The folder that paths in it count from; what it says itself when left out.
+        of_run: Whether it is that of a run, which may be of before searches were refused to accept a rate.
 
     Raises:
         SuiteError: Something in it is wrong; all of it is told at once, with file, line and column.
@@ -159,7 +161,7 @@ def read_suite(path: str | PathLike[str], started: Path | None = None) -> Suite:
     file = read_yaml(Path(path), "suite", "'models:' and 'requirements:'", SuiteFileError, twice=twice)
     data, complaints = _text_keys(file, file.data, ())
     complaints += twice
-    complaints += [*_kinds_told(file, data), *_names_told(file, data)]
+    complaints += [*_kinds_told(file, data, of_run=of_run), *_names_told(file, data)]
     try:
         form = SuiteForm.model_validate(data)
     except ValidationError as error:
@@ -296,7 +298,7 @@ def _as_written(file: YamlFile, place: Place, key: object) -> str:
     return next((one for one in near if one.lower() in wanted), str(key))
 
 
-def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[FileProblem]:
+def _kinds_told(file: YamlFile, data: Mapping[str, Any], *, of_run: bool) -> list[FileProblem]:
     """Complain about requirements that do not say of which kind they are."""
     entries = data.get("requirements")
     if not isinstance(entries, dict):
@@ -319,11 +321,7 @@ def _kinds_told(file: YamlFile, data: Mapping[str, Any]) -> list[FileProblem]:
             hint = f": {suggest(near[0], FORMS)}" if near else ""
             message = f"{id} must say its kind by one of {', '.join(FORMS)}{hint}"
             complaints.append(complain(file, (*place, *near[:1]), message, key=True))
-        elif kinds == ["reliability"] and "accept" in entry:
-            message = (
-                "reliability accepts no share of failures, it decides by the reliability distance: leave out "
-                "'accept', and give 'confidence'"
-            )
+        elif "accept" in entry and not of_run and (message := _KINDS[kinds[0]].no_rate(entry.get("search"))):
             complaints.append(complain(file, (*place, "accept"), message, key=True))
     return complaints
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import InputError
-from roadworthy.intervals import ConfidenceInterval, bootstrap_mean
-from roadworthy.seeding import rng_for
+from roadworthy.statistics import ConfidenceInterval, student_interval
 from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pair_of
 from roadworthy.training.engines.pictures import Arrays, PictureMaker, prepared
 from roadworthy.training.samples import Stretch, stretches
@@ -29,8 +28,8 @@ _CHUNK = 8  # scenes per job
 
 
 def interval(values: Floats) -> ConfidenceInterval:
-    """Return the bootstrap interval of a mean at 95%, the same for the same values."""
-    return bootstrap_mean(values, rng_for(0, "bootstrap", len(values)))
+    """Return the interval of a mean at 95%, over scenes."""
+    return student_interval(values)
 
 
 @dataclass(frozen=True, eq=False)

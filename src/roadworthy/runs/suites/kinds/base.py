@@ -152,6 +152,14 @@ class Kind(ABC, Generic[F, T]):
     one_at_a_time: ClassVar[bool] = False
     """Whether it follows the answers of the system, so that a run is about one requirement and system."""
 
+    def no_rate(self, search: object) -> str:
+        """Return why it accepts no share of failing cases, with this search; empty where it does."""
+        return ""
+
+    def may_end_early(self, part: Part[T]) -> bool:
+        """Return whether its cases may come in any order, cluster by cluster, so that a run may end early."""
+        return False
+
     def read_ahead(self, entries: Sequence[F], context: Context) -> None:
         """Read what many entries need together, where that is quicker than one by one."""
 

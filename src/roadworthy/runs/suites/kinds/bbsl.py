@@ -44,6 +44,12 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
     forms = (BbslForm,)
     changes_frames = False
 
+    def may_end_early(self, part: Part[BbslMethod | BbslTrackMethod]) -> bool:
+        """Return that specifications of single frames may; tracks need the frames in their order."""
+        from roadworthy.bbsl.method import BbslTrackMethod
+
+        return not isinstance(part.inside, BbslTrackMethod)
+
     def parts(self, entry: BbslForm, context: Context) -> Iterator[Part[BbslMethod | BbslTrackMethod]]:
         """Yield the specification."""
         from roadworthy.bbsl import Bindings, load, load_bindings, parse

@@ -45,7 +45,7 @@ class CoverageForm(EntryForm):
 
     key = "coverage"
     sendable = EntryForm.sendable | {
-        *("coverage", "training", "reach", "tries", "seconds", "search", "transforms", "lambda"),
+        *("coverage", "training", "reach", "tries", "seconds", "search", "shares", "transforms", "lambda"),
         *("reference", "output", "counting", "deepest", "max_failed_tries", "again"),
     }
     coverage: Text = setting("What guides it: neuron, top-k, 0.7*neuron + 0.3*top-k, …")
@@ -57,8 +57,12 @@ class CoverageForm(EntryForm):
     reach: Share | None = setting("The coverage that must be reached.", None)
     tries: Count = setting("How many changed images are tried at most.", 500)
     seconds: Number | None = setting("For how long at most; then a rerun may try another number.", None, gt=0)
-    search: Literal["curious", "algorithm-1", "random", "random-deep"] = setting(
-        "What decides what is tried.", "curious"
+    search: Literal["curious", "algorithm-1", "random", "random-deep", "sampled"] = setting(
+        "What decides what is tried; sampled draws from the operating domain and tells a rate.", "curious"
+    )
+    shares: list[float] = setting(
+        "Of sampled: how often each transformation is tried, in their order; all alike if left out.",
+        default_factory=list,
     )
     transforms: Some = setting(
         "simple, composite, deeptest, a transform, or one with its parameters.",
@@ -104,6 +108,15 @@ class CoverageKind(Kind[CoverageForm, Search]):
     forms = (CoverageForm,)
     one_at_a_time = True
 
+    def no_rate(self, search: object) -> str:
+        """Return why a search accepts no share of failures; one that samples does."""
+        if search == "sampled":
+            return ""
+        return (
+            "a search tells what it finds, not how often the model fails: leave out 'accept'; "
+            "`coverage rate` estimates how often"
+        )
+
     def parts(self, entry: CoverageForm, context: Context) -> Iterator[Part[Search]]:
         """Yield the search."""
         from roadworthy.coverage import counting_named
@@ -116,6 +129,7 @@ class CoverageKind(Kind[CoverageForm, Search]):
             **entry.model_dump(include=_SETTINGS),
             criterion=entry.coverage,
             transforms=tuple(entry.transforms),
+            shares=tuple(entry.shares),
             lam=entry.lambda_,
             only=tuple(Remade.of(one.model_dump()) for one in entry.only or ()),
         )

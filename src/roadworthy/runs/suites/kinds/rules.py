@@ -76,6 +76,10 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
 
             context.known.update(zip((("rule", text) for text in texts), parse_all(texts), strict=True))
 
+    def may_end_early(self, part: Part[RulePlan]) -> bool:
+        """Return that it may: each case is of one frame."""
+        return True
+
     def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[RulePlan]]:
         """Yield a part for each rule."""
         if isinstance(entry, RuleForm):

@@ -1,0 +1,157 @@
+"""Simulations with known truth: how often what the tool says about a rate, mean or difference is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy.seeding import rng_for
+from roadworthy.statistics import (
+    ClusteredRate,
+    SequentialRate,
+    mean_bounds,
+    median_interval,
+    paired_difference,
+    student_interval,
+)
+
+STATED = 0.95
+"""The confidence of everything that is simulated."""
+LEAST = 0.93
+"""How often it must be true at least: what is stated, less what a simulation leaves open."""
+_SIZES = (10, 50)  # cases of a cluster
+_WORSE = 0.05  # of what passed before fails after an update
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class KnownClusters:
+    """What is true of the clusters that are drawn.
+
+    Attributes:
+        clusters: How many there are.
+        correlation: How alike the cases of one are.
+        rate: How many cases fail.
+    """
+
+    clusters: int
+    correlation: float
+    rate: float
+
+    def drawn(self, rng: np.random.Generator) -> tuple[Counts, Counts]:
+        """Return the sizes of clusters and how many of their cases fail: a beta-binomial distribution."""
+        sizes, failing, _ = self.drawn_twice(rng)
+        return sizes, failing
+
+    def drawn_twice(self, rng: np.random.Generator) -> tuple[Counts, Counts, Counts]:
+        """Return the sizes of clusters and how many of their cases fail, before and after nothing changed."""
+        sizes = rng.integers(*_SIZES, size=self.clusters, endpoint=True)
+        chances: float | NDArray[np.float64] = self.rate
+        if self.correlation and self.rate:
+            spread = (1 - self.correlation) / self.correlation
+            chances = rng.beta(self.rate * spread, (1 - self.rate) * spread, self.clusters)
+        before, after = (rng.binomial(sizes, chances, self.clusters) for _ in range(2))
+        return sizes, before, after
+
+
+TRUTHS = tuple(
+    KnownClusters(*one) for one in product((5, 10, 20, 60), (0.0, 0.1, 0.3), (0.0, 0.005, 0.03, 0.17))
+)
+"""Everything that is simulated."""
+
+
+def _upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return truth.rate == 0 or not ClusteredRate.of(*truth.drawn(rng)).shows_at_most(truth.rate, STATED)
+
+
+def _lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    sizes, failing = truth.drawn(rng)
+    passing = ClusteredRate.of(sizes, sizes - failing)
+    return truth.rate == 0 or not passing.shows_at_most(1 - truth.rate, STATED)
+
+
+def _early(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    watched = SequentialRate(truth.rate, STATED)
+    for cases, failures in zip(*truth.drawn(rng), strict=True):
+        watched.add(cases=int(cases), failures=int(failures))
+        if watched.shows_at_most or watched.shows_at_least:
+            return False
+    return True
+
+
+def _mean(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    sizes, failing = truth.drawn(rng)
+    bounds = mean_bounds(failing / sizes, weights=sizes, least=-1, most=1, confidence=STATED)
+    return truth.rate <= bounds.upper + 1e-9
+
+
+def _unchanged(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    sizes, before, after = truth.drawn_twice(rng)
+    return paired_difference(sizes, after - before, np.ones_like(sizes), confidence=STATED).p > 1 - STATED
+
+
+def _difference(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    sizes, before = truth.drawn(rng)
+    broken = rng.binomial(sizes - before, _WORSE)
+    low, high = paired_difference(sizes, broken, np.ones_like(sizes), confidence=STATED).interval
+    return low <= _WORSE * (1 - truth.rate) <= high
+
+
+def _median(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    _, around = median_interval(rng.lognormal(size=truth.clusters), confidence=STATED)
+    return around is None or around.lower <= 1.0 <= around.upper
+
+
+def _student(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    low, high = student_interval(rng.normal(size=truth.clusters), confidence=STATED)
+    return low <= 0.0 <= high
+
+
+STATEMENTS: Mapping[str, Callable[[KnownClusters, np.random.Generator], bool]] = {
+    "upper bound of a rate": _upper,
+    "lower bound of a rate": _lower,
+    "a rate decided early": _early,
+    "upper bound of a mean loss": _mean,
+    "test that nothing changed": _unchanged,
+    "interval of a difference": _difference,
+    "interval of a median": _median,
+    "Student's interval": _student,
+}
+"""What the tool says, and whether it is true of clusters that are drawn."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """How often a statement was true.
+
+    Attributes:
+        statement: What the tool says.
+        truth: What was true.
+        true: In which share of the repetitions it was so.
+    """
+
+    statement: str
+    truth: KnownClusters
+    true: float
+
+
+def simulate(
+    statement: str, repetitions: int, truths: Iterable[KnownClusters] = TRUTHS, *, seed: int = 0
+) -> Iterator[Simulated]:
+    """Yield how often a statement is true, for all that may be true.
+
+    Args:
+        statement: One of `STATEMENTS`.
+        repetitions: How often clusters are drawn.
+        truths: What may be true.
+        seed: The same seed draws the same clusters.
+    """
+    holds = STATEMENTS[statement]
+    for truth in truths:
+        rng = rng_for(seed, statement, *map(str, (truth.clusters, truth.correlation, truth.rate)))
+        yield Simulated(statement, truth, sum(holds(truth, rng) for _ in range(repetitions)) / repetitions)

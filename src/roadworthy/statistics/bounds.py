@@ -1,0 +1,508 @@
+"""Bounds, intervals and tests of rates, means and differences, over clusters."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from roadworthy.errors import InputError
+
+FEWEST_CLUSTERS = 5
+"""Below so many clusters of several cases, nothing is said about a rate."""
+
+_FAR = 40.0  # standard deviations
+_EXACT = 20_000  # of a sum, up to which its distribution is worked out
+Counts = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
+
+
+class ConfidenceInterval(NamedTuple):
+    """The lower and the upper end."""
+
+    lower: float
+    upper: float
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse what is no confidence."""
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
+
+
+def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) -> float:
+    """Return the one-sided upper Clopper-Pearson bound of a failure probability, of independent trials.
+
+    It is the largest probability p for which ``failures`` or fewer in ``trials`` still happen with
+    probability 1 - confidence (Clopper and Pearson, Biometrika 26, 1934).
+
+    Raises:
+        InputError: There are no trials, more failures than trials, or the confidence is not between 0 and 1.
+
+    Example:
+        With no failure in n trials it is 1 - (1 - confidence)^(1/n), close to the "rule of three" 3/n.
+
+        >>> round(clopper_pearson_upper(0, 100), 6)
+        0.029513
+        >>> round(1 - 0.05 ** (1 / 100), 6)
+        0.029513
+    """
+    if not 0 <= failures <= trials or trials < 1:
+        raise InputError(f"failures must be between 0 and trials (at least 1), got {failures} of {trials}")
+    check_confidence(confidence)
+    if failures == trials:
+        return 1.0
+    from scipy.special import betaincinv
+
+    return float(betaincinv(failures + 1, trials - failures, confidence))
+
+
+def clopper_pearson_interval(failures: int, trials: int, confidence: float = 0.95) -> ConfidenceInterval:
+    """Return the two-sided Clopper-Pearson interval of a failure probability, of independent trials.
+
+    Each end is the one-sided bound at half of what the confidence leaves open, so the interval holds the true
+    rate with at least the confidence asked for.
+
+    Example:
+        The numbers that tables give for 4 of 20:
+
+        >>> [round(end, 4) for end in clopper_pearson_interval(4, 20)]
+        [0.0573, 0.4366]
+    """
+    one_side = (1 + confidence) / 2
+    return ConfidenceInterval(
+        1 - clopper_pearson_upper(trials - failures, trials, one_side),
+        clopper_pearson_upper(failures, trials, one_side),
+    )
+
+
+class ClusterTally:
+    """Counts cases and failures by cluster as they come, sixteen bytes for each run of cases of one cluster.
+
+    Example:
+        >>> tally = ClusterTally()
+        >>> for number, failed in [(1, True), (1, False), (2, False), (1, False)]:
+        ...     tally.add(f"drive {number}", failed=failed)
+        >>> rate = tally.rate()
+        >>> rate.cases, rate.failures, rate.clusters
+        (4, 1, 2)
+    """
+
+    def __init__(self) -> None:
+        self._last: str | None = None
+        self._keys, self._sizes, self._failures = self._columns = array("q"), array("i"), array("i")
+
+    def add(self, cluster: str, *, failed: bool) -> None:
+        """Take in a case."""
+        if cluster != self._last:
+            self._last = cluster
+            self._keys.append(hash(cluster))
+            self._sizes.append(0)
+            self._failures.append(0)
+        self._sizes[-1] += 1
+        self._failures[-1] += failed
+
+    def merge(self, other: ClusterTally) -> None:
+        """Take in what another one counted."""
+        self._last = None
+        for mine, others in zip(self._columns, other._columns, strict=True):
+            mine.extend(others)
+
+    def rate(self) -> ClusteredRate:
+        """Return what they come to.
+
+        Raises:
+            InputError: No case was added.
+        """
+        _, place = np.unique(np.frombuffer(self._keys, np.int64), return_inverse=True)
+        sizes, failures = (
+            np.bincount(place, np.frombuffer(counted, np.int32)) for counted in (self._sizes, self._failures)
+        )
+        return ClusteredRate.of(sizes, failures)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredRate:
+    """A failure rate, known from cases in clusters. Clusters with equal numbers are one kind.
+
+    Attributes:
+        sizes: How many cases a cluster of each kind has.
+        failing: How many of these fail.
+        counts: How many clusters there are of each kind.
+
+    Example:
+        Ten drives of thirty frames, in one of which half of the frames fail:
+
+        >>> rate = ClusteredRate.of([30] * 10, [15] + [0] * 9)
+        >>> rate.rate, rate.clusters, round(rate.correlation, 2), round(rate.effective)
+        (0.05, 10, 0.48, 20)
+        >>> round(rate.upper(), 3), round(clopper_pearson_upper(15, 300), 3)
+        (0.308, 0.076)
+        >>> ClusteredRate.of([1] * 300, [1] * 15 + [0] * 285).upper() == clopper_pearson_upper(15, 300)
+        True
+    """
+
+    sizes: Counts
+    failing: Counts
+    counts: Counts
+
+    @classmethod
+    def of(cls, sizes: npt.ArrayLike, failing: npt.ArrayLike) -> ClusteredRate:
+        """Return the rate of clusters with so many cases and failures each.
+
+        Raises:
+            InputError: There are none, or more failures than cases.
+        """
+        pairs = np.stack([np.asarray(sizes), np.asarray(failing)], axis=1).astype(np.int64)
+        if (
+            not len(pairs)
+            or (pairs[:, 0] < 1).any()
+            or (pairs[:, 1] < 0).any()
+            or (pairs[:, 1] > pairs[:, 0]).any()
+        ):
+            raise InputError(
+                "a rate needs clusters of at least one case, each with no more failures than cases"
+            )
+        kinds, counts = np.unique(pairs, axis=0, return_counts=True)
+        return cls(kinds[:, 0], kinds[:, 1], counts)
+
+    @cached_property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def cases(self) -> int:
+        """How many cases there are."""
+        return int(self.sizes @ self.counts)
+
+    @cached_property
+    def failures(self) -> int:
+        """How many of them fail."""
+        return int(self.failing @ self.counts)
+
+    @property
+    def rate(self) -> float:
+        """The share of failing cases."""
+        return self.failures / self.cases
+
+    @property
+    def single(self) -> bool:
+        """Whether every case is a cluster of its own."""
+        return self.cases == self.clusters
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters to speak of a rate."""
+        return not self.single and self.clusters < FEWEST_CLUSTERS
+
+    @property
+    def correlation(self) -> float | None:
+        """How alike cases of a cluster are, 0 to 1: the intraclass correlation by analysis of variance.
+
+        None where it cannot be known: no cluster has two cases, there is one cluster, or all cases end alike
+        (Ridout, Demétrio and Firth, Biometrics 55, 1999).
+        """
+        cases, clusters = self.cases, self.clusters
+        if self.single or clusters < 2 or self.failures in (0, cases):
+            return None
+        share = self.failing / self.sizes
+        between = float(self.counts @ (self.sizes * (share - self.rate) ** 2)) / (clusters - 1)
+        within = float(self.counts @ (self.failing * (1 - share))) / (cases - clusters)
+        typical = (cases - float(self.counts @ self.sizes**2) / cases) / (clusters - 1)
+        return min(1.0, max(0.0, (between - within) / (between + (typical - 1) * within)))
+
+    @property
+    def effective(self) -> float:
+        """How many independent cases would say as much: cases / (1 + (n̄ - 1) correlation), after Kish (1965).
+
+        n̄ is the cluster size of the average case. A correlation that cannot be known counts as 1.
+        """
+        if self.single:
+            return float(self.cases)
+        alike = self.correlation
+        average = float(self.counts @ self.sizes**2) / self.cases
+        return self.cases / (1 + (average - 1) * (1.0 if alike is None else alike))
+
+    def upper(self, confidence: float = 0.95) -> float:
+        """Return the one-sided upper bound of the rate."""
+        check_confidence(confidence)
+        if self.single:
+            return clopper_pearson_upper(self.failures, self.cases, confidence)
+        if self.failures == self.cases:
+            return 1.0
+        return quantile(self._below, confidence, 0.0, 1.0)
+
+    def lower(self, confidence: float = 0.95) -> float:
+        """Return the one-sided lower bound of the rate: that of the share that passes, from above."""
+        return 1 - ClusteredRate(self.sizes, self.sizes - self.failing, self.counts).upper(confidence)
+
+    def interval(self, confidence: float = 0.95) -> ConfidenceInterval:
+        """Return the two-sided interval of the rate."""
+        one_side = (1 + confidence) / 2
+        return ConfidenceInterval(self.lower(one_side), self.upper(one_side))
+
+    def shows_at_most(self, rate: float, confidence: float = 0.95) -> bool:
+        """Return whether the upper bound is within a rate; quicker than the bound itself."""
+        return rate >= 1 or (rate > 0 and self._below(rate) >= confidence)
+
+    def _below(self, rate: float) -> float:
+        """Return how much of the weight says that the rate is at most this."""
+        values = np.append(self.failing - rate * self.sizes, (1 - rate) * self.sizes.max())
+        return _share_below_zero(values, np.append(self.counts, 1))
+
+
+def _share_below_zero(values: Numbers, counts: npt.NDArray[np.integer]) -> float:
+    """Return the probability that a mean with Dirichlet weights is at most 0.
+
+    Such weights are independent exponentials over their sum, so it is that of a weighted sum of gamma
+    variables, one for each kind, found by inverting its characteristic function (Gil-Pelaez, Biometrika 38,
+    1951). With one kind on either side of 0 it is a beta distribution.
+    """
+    values, place = np.unique(values, return_inverse=True)
+    counts = np.bincount(place, counts)
+    values, counts = values[values != 0], counts[values != 0]
+    if not (values > 0).any():
+        return 1.0
+    if not (values < 0).any():
+        return 0.0
+    if len(values) == 2:
+        from scipy.special import betainc
+
+        (above,), (below,) = np.flatnonzero(values > 0), np.flatnonzero(values < 0)
+        return float(betainc(counts[above], counts[below], values[below] / (values[below] - values[above])))
+    from scipy.integrate import quad
+
+    values = values / math.sqrt(float(counts @ values**2))
+    # So far from 0 that nothing is left on the other side, and the integrand would turn for ever.
+    if abs(middle := float(counts @ values)) > _FAR:
+        return float(middle < 0)
+
+    def integrand(at: float) -> float:
+        turned = at * values
+        size = math.exp(-0.5 * float(counts @ np.log1p(turned**2)))
+        return size * math.sin(float(counts @ np.arctan(turned))) / at
+
+    found: float = quad(integrand, 0, np.inf, limit=400, epsabs=1e-8, epsrel=1e-6)[0]
+    return min(1.0, max(0.0, 0.5 - found / math.pi))
+
+
+def quantile(below: Callable[[float], float], confidence: float, low: float, high: float) -> float:
+    """Return where a share that rises from 0 to 1 between two ends reaches the confidence."""
+    from scipy.optimize import brentq
+
+    found: float = brentq(lambda at: below(at) - confidence, low, high, xtol=1e-9)
+    return found
+
+
+def mean_bounds(
+    values: npt.ArrayLike,
+    *,
+    least: float,
+    most: float,
+    confidence: float = 0.95,
+    weights: npt.ArrayLike | None = None,
+) -> ConfidenceInterval:
+    """Return the one-sided lower and the one-sided upper bound of a mean, each with the confidence.
+
+    Args:
+        values: One number for each cluster.
+        least: The smallest that one can be.
+        most: The largest that one can be.
+        confidence: Of each bound alone.
+        weights: How much each counts, such as how many cases its number is the mean of; all the same if left
+            out.
+
+    Raises:
+        InputError: There are no values, or some are out of their range or unknown.
+
+    Example:
+        Fifty values of 0 that could have been 1 leave room for a mean of 1 - 0.05^(1/50):
+
+        >>> low, high = mean_bounds([0.0] * 50, least=-1, most=1)
+        >>> round(high, 6), round(1 - 0.05 ** (1 / 50), 6)
+        (0.058155, 0.058155)
+        >>> low == -high
+        True
+
+        With weights it is the bound of a rate of cases in clusters:
+
+        >>> rate = ClusteredRate.of([30, 20, 10], [15, 0, 0])
+        >>> mean = mean_bounds([0.5, 0, 0], weights=[30, 20, 10], least=0, most=1)
+        >>> round(mean.upper, 6) == round(rate.upper(), 6)
+        True
+    """
+    check_confidence(confidence)
+    numbers = np.asarray(values, np.float64)
+    sizes = np.ones(len(numbers)) if weights is None else np.asarray(weights, np.float64)
+    if not len(numbers) or not ((numbers >= least) & (numbers <= most)).all() or not (sizes > 0).all():
+        raise InputError(f"a mean needs values from {least:g} to {most:g}, got {numbers.tolist()[:5]}")
+
+    def upper(numbers: Numbers, least: float, most: float) -> float:
+        if (numbers == most).all():
+            return most
+        # With the worst cluster among those that are like it, two kinds are left more often.
+        every = np.stack([np.append(numbers, most), np.append(sizes, sizes.max())], axis=1)
+        kinds, counts = np.unique(every, axis=0, return_counts=True)
+
+        def below(at: float) -> float:
+            return _share_below_zero(kinds[:, 1] * (kinds[:, 0] - at), counts)
+
+        return quantile(below, confidence, least, most)
+
+    return ConfidenceInterval(-upper(-numbers, -most, -least), upper(numbers, least, most))
+
+
+class PairedDifference(NamedTuple):
+    """The difference of two rates over the same cases.
+
+    Attributes:
+        difference: After less before.
+        interval: Two-sided.
+        p: Of the test that nothing changed, two-sided: below 1 - confidence where the interval excludes 0.
+    """
+
+    difference: float
+    interval: ConfidenceInterval
+    p: float
+
+
+def paired_difference(
+    sizes: npt.ArrayLike, changes: npt.ArrayLike, counts: npt.ArrayLike, *, confidence: float = 0.95
+) -> PairedDifference:
+    """Return the difference of two failure rates over the same cases, with the interval and test of clusters.
+
+    If clusters have several cases, two tests share what the confidence leaves open. One is that of the
+    bounds: it says how large the difference may be. The other says only whether there is one: if nothing
+    changed, each cluster's change is as likely to have the other sign (Fisher's randomisation test, The
+    Design of Experiments, 1935). Single cases need one test, since both are McNemar's.
+
+    Args:
+        sizes: How many cases a cluster of each kind has.
+        changes: Broken less fixed cases of such a cluster.
+        counts: How many such clusters there are.
+        confidence: Of the interval, both sides together.
+
+    Raises:
+        InputError: There are no cases.
+
+    Example:
+        Six of 100 independent cases broke and none was fixed; McNemar's exact test (Psychometrika 12, 1947)
+        says 2 · (1/2)^6.
+
+        >>> found = paired_difference([1, 1], [0, 1], [94, 6])
+        >>> found.difference, round(found.p, 5), 2 * 0.5**6
+        (0.06, 0.03125, 0.03125)
+        >>> [round(end, 3) for end in found.interval]
+        [0.005, 0.126]
+    """
+    check_confidence(confidence)
+    size, change, count = (np.asarray(given, np.int64) for given in (sizes, changes, counts))
+    if not count.sum():
+        raise InputError("a difference needs at least one case, got none")
+    largest = int(size.max())
+    shared = 1 if largest == 1 else 2
+
+    def below(at: float, worst: int) -> float:
+        return _share_below_zero(np.append(change - at * size, (worst - at) * largest), np.append(count, 1))
+
+    tail = (1 - confidence) / 2 / shared
+    upper = 1.0 if (change == size).all() else quantile(lambda at: below(at, 1), 1 - tail, -1.0, 1.0)
+    lower = -1.0 if (change == -size).all() else quantile(lambda at: below(at, -1), tail, -1.0, 1.0)
+    p = 2 * min(below(0.0, -1), 1 - below(0.0, 1))
+    difference = float(change @ count) / float(size @ count)
+    if shared == 2:
+        signs = _sign_flips(change, count)
+        p = min(p, signs)
+        if shared * signs <= 1 - confidence:
+            # There is a difference, whatever its size.
+            edge = float(np.nextafter(0, 1))
+            lower, upper = (max(lower, edge), upper) if difference > 0 else (lower, min(upper, -edge))
+    return PairedDifference(difference, ConfidenceInterval(lower, upper), min(1.0, shared * p))
+
+
+def _sign_flips(changes: Counts, counts: Counts) -> float:
+    """Return the two-sided p-value of a sum, if each of its terms were as likely to have the other sign."""
+    sizes, place = np.unique(np.abs(changes), return_inverse=True)
+    number = np.bincount(place, counts)
+    farthest, seen = int(sizes @ number), abs(int(changes @ counts))
+    if not farthest:
+        return 1.0
+    if farthest > _EXACT:
+        from scipy.special import ndtr
+
+        return min(1.0, 2 * float(ndtr(-seen / math.sqrt(float(number @ sizes**2)))))
+    turns = 2 * np.pi * np.arange(2 * farthest + 1) / (2 * farthest + 1)
+    characteristic = np.ones_like(turns)
+    for step, times in zip(sizes.tolist(), number.tolist(), strict=True):
+        characteristic *= np.cos(step * turns) ** int(times)
+    chances = np.fft.fft(characteristic).real / len(turns)
+    return min(1.0, max(0.0, 2 * float(chances[seen : farthest + 1].sum())))
+
+
+def bonferroni(confidence: float, comparisons: int) -> float:
+    """Return the confidence of each of several statements that hold together with the confidence asked for.
+
+    Example:
+        >>> round(bonferroni(0.95, 16), 6)
+        0.996875
+    """
+    return 1 - (1 - confidence) / max(1, comparisons)
+
+
+def median_interval(
+    values: npt.ArrayLike, *, confidence: float = 0.95
+) -> tuple[float, ConfidenceInterval | None]:
+    """Return the median of independent values and an interval for the median of where they come from.
+
+    The ends are values themselves, the innermost pair whose ranks hold the median with at least that
+    confidence, whatever the distribution (from the binomial distribution of how many lie below it). There is
+    none for fewer than six values at 95%. Infinite values are fine.
+
+    Example:
+        >>> median_interval(range(1, 12))
+        (6.0, ConfidenceInterval(lower=2.0, upper=10.0))
+        >>> median_interval([1.0, 3.0])
+        (2.0, None)
+    """
+    ordered = np.sort(np.asarray(values, np.float64))
+    number = len(ordered)
+    if not number:
+        raise InputError("a median needs at least one value, got none")
+    low, high = float(ordered[(number - 1) // 2]), float(ordered[number // 2])
+    # Minus and plus infinity have no middle; 0 lies between them.
+    middle = low if low == high else (0.0 if math.isinf(low) and math.isinf(high) else (low + high) / 2)
+    from scipy.special import bdtr
+    from scipy.stats import binom
+
+    tail = (1 - confidence) / 2
+    # The largest rank below which the median lies with probability at most the tail.
+    rank = int(binom.ppf(tail, number, 0.5))
+    while rank >= 0 and float(bdtr(rank, number, 0.5)) > tail:
+        rank -= 1
+    if rank < 0:
+        return middle, None
+    return middle, ConfidenceInterval(float(ordered[rank]), float(ordered[number - 1 - rank]))
+
+
+def student_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> ConfidenceInterval:
+    """Return Student's interval of a mean: for numbers without a known range, one for each cluster.
+
+    Example:
+        >>> [round(end, 2) for end in student_interval([1.0, 2.0, 3.0, 4.0, 5.0])]
+        [1.04, 4.96]
+    """
+    check_confidence(confidence)
+    known = np.asarray(values, np.float64)
+    if len(known) < 2 or not np.isfinite(known).all():
+        raise InputError(f"an interval of a mean needs at least 2 finite values, got {known.tolist()[:5]}")
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(len(known) - 1, (1 + confidence) / 2) * known.std(ddof=1) / math.sqrt(len(known)))
+    return ConfidenceInterval(float(known.mean()) - half, float(known.mean()) + half)

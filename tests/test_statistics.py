@@ -1,0 +1,295 @@
+"""Bounds, intervals and tests over clusters: closed forms, brute force, scipy, simulated truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, norm
+
+from roadworthy.errors import InputError
+from roadworthy.selftest.simulating import LEAST, STATEMENTS, KnownClusters, simulate
+from roadworthy.statistics import (
+    ClusteredRate,
+    ClusterTally,
+    SequentialRate,
+    clopper_pearson_interval,
+    clopper_pearson_upper,
+    clusters_needed,
+    mean_bounds,
+    median_interval,
+    paired_difference,
+    student_interval,
+)
+
+COUNTS = st.integers(0, 300)
+CLUSTERS = st.lists(
+    st.integers(1, 12).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size))),
+    min_size=2,
+    max_size=15,
+)
+
+
+def brute_upper(sizes: list[int], failing: list[int], confidence: float) -> float:
+    """Return the bound by drawing the weights of clusters, and of one that fails wholly."""
+    weights = np.random.default_rng(7).exponential(size=(40_000, len(sizes) + 1))
+    size, failed = np.array([*sizes, max(sizes)]), np.array([*failing, max(sizes)])
+    return float(np.quantile((weights @ failed) / (weights @ size), confidence))
+
+
+@given(CLUSTERS)
+def test_the_bound_of_a_rate_is_the_quantile_of_drawn_weights(clusters: list[tuple[int, int]]) -> None:
+    sizes, failing = [one[0] for one in clusters], [one[1] for one in clusters]
+    rate = ClusteredRate.of(sizes, failing)
+    assert rate.upper(0.9) == pytest.approx(brute_upper(sizes, failing, 0.9), abs=0.02)
+    passing = [size - failed for size, failed in clusters]
+    assert rate.lower(0.9) == pytest.approx(1 - brute_upper(sizes, passing, 0.9), abs=0.02)
+    assert rate.lower() <= rate.rate <= rate.upper()
+    assert rate.shows_at_most(min(1.0, rate.upper() + 1e-6))
+    assert not rate.shows_at_most(rate.upper() - 1e-6)
+
+
+@pytest.mark.parametrize(("failures", "cases"), [(0, 1), (0, 30), (4, 20), (7, 7), (15, 300)])
+def test_where_every_case_is_a_cluster_it_is_that_of_clopper_and_pearson(failures: int, cases: int) -> None:
+    singles = ClusteredRate.of([1] * cases, [1] * failures + [0] * (cases - failures))
+    # The same numbers as clusters of two cases that always go together: twice the cases say nothing more.
+    pairs = ClusteredRate.of([2] * cases, [2] * failures + [0] * (cases - failures))
+    for rate in (singles, pairs):
+        assert rate.upper() == pytest.approx(clopper_pearson_upper(failures, cases), abs=1e-7)
+        assert rate.interval() == pytest.approx(clopper_pearson_interval(failures, cases), abs=1e-7)
+    assert singles.effective == pairs.effective == pytest.approx(cases)
+    assert singles.correlation is None
+
+
+def test_where_nothing_fails_it_is_exact_for_any_likeness_of_a_cluster() -> None:
+    assert ClusteredRate.of([30] * 60, [0] * 60).upper() == pytest.approx(1 - 0.05 ** (1 / 60))
+
+
+def test_correlation_and_effective_number_by_hand() -> None:
+    # Two clusters of two: between 0.5 with one degree, within 0; so all cases of a cluster are alike.
+    alike = ClusteredRate.of([2, 2], [2, 0])
+    assert (alike.correlation, alike.effective) == (1.0, 2.0)
+    # Failures spread evenly: less alike than chance, which counts as not at all.
+    spread = ClusteredRate.of([2, 2], [1, 1])
+    assert (spread.correlation, spread.effective) == (0.0, 4.0)
+    rng = np.random.default_rng(3)
+    chances = rng.beta(0.3 * 4, 0.7 * 4, 20_000)  # a correlation of 1 / (1 + 4)
+    drawn = ClusteredRate.of(np.full(20_000, 10), rng.binomial(10, chances))
+    assert drawn.correlation == pytest.approx(0.2, abs=0.01)
+    assert drawn.effective == pytest.approx(200_000 / (1 + 9 * 0.2), rel=0.05)
+
+
+def test_four_clusters_are_few_but_four_cases_are_just_few_cases() -> None:
+    assert ClusteredRate.of([30] * 4, [0] * 4).few
+    assert not ClusteredRate.of([30] * 5, [0] * 5).few
+    assert not ClusteredRate.of([1] * 4, [0] * 4).few
+
+
+@pytest.mark.parametrize(("sizes", "failing"), [([], []), ([0], [0]), ([3], [4]), ([3], [-1])])
+def test_what_is_no_rate_is_refused(sizes: list[int], failing: list[int]) -> None:
+    with pytest.raises(InputError, match="clusters of at least one case"):
+        ClusteredRate.of(sizes, failing)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1))
+def test_a_tally_counts_clusters_in_any_order(cases: list[tuple[str, bool]]) -> None:
+    whole, first, second = ClusterTally(), ClusterTally(), ClusterTally()
+    for place, (cluster, failed) in enumerate(cases):
+        whole.add(cluster, failed=failed)
+        (first if place % 2 else second).add(cluster, failed=failed)
+    first.merge(second)
+    names = sorted({cluster for cluster, _ in cases})
+    sizes = [sum(cluster == name for cluster, _ in cases) for name in names]
+    failing = [sum(failed for cluster, failed in cases if cluster == name) for name in names]
+    expected = ClusteredRate.of(sizes, failing)
+    for tally in (whole, first):
+        found = tally.rate()
+        assert (found.cases, found.clusters, found.failures) == (
+            expected.cases, expected.clusters, expected.failures,
+        )  # fmt: skip
+        assert found.upper() == expected.upper()
+
+
+@given(COUNTS, COUNTS, COUNTS)
+def test_of_single_cases_the_test_is_that_of_mcnemar(broken: int, fixed: int, same: int) -> None:
+    if broken + fixed + same == 0:
+        return
+    found = paired_difference([1, 1, 1], [1, -1, 0], [broken, fixed, same])
+    expected = binomtest(broken, broken + fixed, 0.5).pvalue if broken + fixed else 1.0
+    assert found.p == pytest.approx(expected, abs=1e-6)
+    assert (found.p < 0.05) == (found.interval.lower > 0 or found.interval.upper < 0)
+    assert found.interval.lower <= found.difference <= found.interval.upper
+
+
+def test_of_many_cases_the_interval_is_that_of_the_closed_form() -> None:
+    n, broken, fixed = 20_000, 1600, 400
+    found = paired_difference([1, 1, 1], [-1, 0, 1], [fixed, n - broken - fixed, broken])
+    mean = (broken - fixed) / n
+    deviation = math.sqrt(((broken + fixed) / n - mean**2) / n)
+    assert found.interval == pytest.approx(
+        (mean - 1.96 * deviation, mean + 1.96 * deviation), abs=deviation / 10
+    )
+
+
+def test_cases_that_go_together_count_once() -> None:
+    together = paired_difference([8, 8], [0, 8], [54, 6])
+    alone = paired_difference([1, 1], [0, 1], [54, 6])
+    # Clusters are tested in two ways, which share what may go wrong.
+    assert together.p == pytest.approx(2 * alone.p)
+    wider = paired_difference([1, 1], [0, 1], [54, 6], confidence=0.975)
+    assert together.interval == pytest.approx(wider.interval, abs=1e-7)
+
+
+def test_a_small_change_in_every_drive_is_found() -> None:
+    found = paired_difference([30], [1], [50])
+    assert found.p == pytest.approx(2 * 2 * 0.5**50, rel=0.1)
+    assert 0 < found.interval.lower < 1e-9
+    assert paired_difference([30, 30], [1, -1], [25, 25]).p == 1.0
+    # Exactly, by all signs of four changes: 7 of 16 sums are as far from 0 as 5 on either side.
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T
+    sums = signs @ np.array([1, 2, 3, 5])
+    expected = 2 * (np.abs(sums) >= 5).mean()
+    assert paired_difference([9] * 4, [1, 2, -3, 5], [1] * 4).p == pytest.approx(min(1, expected), abs=0.01)
+
+
+@pytest.mark.parametrize("clusters", [30, 3000])
+def test_signs_of_many_changes_are_those_of_the_normal_distribution(clusters: int) -> None:
+    changes = np.where(np.arange(clusters) % 10 < 6, 7, -7)
+    found = paired_difference([9, 9], [7, -7], [(changes > 0).sum(), (changes < 0).sum()])
+    expected = 2 * 2 * norm.sf(abs(changes.sum()) / (7 * math.sqrt(clusters)))
+    assert found.p == pytest.approx(min(1.0, expected), rel=0.35)
+
+
+def test_where_nothing_changed_there_is_no_certainty() -> None:
+    found = paired_difference([1], [0], [100])
+    edge = 1 - 0.025 ** (1 / 100)
+    assert (found.p, *found.interval) == pytest.approx((1.0, -edge, edge))
+    assert paired_difference([2], [2], [9]).interval.upper == 1.0
+    assert paired_difference([2], [-2], [9]).interval.lower == -1.0
+    with pytest.raises(InputError, match="at least one case"):
+        paired_difference([], [], [])
+
+
+def test_a_mean_of_ones_and_zeros_has_the_bounds_of_a_rate() -> None:
+    low, high = mean_bounds([1.0] * 4 + [0.0] * 16, least=0, most=1)
+    assert (low, high) == pytest.approx(
+        (1 - clopper_pearson_upper(16, 20), clopper_pearson_upper(4, 20)), abs=1e-7
+    )
+    assert mean_bounds([1.0, 1.0], least=0, most=1).upper == 1.0
+    with pytest.raises(InputError, match="values from 0 to 1, got"):
+        mean_bounds([1.5], least=0, most=1)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+def test_the_interval_of_many_values_is_as_wide_as_the_normal_distribution_says(confidence: float) -> None:
+    values = np.random.default_rng(1).normal(10, 2, 2000)
+    low, high = student_interval(values, confidence=confidence)
+    half = norm.ppf((1 + confidence) / 2) * values.std() / np.sqrt(2000)
+    assert ((low + high) / 2, (high - low) / 2) == pytest.approx((values.mean(), half), rel=0.01)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
+def test_median_interval_holds_the_median_of_numpy(values: list[float]) -> None:
+    middle, interval = median_interval(values)
+    assert middle == pytest.approx(np.median(values))
+    assert (interval is None) == (len(values) < 6)
+    if interval is not None:
+        assert interval[0] <= middle <= interval[1]
+        assert set(interval) <= {float(one) for one in values}
+
+
+def test_median_interval_of_infinite_values() -> None:
+    assert median_interval([-math.inf, math.inf]) == (0.0, None)
+    middle, interval = median_interval([-math.inf] * 10)
+    assert (middle, interval) == (-math.inf, (-math.inf, -math.inf))
+
+
+FEW_TRUTHS = (
+    KnownClusters(5, 0.3, 0.03),
+    KnownClusters(10, 0.0, 0.17),
+    KnownClusters(20, 0.3, 0.005),
+    KnownClusters(60, 0.1, 0.17),
+)
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_what_is_stated_with_95_percent_confidence_is_true(statement: str) -> None:
+    for one in simulate(statement, 100, FEW_TRUTHS):
+        # Of 100 repetitions, three standard deviations less than what is stated.
+        assert one.true >= LEAST - 0.04, one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_what_is_stated_is_true_whatever_is(statement: str) -> None:
+    found = list(simulate(statement, 400))
+    assert [one for one in found if one.true < LEAST] == []
+
+
+def test_taking_frames_of_a_drive_for_independent_is_what_was_wrong() -> None:
+    rng, covered = np.random.default_rng(0), 0
+    for _ in range(200):
+        sizes, failing = KnownClusters(20, 0.3, 0.17).drawn(rng)
+        covered += clopper_pearson_upper(int(failing.sum()), int(sizes.sum())) >= 0.17
+    assert covered < 0.8 * 200
+
+
+def test_a_rate_may_be_looked_at_after_every_cluster() -> None:
+    rng, wrong, decided = np.random.default_rng(1), 0, []
+    for _ in range(100):
+        at_limit, good = SequentialRate(0.1), SequentialRate(0.1)
+        seen = 0
+        while not good.shows_at_most and seen < 400:
+            seen += 1
+            good.add(cases=10, failures=int(rng.binomial(10, 0.02)))
+        decided.append(seen)
+        for _ in range(200):
+            at_limit.add(cases=10, failures=int(rng.binomial(10, 0.1)))
+            if at_limit.shows_at_most:
+                wrong += 1
+                break
+    assert wrong <= 9
+    assert np.median(decided) < 60, "and it is decided early where the rate is far from the limit"
+
+
+def test_the_bounds_of_every_look_fit_its_decision() -> None:
+    watched = SequentialRate(0.1)
+    assert (watched.lower(), watched.upper()) == (0.0, 1.0)
+    for _ in range(60):
+        watched.add(cases=10, failures=0)
+        assert watched.shows_at_most == (watched.upper() <= 0.1)
+    failing = SequentialRate(0.1)
+    for _ in range(10):
+        failing.add(cases=10, failures=9)
+        assert failing.shows_at_least == (failing.lower() >= 0.1)
+    assert failing.shows_at_least
+    assert watched.shows_at_most
+
+
+@pytest.mark.parametrize(
+    ("rate", "confidence", "needed"), [(0.05, 0.95, 59), (0.01, 0.95, 299), (0.1, 0.99, 44)]
+)
+def test_without_failures_as_many_are_needed_as_the_closed_form_says(
+    rate: float, confidence: float, needed: int
+) -> None:
+    assert clusters_needed(rate, confidence=confidence) == needed
+    assert (
+        clopper_pearson_upper(0, needed, confidence)
+        <= rate
+        < clopper_pearson_upper(0, needed - 1, confidence)
+    )
+
+
+def test_a_plan_is_kept_by_what_is_drawn() -> None:
+    needed = clusters_needed(0.1, expected=0.03, size=20, correlation=0.2)
+    assert needed > clusters_needed(0.1, expected=0.03, size=20, correlation=0.0)
+    rng, passed = np.random.default_rng(9), 0
+    for _ in range(200):
+        chances = rng.beta(0.03 * 4, 0.97 * 4, needed)
+        passed += ClusteredRate.of(np.full(needed, 20), rng.binomial(20, chances)).shows_at_most(0.1)
+    assert passed / 200 == pytest.approx(0.8, abs=0.1)
+    with pytest.raises(InputError, match="must be below the accepted one"):
+        clusters_needed(0.05, expected=0.05)
