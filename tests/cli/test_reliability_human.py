@@ -41,12 +41,13 @@ def test_thresholds_of_a_folder(roadworthy: Run, tmp_path: Path) -> None:
     assert "colour-jitter" in result.output
     assert "published" in result.output
     assert "Wrote all.png" in result.output
+    assert "Rule imagenet: " in result.output, "published answers, by the rule that they were published with"
     assert (tmp_path / "all.png").read_bytes()[1:4] == b"PNG"
 
 
 def test_thresholds_for_scripts(roadworthy: Run, tmp_path: Path) -> None:
     binned(tmp_path, "rain", STEP)
-    asked = ("reliability", "thresholds", "rain.csv", "--originals", "0.97", "--rule", "careful", "--json")
+    asked = ("reliability", "thresholds", "rain.csv", "--originals", "0.97", "--json")
     result = roadworthy(*asked, "--repetitions", "200")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)

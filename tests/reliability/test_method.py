@@ -74,8 +74,13 @@ def pictures() -> Pictures:
 
 
 def contrast(
-    preserve: str = "correctness", measure: TaskMeasure | None = None, **others: object
+    preserve: str = "correctness",
+    measure: TaskMeasure | None = None,
+    tolerance: float = 0.2,
+    **others: object,
 ) -> Preservation:
+    """Contrast, with a tolerance that twenty images can show: the bound of none lost is 0.139."""
+    others |= {"tolerance": tolerance}
     return Preservation.published(preserve, "contrast", measure or Accuracy(), **others)  # type: ignore[arg-type]
 
 
@@ -84,12 +89,19 @@ def checked(one: Preservation, data: Dataset | Pictures, system: object, **optio
 
 
 @pytest.mark.parametrize("preserve", ["correctness", "prediction"])
-def test_a_system_that_sees_all_meets_the_requirement(preserve: str, pictures: Pictures) -> None:
+def test_a_system_that_sees_all_passes_as_far_as_so_few_images_show(
+    preserve: str, pictures: Pictures
+) -> None:
     result = checked(contrast(preserve), pictures, Classifier())
     assert result.outcome.status is OutcomeStatus.PASSED
     assert result.counts[Status.PASSED] == 80
-    assert result.outcome.measures["bound"] == 0
-    assert result.outcome.summary.endswith(": met")
+    assert result.outcome.measures["bound"] == pytest.approx(1 - 0.05 ** (1 / 20), abs=1e-6)
+    assert result.outcome.measures["clusters"] == 20
+    text = "distance 0.0000, with 95% confidence at most 0.1391 (20 images); 0.2 tolerated: passed"
+    assert result.outcome.summary.endswith(text)
+    outcome = checked(contrast(preserve, tolerance=0.05), pictures, Classifier()).outcome
+    assert outcome.status is OutcomeStatus.INCONCLUSIVE
+    assert outcome.summary.endswith("0.05 tolerated: inconclusive; 59 images without a loss would show it")
 
 
 def test_the_distance_is_the_share_of_the_range_in_which_the_system_is_blind(
@@ -132,11 +144,11 @@ def test_without_truth_prediction_can_be_checked_and_correctness_cannot(pictures
 
 def test_a_model_that_is_never_right_has_nothing_to_lose_and_does_not_pass(pictures: Pictures) -> None:
     outcome = checked(contrast(), pictures, Classifier(least=1000)).outcome
-    assert outcome.measures["required"] == outcome.measures["distance"] == outcome.measures["bound"] == 0
+    assert outcome.measures["required"] == outcome.measures["distance"] == 0
     assert outcome.measures["vacuous"] is True
     assert outcome.status is OutcomeStatus.INCONCLUSIVE
     assert outcome.summary.endswith(
-        ": there is nothing to lose, because the model is right on no original image"
+        "inconclusive; there is nothing to lose, because the model is right on no original image"
     )
     assert checked(contrast("prediction"), pictures, Classifier(least=1000)).outcome.status is PASSED
 
@@ -160,6 +172,7 @@ def test_images_that_cannot_be_changed_do_not_count(pictures: Pictures) -> None:
     outcome = checked(contrast(), mixed, Classifier()).outcome
     assert outcome.counts[Status.NOT_APPLICABLE] == 16
     assert outcome.status is OutcomeStatus.PASSED
+    assert outcome.measures["clusters"] == 16
     nothing = checked(contrast(), flat, Classifier()).outcome
     assert nothing.status is OutcomeStatus.INCONCLUSIVE
     assert "cannot reach the range" in nothing.summary
@@ -169,12 +182,12 @@ def test_a_transformation_that_stays_inside_the_range_is_told(pictures: Pictures
     one = Preservation.published("correctness", "gaussian-noise", Accuracy(), limit=1.0)
     outcome = checked(one, pictures, Classifier()).outcome
     assert outcome.measures["share_reaching"] == 0
-    assert "reaches the edge of the range on 0% of the images only" in outcome.summary
+    assert "reaches the edge of the range on 0.0% of the images only" in outcome.summary
 
 
 def test_more_images_in_a_batch_than_there_are_is_refused_before_anything_is_made(pictures: Pictures) -> None:
     with pytest.raises(InputError, match="a batch of 50 images needs at least as many, got 20"):
-        checked(contrast(bootstrap=Bootstrap(images=50)), pictures, Classifier())
+        checked(contrast(bootstrap=Bootstrap(images=50), rule="paper"), pictures, Classifier())
 
 
 def test_rows_do_not_depend_on_the_size_of_batches_nor_on_other_requirements(tmp_path: Path) -> None:
@@ -287,3 +300,55 @@ def test_signals_of_a_shipped_network() -> None:
     one = Preservation.published("prediction", "defocus blur", SignalWithin("steering"), versions=2)
     outcome = checked(one, data, load_model("dave2")).outcome
     assert outcome.measures["pairs"] == 10
+
+
+def test_requirements_without_a_tolerance_are_older_and_conclude_by_the_papers_rule(
+    pictures: Pictures,
+) -> None:
+    new = contrast().requirement("R")
+    later = ("rule", "tolerance", "requirements")
+    old = Requirement(
+        "R", new.text, new.method, {name: one for name, one in new.parameters.items() if name not in later}
+    )
+    result = run(ReliabilityMethod(), old, pictures, Classifier())
+    assert result.outcome.status is PASSED
+    assert result.outcome.measures["bound"] == 0
+    assert (
+        "the paper's rule wants to be at most 0: passed; that rule claims no coverage"
+        in result.outcome.summary
+    )
+    by_name = checked(contrast(rule="paper"), pictures, Classifier())
+    assert by_name.outcome.summary == result.outcome.summary
+    assert by_name.outcome.measures == result.outcome.measures
+
+
+def test_the_confidence_is_shared_by_the_requirements_of_a_check(pictures: Pictures) -> None:
+    outcome = checked(contrast(requirements=16), pictures, Classifier()).outcome
+    assert outcome.measures["bound"] == pytest.approx(1 - (0.05 / 16) ** (1 / 20), abs=1e-6)
+    assert "with 95% confidence over 16 requirements at most 0.2506 (20 images)" in outcome.summary
+    assert outcome.summary.endswith("; 26 images without a loss would show it")
+    assert outcome.status is OutcomeStatus.INCONCLUSIVE
+
+
+def test_images_of_one_drive_count_as_one(pictures: Pictures) -> None:
+    class Drives(Pictures):
+        ids = tuple(frame.id for frame in pictures)
+        clusters = tuple(f"drive {number // 4}" for number in range(20))
+
+    outcome = checked(contrast(tolerance=0.5), Drives(pictures), Classifier()).outcome
+    assert outcome.measures["clusters"] == 5
+    assert outcome.measures["bound"] == pytest.approx(1 - 0.05 ** (1 / 5), abs=1e-6)
+    assert "at most 0.4507 (5 clusters of 20 images); 0.5 tolerated: passed" in outcome.summary
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tolerance": 1.0}, "the tolerance must be a distance from 0 to below 1, got 1.0"),
+        ({"requirements": 0}, "requirements must be 1 or more, got 0"),
+        ({"rule": "mine"}, "rule must be one of bound, paper, got 'mine'"),
+    ],
+)
+def test_what_cannot_decide_is_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        contrast(**settings)  # type: ignore[arg-type]

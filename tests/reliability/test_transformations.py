@@ -110,8 +110,12 @@ def test_one_is_added_by_a_decorator() -> None:
         return make_transform("fog", amount=strength / 2)
 
     assert transformation_named("Test Mist").at(1.0) == make_transform("fog", amount=0.5)
+
+    def mist(strength: float) -> Transform:
+        return make_transform("fog", amount=strength)
+
     with pytest.raises(InputError, match="already has 'test-haze'"):
-        transformation("test-haze", summary="another", domain={})(make_transform)
+        transformation("test-haze", summary="another", domain={})(mist)
 
 
 @pytest.mark.parametrize("name", [*PAPER_TRANSFORMATIONS, "fog"])

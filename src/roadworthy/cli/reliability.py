@@ -11,8 +11,9 @@ Options:
     measure (MEASURE): accuracy, accuracy(of=car), ap(iou=0.5), miou, steering(tolerance=1.39) or
         speed(tolerance=1); repeatable. What suits the model if left out.
     versions (N): How many changed images are made of each frame.
-    batches (N): Bootstrap batches.
-    batch (K): Images in a batch; 50 by default, or all if there are fewer.
+    tolerance (SHARE): The reliability distance that is tolerated: 0.05 or 5%.
+    batches (N): Bootstrap batches of the paper's rule.
+    batch (K): Images in a batch of the paper's rule; 50 by default, or all if there are fewer.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from roadworthy.cli._console import make_folder, parse_options, progress, tracke
 from roadworthy.cli._road import RunOptions, TestedOptions, answered, planned
 from roadworthy.cli.options import Out, check_within, frames_of, free_folder
 from roadworthy.cli.studies import glances
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_choice
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class ReliabilityOptions(TestedOptions):
     limit: float | None = None
     study: str = "imagenet"
     versions: int = 4
+    tolerance: str = "5%"
     batches: int = 200
     batch: int | None = None
 
@@ -68,33 +70,41 @@ class ReliabilityOptions(TestedOptions):
             raise InputError(f"--limit must be above 0 and at most 1, got {self.limit:g}")
 
     def entries(self, **settings: Any) -> dict[str, dict[str, Any]]:
-        """Return an entry for each transformation: those given, or the paper's that a study limits."""
+        """Return one entry, whose requirements share its confidence: those given, or the paper's eight."""
         from roadworthy.reliability import PAPER_TRANSFORMATIONS
         from roadworthy.visual_change.tolerance import known_tolerance
 
         names = self.transform or [
             name for name in PAPER_TRANSFORMATIONS if known_tolerance(name, study=self.study) is not None
         ]
-        shared = {name: getattr(self, name) for name in ("measure", "limit", "versions", "batches", "batch")}
-        return {name: {"reliability": [name], "study": self.study, **shared, **settings} for name in names}
+        given = ("measure", "limit", "versions", "tolerance", "batches", "batch", "study")
+        shared = {name: getattr(self, name) for name in given}
+        entry = names[0] if len(names) == 1 else "reliability"
+        return {entry: {"reliability": names, **shared, **settings}}
 
 
 @command(app)
 def check(
-    how: RunOptions, tested: ReliabilityOptions, preserve: str = "both", sampling: str = "even"
+    how: RunOptions,
+    tested: ReliabilityOptions,
+    preserve: str = "both",
+    sampling: str = "even",
+    rule: str = "bound",
 ) -> Answer:
     """Check that a model still sees what a human still sees.
 
     Images are changed within the range that people tolerate. Correctness: the model must be as good on them
     as on the originals. Prediction: its answers must stay as stable as under a barely visible change; no
-    ground truth is needed. The reliability distance is the gap; a requirement is met when its 95% upper bound
-    is at most 0. The folder gets the rows of every case, the images of those that fail, plots, report.html,
-    junit.xml, evidence, tables.md, result.json and suite.yaml.
+    ground truth is needed. The reliability distance is the gap. A requirement passes when the distance is at
+    most the tolerance, is violated when it is above it, and is inconclusive when the images do not tell, with
+    95% confidence over all requirements of the check together. The folder gets the rows of every case, the
+    images of those that fail, plots, report.html, junit.xml, evidence, tables.md, result.json and suite.yaml.
 
     Options:
         preserve (WHAT): What must be preserved: correctness, prediction or both.
         sampling (HOW): even: over the visual change. published: parameters as the paper's authors draw them.
             levels: ImageNet-C's five.
+        rule (NAME): bound, or paper: Δ + 1.645 σ of a batch ≤ 0, as Hu et al. decide; it claims no coverage.
 
     Examples:
         roadworthy reliability check --model classifier --data world-crops --transform defocus-blur
@@ -105,7 +115,9 @@ def check(
     """
     if preserve not in ("correctness", "prediction", "both"):
         raise InputError(f"--preserve must be correctness, prediction or both, got {preserve!r}")
-    document = tested.suite("reliability check", tested.entries(preserve=preserve, sampling=sampling))
+    check_choice("--rule", rule, ("bound", "paper"))
+    settings = {"preserve": preserve, "sampling": sampling, "decide": rule}
+    document = tested.suite("reliability check", tested.entries(**settings))
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
         from roadworthy.report.reliability import ReliabilityReport
@@ -135,13 +147,13 @@ def rank(how: RunOptions, tested: ReliabilityOptions) -> Answer:
     if named < 2:
         raise InputError(f"a ranking needs two models or more, got {named}: repeat --model")
     entries = tested.entries(preserve="both")
+    (entry,) = entries.values()
+    known = [name for name in entry["reliability"] if transformation_named(name).levels]
     benchmark = {"preserve": "correctness", "sampling": "levels", "limit": 1.0, "versions": 5}
     levels = {
-        f"{name} levels": {**{key: value for key, value in entry.items() if key != "study"}, **benchmark}
-        for name, entry in entries.items()
-        if transformation_named(name).levels
+        key: value for key, value in {**entry, "reliability": known, **benchmark}.items() if key != "study"
     }
-    document = tested.suite("reliability rank", {**entries, **levels})
+    document = tested.suite("reliability rank", {**entries, **({"levels": levels} if known else {})})
 
     def made_of(result: SuiteResult) -> tuple[list[ResultTable], dict[str, Any]]:
         from roadworthy.papers.reliability import ranking_of
@@ -171,6 +183,7 @@ class People:
 
     Options:
         rule (NAME): How a threshold is found: imagenet or cifar10 (published), released, text, or careful.
+            If left out, careful; for the answers of a published study, as published.
         originals (SHARE): The share of right answers on images without a change; from the data if left out.
         transform (-t NAME): Only this transformation; repeatable.
         column (NAME=COLUMN): The name of a column of single answers, such as answer=human_label; repeatable.
@@ -179,7 +192,7 @@ class People:
         plot (FILE): Draw them, as .png or .svg.
     """
 
-    rule: str = "imagenet"
+    rule: str | None = None
     originals: float | None = None
     transform: list[str] | None = None
     column: list[str] | None = None
@@ -262,9 +275,9 @@ def thresholds(
 
     Examples:
         roadworthy reliability thresholds human/imagenet --plot thresholds.png
-        roadworthy reliability thresholds frost.csv --originals 0.97 --rule careful
+        roadworthy reliability thresholds frost.csv --originals 0.97
         roadworthy reliability thresholds raw.csv --column answer=human_label --column truth=label --json
-        roadworthy reliability thresholds experiment --rule careful --save mine.yaml
+        roadworthy reliability thresholds experiment --save mine.yaml
         roadworthy reliability thresholds
     """
     from roadworthy.papers.reliability_figures import draw_thresholds
@@ -371,11 +384,11 @@ def subsets(
     from roadworthy.papers.reliability import study_subsets
     from roadworthy.papers.reliability_figures import draw_subsets
     from roadworthy.reliability.human import rule_named
-    from roadworthy.reliability.human.thresholds import find_each
+    from roadworthy.reliability.human.thresholds import find_each, usual_rule
 
-    rule_named(people.rule)
     data, known = people.opened(path), people.known_originals
-    settings: dict[str, Any] = {"rule": people.rule, "share": share, "pairs": pairs, "seed": people.seed}
+    rule = rule_named(people.rule) if people.rule else usual_rule(data.bins[0])
+    settings: dict[str, Any] = {"rule": rule.name, "share": share, "pairs": pairs, "seed": people.seed}
     found, troubles = find_each(
         tracked(data.bins, "Drawing subsets"), lambda one: study_subsets(data, one, draw, known, **settings)
     )

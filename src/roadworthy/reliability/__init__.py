@@ -8,7 +8,15 @@ Components" (ICSE 2022)::
     result.outcome.measures["distance"], result.outcome.measures["bound"]
 """
 
-from roadworthy.reliability.checking import Bootstrap, MeasureEstimate, Pairs, Reliability, check
+from roadworthy.reliability.checking import (
+    Bootstrap,
+    DistanceBounds,
+    MeasureEstimate,
+    Pairs,
+    Reliability,
+    bound_distance,
+    check,
+)
 from roadworthy.reliability.measures import Accuracy, SignalWithin, TaskMeasure, measures_for, read_measure
 from roadworthy.reliability.method import ReliabilityMethod
 from roadworthy.reliability.requirements import Preservation
@@ -29,6 +37,7 @@ __all__ = [
     "Accuracy",
     "Bootstrap",
     "BoxPrecision",
+    "DistanceBounds",
     "SampledFrame",
     "MeasureEstimate",
     "Hazard",
@@ -41,6 +50,7 @@ __all__ = [
     "SignalWithin",
     "Strengths",
     "Transformation",
+    "bound_distance",
     "check",
     "measures_for",
     "read_measure",

@@ -94,6 +94,10 @@ class TaskMeasure(ABC):
         """Return what gives the performance of batches of these records; NaN where a batch has none."""
         return means(np.array(records, np.float64))
 
+    def lost(self, record: Record) -> Record:  # noqa: ARG002
+        """Return what would be kept of an answer to the same image that is all wrong."""
+        return 0.0
+
     @abstractmethod
     def similarity(self, before: Prediction, after: Prediction) -> float:
         """Return how like two answers are, from 0 to 1.
@@ -279,6 +283,11 @@ def measures_for(answer: Prediction) -> list[TaskMeasure]:
         answered = ", ".join(answer.as_dict()) or "no signal"
         raise InputError(f"the model answers with {answered}: expected steering or speed")
     return [SignalWithin(one) for one in known]
+
+
+def usual_number(task: Task) -> int:
+    """Return how many measures suit the models of a task at most: a driving network may have two signals."""
+    return len(_TOLERANCES) if task == SignalWithin.task else 1
 
 
 _CALL = re.compile(r"\s*(?P<word>[\w-]+)\s*(?:\((?P<inside>.*)\))?\s*")

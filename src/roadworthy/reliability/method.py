@@ -22,7 +22,7 @@ from roadworthy.cases import (
     Verdict,
 )
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.reliability.checking import Pairs, Reliability, check
+from roadworthy.reliability.checking import DistanceBounds, Pairs, Reliability, bound_distance, check
 from roadworthy.reliability.measures import Record, read_measure
 from roadworthy.reliability.requirements import METHOD, Preservation
 from roadworthy.reliability.sampling import changed_frames
@@ -39,9 +39,10 @@ class ReliabilityMethod(BaseMethod):
     this image (``reach``), and what is kept of both answers, from which `conclude` works out the reliability
     distance.
 
-    The requirement passes when Δ + 1.645 σ ≤ 0, is violated when Δ > 0 or when an answer could not be had,
-    and is inconclusive in between: met on the average, but not with that confidence. It is inconclusive, too,
-    where correctness is asked of a model that is right on no original: it has nothing to lose.
+    The requirement passes when the upper bound of the distance is within the tolerance, is violated when the
+    lower bound is beyond it or an answer could not be had, and is inconclusive in between. It is
+    inconclusive, too, where correctness is asked of a model that has no more to lose than is tolerated. By
+    the paper's rule it passes when Δ + 1.645 σ ≤ 0 and is violated when Δ > 0.
 
     Example:
         >>> from roadworthy.datasets import load
@@ -61,10 +62,11 @@ class ReliabilityMethod(BaseMethod):
         """Yield a case for every frame and version.
 
         Raises:
-            InputError: There are too few frames for a batch.
+            InputError: There are too few frames for a batch of the paper's rule.
         """
         asked = Preservation.of(requirement)
-        asked.bootstrap.batch_of(len(data))
+        if asked.rule == "paper":
+            asked.bootstrap.batch_of(len(data))
         for id, version, original, changed in changed_frames(
             data, asked.transformation, asked.limit, versions=asked.versions, rng=rng, sampling=asked.sampling
         ):
@@ -118,7 +120,7 @@ class ReliabilityMethod(BaseMethod):
         return Verdict.from_margin(case, margin, measures=measures)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        """Return the reliability distance with its bound, and whether the requirement is met."""
+        """Return the reliability distance with its bounds, and whether the requirement holds."""
         asked = Preservation.of(requirement)
         counts = dict.fromkeys(Status, 0)
         reasons: dict[str, int] = {}
@@ -134,15 +136,15 @@ class ReliabilityMethod(BaseMethod):
         if asked.only:
             return _of_chosen(requirement, counts, rate)
         try:
-            found = check(collected(kept), asked.preserve, asked.measure, asked.bootstrap, asked.limit)
+            found = _found(asked, collected(kept))
         except InputError as error:
             why = max(reasons, key=lambda one: reasons[one], default="")
             summary = f"nothing can be concluded: {error}" + (f"; most often: {why}" if why else "")
             status = OutcomeStatus.VIOLATED if counts[Status.ERROR] else OutcomeStatus.INCONCLUSIVE
             return Outcome(requirement.id, status, counts, rate, summary)
-        measures = measured_by(found, kept, asked.limit)
-        status = _status(found, counts[Status.ERROR])
-        summary = _summary(found, asked, counts[Status.ERROR], measures)
+        measures = measured_by(found, kept, asked)
+        status = _status(found, asked, counts[Status.ERROR])
+        summary = _summary(found, asked, status, counts[Status.ERROR], measures)
         return Outcome(requirement.id, status, counts, rate, summary, measures)
 
 
@@ -160,20 +162,30 @@ def _of_chosen(requirement: Requirement, counts: Mapping[Status, int], rate: flo
 def collected(verdicts: Iterable[Verdict]) -> Pairs:
     """Return what is kept of the answers, from the verdicts on their cases."""
     number: dict[str, int] = {}
+    clusters: dict[str, int] = {}
     image: list[int] = []
+    cluster: list[int] = []
     before: dict[int, Record] = {}
     after: list[Record] = []
     change: list[float] = []
     similarity: list[float] = []
     for verdict in verdicts:
-        found = number.setdefault(str(verdict.measures["frame"]), len(number))
+        frame = str(verdict.measures["frame"])
+        found = number.setdefault(frame, len(number))
         image.append(found)
+        # Rows of older runs do not say.
+        cluster.append(clusters.setdefault(verdict.cluster or frame, len(clusters)))
         change.append(0.0 if verdict.visual_change is None else verdict.visual_change)
         similarity.append(_as_float(verdict.measures["similarity"]))
         if verdict.measures.get(_AFTER) is not None:
             before[found] = _record(verdict.measures[_BEFORE])
             after.append(_record(verdict.measures[_AFTER]))
-    pairs = Pairs(np.array(image, np.intp), np.array(change, float), np.array(similarity, float))
+    pairs = Pairs(
+        np.array(image, np.intp),
+        np.array(change, float),
+        np.array(similarity, float),
+        cluster=np.array(cluster, np.intp),
+    )
     if len(after) < len(image):
         return pairs
     return replace(pairs, before=[before[one] for one in range(len(number))], after=after)
@@ -188,58 +200,132 @@ def _as_float(value: Scalar) -> float:
     return float(value)
 
 
-def measured_by(found: Reliability, verdicts: Iterable[Verdict], limit: float) -> dict[str, Scalar]:
+def _found(asked: Preservation, pairs: Pairs) -> Reliability | DistanceBounds:
+    if asked.rule == "paper":
+        return check(pairs, asked.preserve, asked.measure, asked.bootstrap, asked.limit)
+    return bound_distance(
+        pairs,
+        asked.preserve,
+        asked.measure,
+        confidence=asked.confidence,
+        baseline=asked.bootstrap.baseline,
+        seed=asked.bootstrap.seed,
+        limit=asked.limit,
+    )
+
+
+def measured_by(
+    found: Reliability | DistanceBounds, verdicts: Iterable[Verdict], asked: Preservation
+) -> dict[str, Scalar]:
     """Return what a check found as one row."""
     reaches = [_as_float(one.measures["reach"]) for one in verdicts if one.measures.get("reach") is not None]
-    return {
-        "limit": limit,
-        "distance": found.distance,
-        "deviation": found.deviation,
-        "bound": found.bound,
-        "mean_bound": found.mean_bound,
-        "required": found.required.mean,
-        "reached": found.reached.mean,
+    measures: dict[str, Scalar] = {"limit": asked.limit, "distance": found.distance, "rule": asked.rule}
+    if isinstance(found, Reliability):
+        measures |= {
+            "deviation": found.deviation,
+            "bound": found.bound,
+            "required": found.required.mean,
+            "reached": found.reached.mean,
+            "converged": found.converged,
+            "other_distance": found.other[0],
+            "other_bound": found.other[1],
+            "batches": found.batches,
+            "batch": found.batch,
+        }
+    else:
+        measures |= {
+            "bound": found.upper,
+            "lower_bound": found.lower,
+            "tolerance": asked.tolerance,
+            "requirements": asked.requirements,
+            "required": found.required,
+            "reached": found.reached,
+            "clusters": found.clusters,
+            "counted": _counted(2, found).removeprefix("2 "),
+            "clusters_needed": asked.needed(found.heaviest),
+        }
+    return measures | {
+        "vacuous": _vacuous(found, asked),
         "epsilon": found.epsilon,
-        "converged": found.converged,
-        "vacuous": found.vacuous,
-        "other_distance": found.other[0],
-        "other_bound": found.other[1],
         "images": found.images,
         "pairs": found.pairs,
-        "batches": found.batches,
-        "batch": found.batch,
         "empty_tenths": sum(1 for one in found.spread if not one),
         "reach": max(reaches) if reaches else None,
-        "share_reaching": float(np.mean([one >= limit for one in reaches])) if reaches else None,
+        "share_reaching": float(np.mean([one >= asked.limit for one in reaches])) if reaches else None,
     }
 
 
-def _status(found: Reliability, errors: int) -> OutcomeStatus:
-    if errors or found.distance > 0:
+def _vacuous(found: Reliability | DistanceBounds, asked: Preservation) -> bool:
+    """Return whether correctness is asked of a model that has no more to lose than is tolerated."""
+    if isinstance(found, Reliability):
+        return found.vacuous
+    return asked.preserve == "correctness" and found.required <= asked.tolerance
+
+
+def _status(found: Reliability | DistanceBounds, asked: Preservation, errors: int) -> OutcomeStatus:
+    if isinstance(found, Reliability):
+        violated, passed = found.distance > 0, found.satisfied
+    else:
+        violated, passed = found.lower > asked.tolerance, found.upper <= asked.tolerance
+    if errors or violated:
         return OutcomeStatus.VIOLATED
-    if found.satisfied and not found.vacuous:
-        return OutcomeStatus.PASSED
-    return OutcomeStatus.INCONCLUSIVE
+    return OutcomeStatus.PASSED if passed and not _vacuous(found, asked) else OutcomeStatus.INCONCLUSIVE
 
 
-def _summary(found: Reliability, asked: Preservation, errors: int, measures: Mapping[str, Scalar]) -> str:
+def _summary(
+    found: Reliability | DistanceBounds,
+    asked: Preservation,
+    status: OutcomeStatus,
+    errors: int,
+    measures: Mapping[str, Scalar],
+) -> str:
     symbols = ("m0", "m_t") if asked.preserve == "correctness" else ("s0", "s_t")
-    verdict = "met" if found.satisfied else "not met"
-    if found.vacuous:
-        verdict = "there is nothing to lose, because the model is right on no original image"
-    text = (
-        f"{symbols[0]} {found.required.mean:.4f}, {symbols[1]} {found.reached.mean:.4f}: reliability "
-        f"distance {found.distance:.4f}, with {100 * asked.bootstrap.confidence:.12g}% confidence at most "
-        f"{found.bound:.4f}: {verdict}"
-    )
+    required, reached = _as_float(measures["required"]), _as_float(measures["reached"])
+    text = f"{symbols[0]} {required:.4f}, {symbols[1]} {reached:.4f}: distance {found.distance:.4f}, "
+    if isinstance(found, Reliability):
+        text += (
+            f"and {found.bound:.4f} with {found.z:.4g} deviations of a batch added, which the paper's rule "
+            f"wants to be at most 0: {status}; that rule claims no coverage"
+        )
+        if not found.converged:
+            text += "; another seed gives another result, so more batches or images are needed"
+    else:
+        text += f"{_bound_text(found, asked)}; {asked.tolerance:g} tolerated: {status}"
+    if measures["vacuous"]:
+        text += "; there is nothing to lose, because the model is right on " + (
+            f"{required:.1%} of the original images only" if required else "no original image"
+        )
+    elif status is OutcomeStatus.INCONCLUSIVE and isinstance(found, DistanceBounds):
+        text += f"; {_more_text(found, asked)}"
     if errors:
         text += f"; {errors} cases have no answer"
-    if not found.converged:
-        text += "; another seed gives another result, so more batches or images are needed"
     share = measures["share_reaching"]
     if isinstance(share, float) and share < 0.5:
         text += (
-            f"; {asked.transformation.name} reaches the edge of the range on {share:.0%} of the images only, "
+            f"; {asked.transformation.name} reaches the edge of the range on {share:.1%} of the images only, "
             f"the largest visual change is {measures['reach']:.2f}"
         )
     return text
+
+
+def _bound_text(found: DistanceBounds, asked: Preservation) -> str:
+    text = f"with {100 * asked.bootstrap.confidence:.12g}% confidence "
+    if asked.requirements > 1:
+        text += f"over {asked.requirements} requirements "
+    # Which of the two is of interest depends on which side the distance is.
+    within = found.distance <= asked.tolerance
+    text += f"at most {found.upper:.4f}" if within else f"at least {found.lower:.4f}"
+    of = "" if found.single else f" of {found.images} images"
+    return f"{text} ({_counted(found.clusters, found)}{of})"
+
+
+def _more_text(found: DistanceBounds, asked: Preservation) -> str:
+    needed = asked.needed(found.heaviest)
+    if needed is None or found.clusters >= needed:
+        return "more images would tell"
+    about = "" if found.heaviest == 1 else "about "
+    return f"{about}{_counted(needed, found)} without a loss would show it"
+
+
+def _counted(number: int, found: DistanceBounds) -> str:
+    return f"{number} {'image' if found.single else 'cluster'}{'s' * (number != 1)}"

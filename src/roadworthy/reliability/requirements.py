@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy.cases import Prediction, Requirement
 from roadworthy.errors import InputError, check_choice
-from roadworthy.models import SystemUnderTest, task_of
+from roadworthy.models import SystemUnderTest, Task, task_of
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.scorers import answered_classes
 from roadworthy.reliability.checking import Bootstrap
-from roadworthy.reliability.measures import SignalWithin, TaskMeasure, measures_for, read_measure
+from roadworthy.reliability.measures import (
+    SignalWithin,
+    TaskMeasure,
+    measures_for,
+    read_measure,
+    usual_number,
+)
 from roadworthy.reliability.sampling import Sampling
 from roadworthy.reliability.scenes import BoxPrecision
 from roadworthy.reliability.transformations import Transformation, transformation_named
+from roadworthy.statistics import bonferroni, clusters_needed
 from roadworthy.visual_change.tolerance import DEFAULT_STUDY, Preserved, known_tolerance
 
 METHOD = "reliability"
 """The name of the method that tests these requirements."""
+
+Rule: TypeAlias = Literal["bound", "paper"]
+"""What decides: the bounds of the distance over clusters and what is tolerated, or Δ + 1.645 σ ≤ 0."""
+TOLERANCE = 0.05
+"""How much may be lost where nobody says."""
 
 _BOOTSTRAP = {
     "batches": "batches",
@@ -41,7 +53,10 @@ class Preservation:
         measure: How answers are measured.
         versions: How many changed images are made of each original.
         sampling: Which changes are tried.
-        bootstrap: How batches are drawn, and how sure one wants to be.
+        bootstrap: How sure one wants to be, and how the paper's rule draws batches.
+        rule: What decides.
+        tolerance: The reliability distance that is tolerated; of no use to the paper's rule.
+        requirements: How many requirements share the confidence: as many as are tried of a model at once.
         source: Where the limit comes from.
         only: The ids of the cases that are tried, each exactly as among all of them; all if empty.
 
@@ -64,6 +79,9 @@ class Preservation:
     versions: int = 4
     sampling: Sampling = "even"
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    rule: Rule = "bound"
+    tolerance: float = TOLERANCE
+    requirements: int = 1
     source: str = ""
     only: tuple[str, ...] = ()
 
@@ -74,6 +92,32 @@ class Preservation:
             raise InputError(f"the limit of visual change must be above 0 and at most 1, got {self.limit}")
         if self.versions < 1:
             raise InputError(f"versions of each image must be 1 or more, got {self.versions}")
+        check_choice("rule", self.rule, get_args(Rule))
+        if not 0 <= self.tolerance < 1:
+            raise InputError(f"the tolerance must be a distance from 0 to below 1, got {self.tolerance}")
+        if self.requirements < 1:
+            raise InputError(f"requirements must be 1 or more, got {self.requirements}")
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of each bound, so that all requirements together have the one asked for."""
+        return bonferroni(self.bootstrap.confidence, self.requirements)
+
+    def needed(self, heaviest: float = 1.0) -> int | None:
+        """Return how many clusters without a loss would show that it holds; None where no number does.
+
+        Args:
+            heaviest: How much more the cluster that matters most does than the average one.
+
+        Example:
+            >>> from roadworthy.reliability.measures import Accuracy
+            >>> fog = Preservation("correctness", transformation_named("fog"), 0.8, Accuracy())
+            >>> fog.needed(), replace(fog, requirements=16).needed()
+            (59, 113)
+        """
+        if not self.tolerance:
+            return None
+        return clusters_needed(self.tolerance / heaviest, confidence=self.confidence)
 
     @classmethod
     def published(
@@ -128,10 +172,13 @@ class Preservation:
         """What must hold, in words."""
         under = f"under {self.transformation.name} with a visual change of at most"
         edge = f"{_SYMBOLS[self.preserve]} = {self.limit:g}"
+        by_paper = self.rule == "paper"
         if self.preserve == "correctness":
-            kept = f"the {self.measure.name} is at least that on the original images"
+            at_least = "at least that" if by_paper else f"at most {self.tolerance:g} below that"
+            kept = f"the {self.measure.name} is {at_least} on the original images"
             return f"Correctness is preserved: {under} {edge}, {kept}."
-        kept = "answers stay as they were at least as much as under a change that is hardly one"
+        at_least = "at least as much as" if by_paper else f"and by at most {self.tolerance:g} less than"
+        kept = f"answers stay as they were {at_least} under a change that is hardly one"
         return f"Predictions are preserved: {under} {edge}, {kept} ({self.measure.name})."
 
     def requirement(self, id: str | None = None) -> Requirement:
@@ -148,6 +195,9 @@ class Preservation:
                 "measure": str(self.measure),
                 "versions": self.versions,
                 "sampling": self.sampling,
+                "rule": self.rule,
+                "tolerance": self.tolerance,
+                "requirements": self.requirements,
                 **{name: getattr(self.bootstrap, field) for name, field in _BOOTSTRAP.items()},
                 **({"only": list(self.only)} if self.only else {}),
             },
@@ -155,7 +205,7 @@ class Preservation:
 
     @classmethod
     def of(cls, requirement: Requirement) -> Preservation:
-        """Read it from the parameters of a requirement.
+        """Read it from the parameters of a requirement; the paper's rule decides those that tolerate nothing.
 
         Raises:
             InputError: Parameters are missing or cannot be used; those without a default are preserve,
@@ -173,7 +223,9 @@ class Preservation:
             read_measure(str(given["measure"])),
             bootstrap=Bootstrap(**known),
         )
-        others = {name: given[name] for name in ("versions", "sampling", "source") if name in given}
+        names = ("versions", "sampling", "source", "tolerance", "requirements")
+        others = {name: given[name] for name in names if name in given}
+        others["rule"] = given.get("rule", "bound" if "tolerance" in given else "paper")
         only = given.get("only", ())
         if not isinstance(only, list | tuple):
             raise InputError(f"only of requirement {requirement.id!r} must be a list of cases, got {only!r}")
@@ -228,6 +280,25 @@ def fitting_measures(system: SystemUnderTest, answer: Prediction, texts: Sequenc
             f"measure, or use {' or '.join(str(one) for one in usual)}"
         )
     return fitting
+
+
+def tried_together(transforms: int, kinds: int, task: Task, texts: Sequence[str]) -> int:
+    """Return how many requirements are tried of a model at once, the same for all models of a task.
+
+    Args:
+        transforms: How many transformations there are.
+        kinds: How many of correctness and prediction must be preserved.
+        task: What the models are for.
+        texts: Measures as they are written; none for those that are usual.
+
+    Example:
+        Eight changes, for correctness and prediction; of a driving network, speed and steering:
+
+        >>> tried_together(8, 2, "classification", []), tried_together(8, 2, "regression", [])
+        (16, 32)
+    """
+    given = sum(1 for one in texts if read_measure(one).task == task)
+    return transforms * kinds * ((given or 1) if texts else usual_number(task))
 
 
 def requirements_of(

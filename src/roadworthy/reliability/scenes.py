@@ -106,6 +106,10 @@ class BoxPrecision(TaskMeasure):
 
         return values
 
+    def lost(self, record: Record) -> str:
+        """Return the same things with no box."""
+        return json.dumps({word: [things] for word, (things, *_) in json.loads(str(record)).items()})
+
     def similarity(self, before: Prediction, after: Prediction) -> float:
         """Return the F1 of the boxes of one answer against those of the other."""
         one, other = self._sure(before), self._sure(after)
@@ -223,6 +227,10 @@ class MapOverlap(TaskMeasure):
             return _mean_of_known(list(ratio.T), len(indices))
 
         return values
+
+    def lost(self, record: Record) -> str:
+        """Return the same pixels with none in common."""
+        return json.dumps({word: [0, either] for word, (_, either) in json.loads(str(record)).items()})
 
     def similarity(self, before: Prediction, after: Prediction) -> float:
         """Return the mean IoU of two answers; 1 where neither names a class."""

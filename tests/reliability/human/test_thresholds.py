@@ -107,7 +107,8 @@ def test_an_unstable_threshold_says_so() -> None:
         SimulatedHumans(0.6, steepness=STEP, images=4000).answer(seed=1), rule="careful"
     )
     assert stable.stable
-    shaky = estimate_threshold(SimulatedHumans(0.3, at_most=0.9, alike=0.3).answer(seed=1))
+    people = SimulatedHumans(0.3, at_most=0.9, alike=0.3)
+    shaky = estimate_threshold(people.answer(seed=1), rule="imagenet")
     assert shaky.stable is False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from roadworthy.models import SystemUnderTest
@@ -23,7 +23,7 @@ class ReliabilityForm(EntryForm):
     key = "reliability"
     sendable = EntryForm.sendable | {
         *("reliability", "preserve", "measure", "limit", "versions", "sampling", "batches", "batch"),
-        "confidence",
+        *("confidence", "tolerance", "decide"),
     }
     reliability: Some = setting("What changes the images: fog, [frost, jpeg], …; a requirement for each.")
     preserve: Literal["both", "correctness", "prediction"] = setting(
@@ -40,9 +40,19 @@ class ReliabilityForm(EntryForm):
     study: Text = setting("Whose tolerated ranges: imagenet, cifar10 or a YAML file.", "imagenet")
     versions: Count = setting("How many changed images are made of each frame.", 4)
     sampling: Literal["even", "published", "levels"] = setting("Which changes are tried.", "even")
-    batches: int = setting("Bootstrap batches.", 200, ge=2)
-    batch: Count | None = setting("Images in a batch; 50, or all of fewer, if left out.", None)
-    confidence: Share = setting("How sure one wants to be.", 0.95)
+    tolerance: Share = setting("The reliability distance that is tolerated.", 0.05, lt=1)
+    confidence: Share = setting(
+        "How sure one wants to be, over all requirements of the entry together.", 0.95
+    )
+    decide: Literal["bound", "paper"] = setting(
+        "What decides: the bounds of the distance and what is tolerated, or the paper's own rule, which "
+        "claims no coverage.",
+        "bound",
+    )
+    batches: int = setting("Bootstrap batches of the paper's rule.", 200, ge=2)
+    batch: Count | None = setting(
+        "Images in a batch of the paper's rule; 50, or all of fewer, if left out.", None
+    )
     only: Some | None = setting(
         "Only these cases, by their ids such as town-000003#1, each as it is among all of them.", None
     )
@@ -66,6 +76,13 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
     name = "reliability"
     forms = (ReliabilityForm,)
 
+    def no_rate(self, search: object) -> str:
+        """Return that it decides otherwise."""
+        return (
+            "reliability accepts no share of failures, it decides by the reliability distance: leave out "
+            "'accept', and give 'tolerance' and 'confidence'"
+        )
+
     def parts(self, entry: ReliabilityForm, context: Context) -> Iterator[Part[Wanted]]:
         """Yield a part for each transformation and requirement."""
         from roadworthy.reliability import Accuracy
@@ -83,7 +100,9 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
                 names = [transform if len(entry.reliability) > 1 else "", kind if len(kinds) > 1 else ""]
                 yield Part("-".join(name for name in names if name), "", {}, wanted)
 
-    def _made(self, wanted: Wanted, measures: Sequence[TaskMeasure]) -> list[Preservation]:
+    def _made(
+        self, wanted: Wanted, measures: Sequence[TaskMeasure], requirements: int = 1
+    ) -> list[Preservation]:
         from roadworthy.reliability import Bootstrap
         from roadworthy.reliability.requirements import requirements_of
 
@@ -91,8 +110,14 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
         bootstrap = Bootstrap(
             batches=entry.batches, images=entry.batch, confidence=entry.confidence, seed=wanted.seed
         )
-        chosen = entry.model_dump(include={"limit", "versions", "sampling"})
-        chosen |= {"study": wanted.study, "bootstrap": bootstrap, "only": tuple(entry.only or ())}
+        chosen = entry.model_dump(include={"limit", "versions", "sampling", "tolerance"})
+        chosen |= {
+            "rule": entry.decide,
+            "requirements": requirements,
+            "study": wanted.study,
+            "bootstrap": bootstrap,
+            "only": tuple(entry.only or ()),
+        }
         return requirements_of(measures, [wanted.transform], wanted.preserve, **chosen)
 
     def misfit(self, part: Part[Wanted], facts: Facts) -> str:
@@ -113,19 +138,27 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
 
     def variants(self, part: Part[Wanted], facts: Facts) -> Sequence[Part[Wanted]]:
         """Return a part for each measure that suits the model."""
-        from roadworthy.reliability.requirements import fitting_measures
+        from roadworthy.reliability.requirements import PRESERVED, fitting_measures, tried_together
 
-        wanted = part.inside
+        wanted, entry = part.inside, part.inside.entry
         assert facts.answer is not None
         assert facts.data is not None
-        measures = fitting_measures(facts.model.system, facts.answer, wanted.entry.measure or [])
+        measures = fitting_measures(facts.model.system, facts.answer, entry.measure or [])
+        kinds = [replace(part, inside=replace(wanted, preserve=kind)) for kind in PRESERVED[entry.preserve]]
+        # All that the entry tries share its confidence, also where only some of it is run.
+        together = tried_together(
+            len(entry.reliability),
+            sum(1 for one in kinds if not self.misfit(one, facts)),
+            measures[0].task,
+            entry.measure or [],
+        )
         made = []
-        for one in self._made(wanted, measures):
-            one.bootstrap.batch_of(len(facts.data.frames))
+        for one in self._made(wanted, measures, together):
+            if entry.decide == "paper":
+                one.bootstrap.batch_of(len(facts.data.frames))
             word = one.measure.label or one.measure.word
             named = f"{part.name}/{word}" if part.name else word
-            inside = Wanted(wanted.transform, wanted.preserve, wanted.entry, wanted.study, wanted.seed, one)
-            made.append(Part(named, one.text, one.requirement().parameters, inside))
+            made.append(Part(named, one.text, one.requirement().parameters, replace(wanted, made=one)))
         return made
 
     def method(self, parts: Mapping[str, Part[Wanted]], context: Context) -> Method:
