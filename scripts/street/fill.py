@@ -27,7 +27,7 @@ from typing import Any
 import cv2
 import numpy as np
 import torch
-from scripts.street.network import Average, Encoder, Frames, slim, warped
+from scripts.street.network import Average, Encoder, Frames, Street, load_onnx, slim, warped
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.parametrizations import spectral_norm
@@ -244,7 +244,8 @@ def train(
     Args:
         packs: Zip files of pack.py with real frames.
         out: Where to write, without ending.
-        start: ImageNet weights of EfficientNet-Lite0, for the features that the loss compares.
+        start: ImageNet weights of EfficientNet-Lite0, or the street network as ONNX, for the features that
+            the loss compares.
         seconds: How long.
         batch: Images at a time.
         device: To train on.
@@ -258,10 +259,20 @@ def train(
     frames = Frames.read(packs, "train", device, limit)
     human = frames.labels[frames.numbers("camvid")].cpu().numpy()
     masks = _masks(human, 200 if limit else 3000, 5).to(device)
-    eye = Encoder("lite0").eval().requires_grad_(False)
-    eye.start(start)
+    eye = Encoder("lite0")
+    if start.suffix == ".onnx":
+        whole = Street(drop=0.0)
+        load_onnx(whole, start, frames.images[::40].float().cpu())
+        eye = whole.encoder
+    else:
+        eye.start(start)
+    eye = eye.eval().requires_grad_(False)
     network, critic = Filling().to(device), _Critic().to(device)
-    if resume is not None:
+    alone = 0
+    if resume is not None and resume.suffix == ".onnx":
+        network.load_state_dict(_weights(resume))
+        alone = 400  # steps in which a new critic learns before anything is painted for it
+    elif resume is not None:
         saved = torch.load(resume, map_location="cpu", weights_only=True)
         network.load_state_dict(saved["weights"])
         critic.load_state_dict(saved["critic"])
@@ -291,6 +302,9 @@ def train(
         judge.zero_grad(set_to_none=True)
         truth.backward()  # type: ignore[no-untyped-call]
         judge.step()
+        step += 1
+        if step <= alone:
+            continue
         with torch.autocast(device, torch.bfloat16):
             fake, features = critic(painted, mask)
             with torch.no_grad():
@@ -312,7 +326,6 @@ def train(
         losses = losses.lerp(
             torch.stack([pixels, looks, adversarial, matching, truth]).detach().float(), 0.02
         )
-        step += 1
         if time.monotonic() - written > 60 or step == 1:
             written = time.monotonic()
             history.append({"step": step, "seconds": round(written - began), "losses": losses.tolist()})
@@ -328,6 +341,18 @@ def _save(average: Average, critic: nn.Module, history: list[dict[str, Any]], ou
     half = {part: {key: one.half().cpu() for key, one in state.items()} for part, state in saved.items()}
     torch.save(half, out.with_suffix(".pt"))
     out.with_suffix(".json").write_text(json.dumps(history, indent=1), "utf-8")
+
+
+def _weights(file: Path) -> dict[str, Tensor]:
+    """Return the weights of an exported filling network by their names."""
+    import onnx
+    from onnx import numpy_helper
+
+    return {
+        one.name.removesuffix("_16"): torch.from_numpy(numpy_helper.to_array(one).astype(np.float32))
+        for one in onnx.load(file).graph.initializer
+        if one.name.removesuffix("_16").endswith((".weight", ".bias"))
+    }
 
 
 def export(checkpoint: Path, out: Path) -> None:
@@ -355,7 +380,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="where to write, without ending")
     parser.add_argument("--packs", type=Path, nargs="+", default=[], help="zip files with real frames")
     parser.add_argument("--start", type=Path, help="ImageNet weights for the features that are compared")
-    parser.add_argument("--resume", type=Path, help="a checkpoint to go on from")
+    parser.add_argument("--resume", type=Path, help="a checkpoint or ONNX file to go on from")
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--batch", type=int, default=24)
     parser.add_argument("--export", type=Path, help="only write this checkpoint as ONNX")

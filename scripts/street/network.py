@@ -23,7 +23,7 @@ from torch.nn import functional
 
 __all__ = [
     "Average", "Daylight", "Encoder", "Frames", "Street",
-    "frozen_statistics", "recolored", "slim", "styled", "warped",
+    "frozen_statistics", "load_onnx", "recolored", "slim", "styled", "warped",
 ]  # fmt: skip
 
 SIZE = (480, 360)
@@ -41,7 +41,7 @@ _STAGES = (
 )
 _SCALES = {"lite0": (1.0, 1.0), "lite1": (1.0, 1.1), "lite2": (1.1, 1.2)}
 _THING_BITS = {"vehicle": 1, "pedestrian": 2, "bicyclist": 4}
-_CORE_BIT = 8
+_CORE_BIT, NO_TERRAIN_BIT, NO_SKY_BIT = 8, 16, 32
 
 
 class _Block(nn.Module):
@@ -239,7 +239,8 @@ class Frames:
         images: (n, 3, h, w), uint8.
         labels: (n, h, w), numbers of `CLASSES`, 255 where unknown.
         road: (n, h, w), what the road teacher says: 0 background, 1 road, 2 curb, 3 mark, 255 nothing.
-        things: (n, h, w), bits: 1, 2, 4 where a vehicle, pedestrian, bicyclist may be, 8 in one's middle.
+        things: (n, h, w), bits: 1, 2, 4 where a vehicle, pedestrian, bicyclist may be, 8 in one's middle,
+            16 and 32 where terrain and sky cannot be.
         depth: (n, h/2, w/2), relative inverse depth.
         sources: The data set of each.
     """
@@ -310,6 +311,8 @@ def _decoded(entry: dict[str, Any], files: dict[str, bytes]) -> tuple[Any, ...]:
         _mark(things, corners, 0.1, _THING_BITS[kind])
         if score >= 0.5 and kind == "vehicle":
             _mark(things, corners, -0.2, _CORE_BIT)
+    if "road.png" in files:
+        _mark_impossible(things, road, picture)
     return np.ascontiguousarray(picture), labels, road, things, depth
 
 
@@ -320,6 +323,21 @@ def _mark(things: Any, corners: Sequence[float], grown: float, bit: int) -> None
     rows = slice(max(0, int((top - high) * height)), max(0, int((bottom + high) * height) + 1))
     columns = slice(max(0, int((left - wide) * width)), max(0, int((right + wide) * width) + 1))
     things[rows, columns] |= bit
+
+
+def _mark_impossible(things: Any, road: Any, picture: Any) -> None:
+    """Mark what cannot be terrain (above the end of the road) and what cannot be sky (below it, or dark).
+
+    Without it, a network that labels for itself calls dark woods terrain or sky.
+    """
+    height = len(road)
+    rows = np.flatnonzero((road == 1).mean(1) > 0.02)
+    end = int(rows[0]) if len(rows) else height // 2
+    things[: max(0, end - height // 25)] |= NO_TERRAIN_BIT
+    things[end + height // 25 :] |= NO_SKY_BIT
+    grey = cv2.blur(picture.astype(np.float32).mean(0), (5, 5))
+    if (mean := float(grey.mean())) > 45:
+        things[grey < 0.8 * mean] |= NO_SKY_BIT
 
 
 def warped(
@@ -334,7 +352,7 @@ def warped(
         return torch.empty(count, device=device).uniform_(low, high)
 
     scale = torch.exp(random(math.log(zoom[0]), math.log(zoom[1])))
-    aspect = torch.exp(random(-0.12, 0.12))
+    aspect = torch.exp(random(-0.22, 0.22))
     wide = width / full_width / scale * aspect
     high = height / full_height / scale / aspect
     # Where the crop is larger than the image, it may slide beyond it as far as it is larger.
@@ -408,6 +426,80 @@ def styled(image: Tensor, like: Tensor, share: float = 0.015) -> Tensor:
     size = spectrum.abs() * (1 - low) + other.abs() * low
     found: Tensor = torch.fft.ifft2(torch.polar(size, spectrum.angle())).real.clamp(0, 255)
     return found
+
+
+def load_onnx(network: nn.Module, file: Path, images: Tensor) -> None:
+    """Take the weights of an exported network, into whose convolutions the normalisations were folded.
+
+    The statistics of some images unfold them again: the network answers as the file does, and can be trained.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    graph = onnx.load(file).graph
+    given = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    given |= {
+        one.output[0]: given[one.input[0]]
+        for one in graph.node
+        if one.op_type == "Cast" and one.input[0] in given
+    }
+    folded = [
+        [torch.from_numpy(given[name].astype(np.float32)) for name in one.input[1:]]
+        for one in graph.node
+        if one.op_type == "Conv"
+    ]
+    order = _in_order(network, images[:1])
+    layers = [one for one in order if isinstance(one, nn.Conv2d)]
+    before: nn.Conv2d | None = None
+    with torch.no_grad():
+        biases: dict[nn.Module, Tensor] = {}
+        for layer, (weight, *bias) in zip(layers, folded, strict=True):
+            layer.weight.copy_(weight)
+            if layer.bias is not None:
+                layer.bias.copy_(bias[0])
+            elif bias:
+                biases[layer] = bias[0].to(layer.weight.device)
+        norms = {}
+        for one in order:
+            if isinstance(one, nn.BatchNorm2d):
+                assert before is not None
+                norms[one] = biases[before]
+                one.running_mean.zero_()  # type: ignore[union-attr]
+                one.running_var.fill_(1 - one.eps)  # type: ignore[union-attr]
+                one.weight.fill_(1)
+                one.bias.copy_(norms[one])
+            before = one if isinstance(one, nn.Conv2d) else None
+        seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+
+        def measure(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            seen[layer] = (inputs[0].mean((0, 2, 3)), inputs[0].var((0, 2, 3)))
+
+        handles = [one.register_forward_pre_hook(measure) for one in norms]
+        network.eval()(images)
+        for handle in handles:
+            handle.remove()
+        for one, bias_ in norms.items():
+            mean, variance = seen[one]
+            one.running_mean.copy_(mean)  # type: ignore[union-attr]
+            one.running_var.copy_(variance)  # type: ignore[union-attr]
+            one.weight.copy_((variance + one.eps).sqrt())
+            one.bias.copy_(bias_ + mean)
+    network.train()
+
+
+def _in_order(network: nn.Module, image: Tensor) -> list[nn.Module]:
+    """Return convolutions and normalisations in the order in which they are used."""
+    order: list[nn.Module] = []
+    handles = [
+        one.register_forward_hook(lambda layer, *_: order.append(layer))
+        for one in network.modules()
+        if isinstance(one, nn.Conv2d | nn.BatchNorm2d)
+    ]
+    with torch.no_grad():
+        network.eval()(image)
+    for handle in handles:
+        handle.remove()
+    return order
 
 
 def slim(file: Path) -> None:

@@ -232,8 +232,10 @@ def _drawn(frame: Frame, number: int) -> Packed:
     return Entry(f"world-{number:05d}-{frame.id}", "world", "train"), files
 
 
-def _drives(udacity: Path | None, hmb1: Path | None, count: int, workers: int) -> Iterator[Packed]:
-    for source, folder, step in (("udacity_ch2", udacity, 2), ("udacity_hmb1", hmb1, 1)):
+def _drives(
+    udacity: Path | None, hmb1: Path | None, count: int, workers: int, every: int
+) -> Iterator[Packed]:
+    for source, folder, step in (("udacity_ch2", udacity, max(1, every // 2)), ("udacity_hmb1", hmb1, 1)):
         if folder is not None:
             data = load(f"udacity-ch2:{folder}")
             for number in range(0, round(TRAINING_SHARE * len(data)), step):
@@ -316,7 +318,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif given.what == "world":
         packed = _world(given.count, given.workers, given.season)
     else:
-        packed = _drives(given.udacity, given.hmb1, given.count, given.workers)
+        packed = _drives(given.udacity, given.hmb1, given.count, given.workers, given.every)
     count = _write(packed, given.out)
     sys.stdout.write(f"{count} frames, {given.out.stat().st_size / 2**20:.1f} MiB\n")
     return 0

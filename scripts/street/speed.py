@@ -1,11 +1,12 @@
-"""Trains DAVE-2 and Epoch for speed and steering on the world and on two real drives together.
+"""Trains DAVE-2, Epoch, VGG16 and ResNet101 for speed and steering on the world and two real drives together.
 
 ::
 
     python -m scripts.street.speed train --packs drives.zip --seconds 150 --out FOLDER
     python -m scripts.street.speed export --udacity DIR --hmb1 DIR --out FOLDER
 
-Training starts from the networks that come with the package, which know the world. One real drive has speed
+DAVE-2 and Epoch start from the networks that come with the package, which know the world; VGG16 and ResNet101
+start from nothing, and their weights are kept as 8-bit numbers. One real drive has speed
 and steering, the other steering alone: what a frame does not tell is left out of the loss. ``export`` writes
 ``NAME.onnx`` and its card ``NAME.json`` beside the weights, and measures on what was held out: the last fifth
 of both drives, and two tracks of the world.
@@ -35,20 +36,27 @@ from roadworthy.datasets import UdacityCh2Dataset, load
 from roadworthy.frames import Frame
 from roadworthy.models.description import sections
 from roadworthy.models.onnx import onnx_model
-from roadworthy.models.zoo import Variant
+from roadworthy.models.zoo import Variant, architecture
 from roadworthy.models.zoo.saved import load_module, read_variant, weights_folder
 from roadworthy.training import evaluate, export
 from roadworthy.training.card import json_text, versions_in_use
 
 __all__ = ["NAMES", "main"]
 
-NAMES = {"dave2-speed": "dave2", "epoch-speed": "epoch"}
-"""The networks, and those that they start from."""
+NAMES = {
+    "dave2-speed": "dave2",
+    "epoch-speed": "epoch",
+    "vgg16-speed": "vgg16",
+    "resnet101-speed": "resnet101",
+}
+"""The networks, and their architectures; of the first two, networks come with the package."""
 
-_SHARES = {"world": 0.5, "udacity_ch2": 0.3, "udacity_hmb1": 0.2}
+_SHARES = {"world": 0.5, "udacity_ch2": 0.25, "udacity_hmb1": 0.25}
 _HELD_OUT = 0.8
-_RATE = 4e-4
+_SHIPPED = ("dave2", "epoch")
+_RATES = {"dave2": 4e-4, "epoch": 4e-4, "vgg16": 1e-4, "resnet101": 4e-4}
 _DROPOUT = 0.2
+_NARROW = 4096  # numbers in a tensor from which on they are kept as 8-bit ones
 
 
 def _read(packs: Sequence[Path], variant: Variant, limit: int | None) -> tuple[Tensor, Tensor, list[str]]:
@@ -73,31 +81,50 @@ def _read(packs: Sequence[Path], variant: Variant, limit: int | None) -> tuple[T
 
 
 def _relit(x: Tensor, *, luma: bool) -> Tensor:
-    """Return images from 0 to 1 in other light: contrast, brightness, colour, shadows, blur and noise."""
+    """Return images from 0 to 1 in other light, a little moved, with blur, noise and parts covered."""
 
     def random(low: float, high: float, *shape: int) -> Tensor:
         return torch.empty(len(x), *(shape or (1, 1, 1)), device=x.device).uniform_(low, high)
 
+    zoom, still = random(0.93, 1.07, 1), torch.zeros(len(x), 1, device=x.device)
+    rows = [torch.cat([zoom, still, still], 1), torch.cat([still, zoom, random(-0.06, 0.06, 1)], 1)]
+    grid = functional.affine_grid(torch.stack(rows, 1), list(x.shape), align_corners=False)
+    x = functional.grid_sample(x, grid, padding_mode="border", align_corners=False)
     bright, colors = (x[:, :1], x[:, 1:]) if luma else (x, x[:, :0])
+    bright = bright.clamp(1e-3, 1) ** torch.exp(random(-0.6, 0.6))
     middle = bright.mean((1, 2, 3), keepdim=True)
-    bright = (bright - middle) * random(0.5, 1.5) + middle + random(-0.2, 0.2)
-    shadows = functional.interpolate(random(-0.6, 0.3, 1, 4, 6), x.shape[2:], mode="bilinear")
+    bright = (bright - middle) * random(0.35, 1.6) + middle + random(-0.25, 0.2)
+    shadows = functional.interpolate(random(-1.2, 0.4, 1, 4, 6), x.shape[2:], mode="bilinear")
     bright = bright * torch.exp(torch.where(random(0, 1) < 0.6, shadows, torch.zeros_like(shadows)))
     if luma:
-        colors = (colors - 0.5) * random(0.3, 1.5) + 0.5 + random(-0.06, 0.06, 2, 1, 1)
+        colors = (colors - 0.5) * random(0.2, 1.5) + 0.5 + random(-0.08, 0.08, 2, 1, 1)
     else:
         bright = bright * random(0.85, 1.15, 3, 1, 1)
     x = torch.cat([bright, colors], 1)
     blurred = functional.avg_pool2d(functional.pad(x, (1, 1, 1, 1), mode="replicate"), 3, 1)
     x = x + (blurred - x) * random(-0.4, 1.0)
-    return (x + random(0, 0.04) * torch.randn_like(x)).clamp(0, 1)
+    x = (x + random(0, 0.05) * torch.randn_like(x)).clamp(0, 1)
+    covered = functional.interpolate((random(0, 1, 1, 5, 8) < 0.06).float(), x.shape[2:])
+    return torch.where((covered > 0) & (random(0, 1) < 0.5), random(0, 1), x)
+
+
+def _built(name: str) -> tuple[Variant, nn.Module]:
+    """Return a network to begin with: the shipped one, or a fresh one with its units."""
+    if NAMES[name] in _SHIPPED:
+        return read_variant(weights_folder() / f"{NAMES[name]}.onnx"), load_module(NAMES[name])
+    variant = architecture(NAMES[name]).variant(["steering", "speed"])
+    module = variant.build(seed=1)
+    head: Any = module.head
+    known: Any = load_module("epoch").head
+    head.fit(known.scale, known.offset)
+    return variant, module
 
 
 def _train(
     name: str, packs: Sequence[Path], out: Path, seconds: float, device: str, limit: int | None
 ) -> None:
-    variant = read_variant(weights_folder() / f"{NAMES[name]}.onnx")
-    module = load_module(NAMES[name]).to(device).train()
+    variant, module = _built(name)
+    module = module.to(device).to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
     images, truths, sources = _read(packs, variant, limit)
     images, truths = images.to(device), truths.to(device)
     for layer in module.modules():
@@ -111,10 +138,12 @@ def _train(
     }
     low, high = (float(one) for one in (images.min(), images.max()))
     steering = variant.outputs.index("steering")
-    optimizer = torch.optim.AdamW(module.parameters(), _RATE, weight_decay=1e-2)
+    rate = _RATES[NAMES[name]]
+    optimizer = torch.optim.AdamW(module.parameters(), rate, weight_decay=1e-2)
     began, step, losses, batch = time.monotonic(), 0, [], 128
     while (progress := (time.monotonic() - began) / seconds) < 1:
-        optimizer.param_groups[0]["lr"] = _RATE * (0.01 + 0.99 * math.cos(progress * math.pi / 2) ** 2)
+        pace = min(1, step / 200 + 0.01) * (0.01 + 0.99 * math.cos(progress * math.pi / 2) ** 2)
+        optimizer.param_groups[0]["lr"] = rate * pace
         chosen = [
             part[torch.randint(len(part), (round(batch * _SHARES[one]),), device=device)]
             for one, part in numbers.items()
@@ -130,20 +159,43 @@ def _train(
         y[:, steering] = torch.where(mirrored, -y[:, steering], y[:, steering])
         x = _relit((x - low) / (high - low), luma=variant.spec.input.color == "yuv") * (high - low) + low
         known = ~y.isnan()
+        with torch.autocast(device, torch.bfloat16):
+            numbers_said = module(x.contiguous(memory_format=torch.channels_last))
         off = functional.smooth_l1_loss(
-            module(x) / scale, torch.nan_to_num(y) / scale, reduction="none", beta=0.5
+            numbers_said.float() / scale, torch.nan_to_num(y) / scale, reduction="none", beta=0.5
         )
         loss = (off * known).sum() / known.sum()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(module.parameters(), 5.0)
         optimizer.step()
         step += 1
         if step % 500 == 1:
             losses.append(round(loss.item(), 5))
     weights = {key: one.cpu() for key, one in module.state_dict().items()}
+    if NAMES[name] not in _SHIPPED:
+        weights = {key: part for key, one in weights.items() for key, part in _narrowed(key, one).items()}
     frames = {one: len(part) for one, part in numbers.items()}
     torch.save({"weights": weights, "steps": step, "losses": losses, "frames": frames}, out / f"{name}.pt")
     print(json.dumps({"name": name, "steps": step, "losses": losses, "frames": frames}), flush=True)  # noqa: T201
+
+
+def _narrowed(key: str, tensor: Tensor) -> dict[str, Tensor]:
+    """Return a large tensor as 8-bit numbers and the step of each of its rows."""
+    if tensor.numel() < _NARROW:
+        return {key: tensor}
+    step = tensor.flatten(1).abs().amax(1).clamp(min=1e-12) / 127
+    whole = (tensor / step.view(-1, *[1] * (tensor.ndim - 1))).round().to(torch.int8)
+    return {key: whole, f"{key} step": step}
+
+
+def _widened(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return what `_narrowed` made of a state dict as it was."""
+    return {
+        key: one * weights[f"{key} step"].view(-1, *[1] * (one.ndim - 1)) if f"{key} step" in weights else one
+        for key, one in weights.items()
+        if not key.endswith(" step")
+    }
 
 
 def _held_out(folder: Path) -> Dataset:
@@ -153,9 +205,9 @@ def _held_out(folder: Path) -> Dataset:
 
 def _export(name: str, out: Path, udacity: Path, hmb1: Path, count: int) -> None:
     saved = torch.load(out / f"{name}.pt", map_location="cpu", weights_only=True)
-    variant = read_variant(weights_folder() / f"{NAMES[name]}.onnx")
-    module = load_module(NAMES[name])
-    module.load_state_dict(saved["weights"])
+    variant, module = _built(name)
+    module.load_state_dict(_widened(saved["weights"]))
+    module.eval()
     held_out = {
         "udacity_hmb1, last fifth": _held_out(hmb1),
         "udacity_ch2, last fifth": _held_out(udacity),
@@ -166,15 +218,18 @@ def _export(name: str, out: Path, udacity: Path, hmb1: Path, count: int) -> None
     file = out / f"{name}.onnx"
     export(module, variant, file, frames=[data[0] for data in held_out.values()])
     ours = onnx_model(file, spec=variant.spec, name=name, threads=1)
-    before = load_module(NAMES[name])
-    export(before, variant, out / "before.onnx", frames=())
-    theirs = onnx_model(out / "before.onnx", spec=variant.spec, name=NAMES[name], threads=1)
+    tested = [ours]
+    if NAMES[name] in _SHIPPED:
+        tested.append(
+            onnx_model(
+                weights_folder() / f"{NAMES[name]}.onnx", spec=variant.spec, name=NAMES[name], threads=1
+            )
+        )
     measured = [
         {"data": where, "network": model.name, "measures": [asdict(one) for one in evaluate(model, data)]}
         for where, data in held_out.items()
-        for model in (ours, theirs)
+        for model in tested
     ]
-    (out / "before.onnx").unlink()
     card = {
         "architecture": variant.name,
         "summary": variant.architecture.summary,
@@ -193,7 +248,7 @@ def _export(name: str, out: Path, udacity: Path, hmb1: Path, count: int) -> None
             "udacity_hmb1": "MIT, Udacity challenge 2, drive HMB 1; speed and steering, first four fifths",
             "world": "drawn by Roadworthy; tracks town, meadow and mountain",
         },
-        "start": f"the shipped network {NAMES[name]}",
+        "start": f"the shipped network {NAMES[name]}" if NAMES[name] in _SHIPPED else "random weights",
         "limits": "Real speeds lie between 20.1 and 23.3 m/s, on one motorway in low sun, within 50 seconds. "
         "On real frames the network has had no chance to learn what slows a driver down.",
         "steps": saved["steps"],

@@ -24,11 +24,14 @@ from pathlib import Path
 
 import torch
 from scripts.street.network import (
+    NO_SKY_BIT,
+    NO_TERRAIN_BIT,
     Average,
     Daylight,
     Frames,
     Street,
     frozen_statistics,
+    load_onnx,
     recolored,
     slim,
     styled,
@@ -129,13 +132,15 @@ def _probabilities(
 
 
 def _allowed(probabilities: Tensor, road: Tensor, things: Tensor) -> Tensor:
-    """Take away what the road teacher and the detector rule out."""
+    """Take away what the road teacher, the detector and the place in the image rule out."""
     p = probabilities.clone()
     off_road = road == 0
     for number in (_ROAD, _LINE):
         p[:, number].masked_fill_(off_road, 0)
     for number, bit in _BITS.items():
         p[:, number].masked_fill_((things & bit) == 0, 0)
+    for name, bit in (("terrain", NO_TERRAIN_BIT), ("sky", NO_SKY_BIT)):
+        p[:, _NUMBER[name]].masked_fill_((things & bit) > 0, 0)
     p = p / p.sum(1, keepdim=True).clamp(min=1e-4)
     for number, said in ((_ROAD, road == 1), (_LINE, road == 3)):
         p = torch.where(
@@ -236,7 +241,7 @@ def train(
         out: Where to write, without ending.
         settings: How.
         start: ImageNet weights of the encoder.
-        resume: A checkpoint to go on from.
+        resume: A checkpoint, or an exported network, to go on from.
         guides: Checkpoints of networks whose probabilities guide this one.
         device: To train on.
         limit: The most frames of each pack, to try things out.
@@ -253,7 +258,9 @@ def train(
     network = Street(settings.kind, drop=settings.drop)
     if start is not None:
         network.encoder.start(start)
-    if resume is not None:
+    if resume is not None and resume.suffix == ".onnx":
+        load_onnx(network, resume, frames.images[torch.cat([human, taught])[::24]].float().cpu())
+    elif resume is not None:
         network.load_state_dict(torch.load(resume, map_location="cpu", weights_only=True)["weights"])
     network = network.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     average = Average(network)
@@ -397,7 +404,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--packs", type=Path, nargs="+", default=[], help="zip files, the one with tests first"
     )
     parser.add_argument("--start", type=Path, help="ImageNet weights of the encoder")
-    parser.add_argument("--resume", type=Path, help="a checkpoint to go on from")
+    parser.add_argument("--resume", type=Path, help="a checkpoint or ONNX file to go on from")
     parser.add_argument("--guides", type=Path, nargs="*", default=[], help="checkpoints of teachers")
     parser.add_argument("--export", type=Path, nargs="+", help="only write the mean of these as ONNX")
     parser.add_argument("--device", default="cuda")
