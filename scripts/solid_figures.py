@@ -1,0 +1,450 @@
+"""Solid models of people and vehicles, drawn by sphere tracing: all that is seen is a smooth distance field.
+
+`make_solid_gallery.py` makes the gallery for real frames of them. A figure is a list of parts, each a round cone,
+an ellipsoid, a box or a wheel with a material; parts of one material flow into each other. Light comes from the whole sky, less
+of it from below and into folds, and a little more from the sun's side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Point = tuple[float, float, float]
+Color = tuple[float, float, float]
+
+_NEAR = 0.0012  # metres from a surface at which a ray has arrived
+_STEPS = 120
+_EYE_HEIGHT = 1.35
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a surface looks like.
+
+    Attributes:
+        color: RGB from 0 to 1, as paint under white light.
+        folds: How deep its folds are, in metres.
+        weave: How much its colour changes from place to place, as a share.
+        shine: How much of the sky it mirrors.
+        stripes: Metres between stripes, 0 for none.
+    """
+
+    color: Color
+    folds: float = 0.0
+    weave: float = 0.05
+    shine: float = 0.0
+    stripes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a figure.
+
+    Attributes:
+        start, end: Metres: to the right, up and towards the viewer before the figure is turned. Both ends of
+            a cone; the middle of all else.
+        radii: Of a cone at both ends; half the axes of an ellipsoid; half the sides of a box, its rounding,
+            and by which shares its top is narrower and shorter; radius and half the width of a wheel.
+        material: An index into the figure's materials.
+        soft: How far it flows into its neighbours, in metres.
+        shape: What it is.
+    """
+
+    start: Point
+    end: Point
+    radii: tuple[float, ...]
+    material: int
+    soft: float = 0.03
+    shape: Literal["cone", "ellipsoid", "box", "wheel"] = "cone"
+
+    def distances(self, points: Floats) -> Floats:
+        """Return how far points are away, less than that inside a narrowing box."""
+        middle, radii = np.array(self.start, np.float32), np.array(self.radii, np.float32)
+        if self.shape == "cone":
+            return _cone(points, middle, np.array(self.end, np.float32), *self.radii)
+        if self.shape == "ellipsoid":
+            return _ellipsoid(points, middle, radii)
+        gap = points - middle
+        if self.shape == "wheel":
+            flat = np.stack([np.hypot(gap[:, 1], gap[:, 2]) - radii[0], np.abs(gap[:, 0]) - radii[1]], 1)
+            return _outside(flat + np.float32(0.03)) - np.float32(0.03)
+        up = np.clip(gap[:, 1] / (2 * radii[1]) + 0.5, 0, 1)
+        narrow = np.stack([1 - radii[4] * up, np.ones_like(up), 1 - radii[5] * up], 1)
+        return 0.8 * (_outside(np.abs(gap) - (radii[:3] * narrow - radii[3])) - radii[3])
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Parts and materials of something solid, standing on the ground at the origin."""
+
+    parts: Sequence[Part]
+    materials: Sequence[Material]
+    height: float
+    width: float = field(default=1.2)
+    reach: float = 1.6  # metres from the middle within which it lies
+    distance: float = 11.0  # from which it is looked at
+
+
+def _cone(points: Floats, start: Floats, end: Floats, first: float, last: float) -> Floats:
+    """Return the distance to a round cone; exact for equal radii and near enough for others."""
+    along = end - start
+    share = np.clip((points - start) @ along / max(float(along @ along), 1e-9), 0, 1)
+    gap = points - start - share[:, None] * along
+    return np.sqrt((gap * gap).sum(1)) - (first + (last - first) * share)
+
+
+def _outside(beyond: Floats) -> Floats:
+    """Return the distance to a box, given how far points are beyond its sides, negative inside."""
+    return np.asarray(np.linalg.norm(np.maximum(beyond, 0), axis=1) + np.minimum(beyond.max(1), 0), np.float32)
+
+
+def _ellipsoid(points: Floats, middle: Floats, axes: Floats) -> Floats:
+    scaled = (points - middle) / axes
+    length = np.sqrt((scaled * scaled).sum(1))
+    slope = np.sqrt(((scaled / axes) ** 2).sum(1))
+    return np.where(length < 1e-6, -axes.min(), length * (length - 1) / np.maximum(slope, 1e-6))
+
+
+def _noise(points: Floats, scale: float, seed: int) -> Floats:
+    """Return smooth noise from -1 to 1: a few waves in random directions."""
+    rng = np.random.default_rng(seed)
+    total = np.zeros(len(points), np.float32)
+    for _ in range(6):
+        direction = rng.normal(size=3)
+        direction *= rng.uniform(0.6, 1.7) * 2 * math.pi / scale / np.linalg.norm(direction)
+        total += np.sin(points @ direction.astype(np.float32) + np.float32(rng.uniform(0, 7)))
+    return np.asarray(total / 6, np.float32)
+
+
+class _Field:
+    """The distance to a figure, and the material at a place."""
+
+    def __init__(self, figure: Figure, turn: float, seed: int) -> None:
+        cosine, sine = math.cos(turn), math.sin(turn)
+        # Columns: the figure's axes as the viewer sees them.
+        self.turned = np.array([[cosine, 0, -sine], [0, 1, 0], [sine, 0, cosine]], np.float32)
+        self.figure, self.seed = figure, seed
+        self.folds = np.array([one.folds for one in figure.materials], np.float32)
+
+    def distances(self, points: Floats) -> tuple[Floats, NDArray[np.intp]]:
+        """Return distance and material of points in the viewer's axes."""
+        own = points @ self.turned
+        best = np.full(len(points), 9.0, np.float32)
+        by_material = np.full((len(self.figure.materials), len(points)), 9.0, np.float32)
+        for part in self.figure.parts:
+            found = part.distances(own)
+            before = by_material[part.material]
+            # A smooth minimum: the parts of a sleeve or a body are one surface.
+            mixed = np.clip(0.5 + 0.5 * (before - found) / part.soft, 0, 1)
+            by_material[part.material] = (
+                before + (found - before) * mixed - part.soft * mixed * (1 - mixed)
+            ).astype(np.float32)
+        material = by_material.argmin(0)
+        best = by_material.min(0)
+        near = best < 0.06
+        if near.any():
+            depth = self.folds[material[near]]
+            creased = _noise(own[near], 0.16, self.seed) + 0.5 * _noise(own[near], 0.07, self.seed + 1)
+            best[near] += depth * creased
+        return best, material
+
+
+def rendered(
+    figures: Sequence[Figure], *, turn: float, height: int, seed: int, sun: float = 0.25
+) -> list[NDArray[np.uint8]]:
+    """Return figures of the same parts and other materials as RGBA, as a car's camera sees them.
+
+    Args:
+        figures: What is drawn.
+        turn: Degrees that it is turned to its left; 0 looks at the viewer.
+        height: Of the pictures, in pixels.
+        seed: Of folds and weave.
+        sun: How much stronger the light from the upper left is than the rest.
+    """
+    figure = figures[0]
+    fine, coarse = 2, 8
+    tall = height * fine // coarse * coarse
+    pixel = (figure.height * 1.06) / tall
+    wide = math.ceil(figure.width / pixel / coarse) * coarse
+    eye = np.array([0, _EYE_HEIGHT, figure.distance], np.float32)
+    solid = _Field(figure, math.radians(turn), seed)
+    start = np.full((tall // coarse, wide // coarse), figure.distance - figure.reach, np.float32)
+    far = figure.distance + figure.reach
+    rough, _ = _traced(solid, eye, _rays(eye, start.shape, pixel * coarse), start.ravel(), far, pixel * coarse)
+    # Beside a hit there may be another one nearer, by less than it is wide.
+    near = cv2.erode(rough.reshape(start.shape), np.ones((3, 3), np.uint8)) - 3 * pixel * coarse
+    begin = cv2.resize(near, (wide, tall), interpolation=cv2.INTER_NEAREST).ravel()
+    rays = _rays(eye, (tall, wide), pixel)
+    travelled, hit = _traced(solid, eye, rays, begin, far, _NEAR)
+    points = eye + rays[hit] * travelled[hit, None]
+    light, glint, material = _lit(solid, points, -rays[hit], sun)
+    pictures = []
+    for one in figures:
+        rgba = np.zeros((tall * wide, 4), np.float32)
+        rgba[hit, :3] = _painted(one, solid, points, material) * light[:, None] + glint[:, None]
+        rgba[hit, 3] = 1
+        pictures.append(_cropped(rgba.reshape(tall, wide, 4), fine))
+    return pictures
+
+
+def _rays(eye: Floats, shape: tuple[int, int], pixel: float) -> Floats:
+    """Return the directions from the eye through the pixels of a plane above the origin."""
+    rows, columns = np.mgrid[: shape[0], : shape[1]].astype(np.float32)
+    x = (columns.ravel() + 0.5 - shape[1] / 2) * pixel
+    y = (shape[0] - rows.ravel() - 0.5) * pixel
+    rays = np.stack([x, y, np.zeros_like(x)], 1) - eye
+    return np.asarray(rays / np.linalg.norm(rays, axis=1, keepdims=True), np.float32)
+
+
+def _traced(
+    solid: _Field, eye: Floats, rays: Floats, begin: Floats, far: float, near: float
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return how far rays go until something is near, and whether it is; those that begin too far do not go."""
+    travelled = begin.astype(np.float32).copy()
+    hit = np.zeros(len(rays), np.bool_)
+    alive = np.flatnonzero(travelled < far - 1e-3)
+    for _ in range(_STEPS):
+        if not len(alive):
+            break
+        gap, _ = solid.distances(eye + rays[alive] * travelled[alive, None])
+        arrived = gap < near
+        hit[alive[arrived]] = True
+        travelled[alive] += np.where(arrived, 0, gap * 0.8).astype(np.float32)
+        alive = alive[~arrived & (travelled[alive] < far)]
+    travelled[~hit] = far + 99
+    return travelled, hit
+
+
+def _cropped(picture: Floats, fine: int) -> NDArray[np.uint8]:
+    picture[..., :3] *= picture[..., 3:]
+    size = (picture.shape[1] // fine, picture.shape[0] // fine)
+    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+    small[..., :3] /= np.maximum(small[..., 3:], 1e-3)
+    columns = np.flatnonzero((small[..., 3] > 0.02).any(0))
+    rows = np.flatnonzero((small[..., 3] > 0.02).any(1))
+    small = small[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    # From light to what a screen shows.
+    small[..., :3] = np.clip(small[..., :3], 0, 1) ** (1 / 2.2)
+    return np.asarray(np.rint(small * 255), np.uint8)
+
+
+def _lit(solid: _Field, points: Floats, views: Floats, sun: float) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return how much light reaches places, how much they mirror, and their materials."""
+    step = 0.004
+    axes = np.eye(3, dtype=np.float32) * np.float32(step)
+    normals = np.stack(
+        [solid.distances(points + axis)[0] - solid.distances(points - axis)[0] for axis in axes], 1
+    )
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
+    _, material = solid.distances(points)
+    # How much of the sky a place sees: less where something is close in front of it.
+    free = np.ones(len(points), np.float32)
+    for away in (0.03, 0.08, 0.16, 0.3):
+        free *= np.clip(0.45 + 0.55 * solid.distances(points + normals * np.float32(away))[0] / away, 0, 1)
+    sky = 0.5 + 0.5 * normals[:, 1]
+    ground = np.clip(-normals[:, 1], 0, 1) * 0.25 + 0.12 * (1 - sky)
+    light = 0.85 * sky * free + ground * free + 0.05
+    direction = np.array([-0.55, 0.7, 0.45], np.float32)
+    direction /= np.linalg.norm(direction)
+    side = np.clip(normals @ direction, 0, 1)
+    shade = np.ones(len(points), np.float32)
+    for away in (0.05, 0.12, 0.25, 0.45):
+        shade = np.minimum(
+            shade, np.clip(8 * solid.distances(points + direction * np.float32(away))[0] / away, 0, 1)
+        )
+    light = light * (1 - sun * 0.5) + sun * 1.7 * side * shade
+    shine = np.array([one.shine for one in solid.figure.materials], np.float32)[material]
+    facing = (normals * views).sum(1)
+    mirrored = 2 * facing[:, None] * normals - views
+    glint = shine * (0.15 + 0.85 * np.clip(1 - np.abs(facing), 0, 1) ** 3) * np.clip(mirrored[:, 1], 0, 1)
+    return light.astype(np.float32), glint.astype(np.float32), material
+
+
+def _painted(figure: Figure, solid: _Field, points: Floats, material: NDArray[np.intp]) -> Floats:
+    """Return the colours of places as paint, without light."""
+    materials = figure.materials
+    paint = np.array([one.color for one in materials], np.float32)[material] ** np.float32(2.2)
+    weave = np.array([one.weave for one in materials], np.float32)[material]
+    own = points @ solid.turned
+    uneven = _noise(own, 0.05, solid.seed + 2) + 0.6 * _noise(own, 0.3, solid.seed + 3)
+    paint = paint * (1 + weave * uneven)[:, None]
+    stripes = np.array([one.stripes for one in materials], np.float32)[material]
+    striped = (stripes > 0) & (np.modf(own[:, 1] / np.maximum(stripes, 1e-3))[0] > 0.5)
+    return np.asarray(np.where(striped[:, None], paint * 0.35 + 0.3, paint), np.float32)
+
+
+SKINS = ((0.93, 0.78, 0.68), (0.87, 0.68, 0.55), (0.76, 0.55, 0.41), (0.55, 0.38, 0.27), (0.38, 0.26, 0.19))
+HAIRS = ((0.13, 0.10, 0.09), (0.25, 0.16, 0.10), (0.45, 0.32, 0.20), (0.62, 0.52, 0.38), (0.55, 0.54, 0.53))
+TOPS = (
+    (0.16, 0.19, 0.26), (0.12, 0.12, 0.13), (0.45, 0.46, 0.47), (0.42, 0.14, 0.14), (0.20, 0.30, 0.24),
+    (0.78, 0.76, 0.72), (0.22, 0.33, 0.48), (0.50, 0.42, 0.32), (0.60, 0.40, 0.22), (0.30, 0.22, 0.33),
+)  # fmt: skip
+LEGS = ((0.20, 0.25, 0.36), (0.13, 0.13, 0.15), (0.42, 0.38, 0.32), (0.30, 0.31, 0.33), (0.28, 0.34, 0.45))
+
+
+def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
+    """Return somebody: tall or small, slim or stout, walking or standing, in everyday clothes."""
+    height = float(np.clip(rng.normal(1.71, 0.085), 1.5, 1.92))
+    stout = float(np.clip(rng.normal(1.0, 0.09), 0.85, 1.25))
+    s = height / 1.75
+    swing = float(rng.uniform(0.35, 0.6)) if walking else float(rng.uniform(0.0, 0.12))
+    side = 1.0 if rng.random() < 0.5 else -1.0
+    long_hair, coat, bag = rng.random() < 0.4, rng.random() < 0.35, rng.random() < 0.4
+    shorts, sleeves = rng.random() < 0.12, rng.random() < 0.75
+    skin, hair = (Material(_of(rng, one), 0, 0.04, 0.03) for one in (SKINS, HAIRS))
+    top = Material(_of(rng, TOPS), 0.010, 0.10, 0.0, 0.055 if rng.random() < 0.12 else 0.0)
+    legs = Material(_of(rng, LEGS), 0.008, 0.14)
+    shoes = Material((0.10, 0.09, 0.09) if rng.random() < 0.6 else (0.62, 0.62, 0.62), 0, 0.1, 0.05)
+    luggage = Material(_of(rng, TOPS), 0.004, 0.08)
+    materials = (skin, hair, top, legs, shoes, luggage)
+    parts: list[Part] = []
+
+    def cone(a: Point, b: Point, first: float, last: float, material: int, soft: float = 0.03) -> None:
+        scaled = [tuple(s * value for value in point) for point in (a, b)]
+        radii = (first * s * stout, last * s * stout) if material in (2, 3) else (first * s, last * s)
+        parts.append(Part(scaled[0], scaled[1], radii, material, soft))  # type: ignore[arg-type]
+
+    def ball(middle: Point, axes: Point, material: int, soft: float = 0.03) -> None:
+        at = tuple(s * value for value in middle)
+        parts.append(Part(at, at, tuple(s * one for one in axes), material, soft, "ellipsoid"))  # type: ignore[arg-type]
+
+    lean = 0.03 if walking else 0.0
+    for sign in (1.0, -1.0):
+        forward = swing * side * sign
+        hip = (0.095 * sign, 0.93, 0.0)
+        knee = (0.10 * sign, 0.50 + 0.03 * abs(forward), 0.21 * math.sin(forward) + 0.04 * abs(forward) + 0.01)
+        back = min(0.0, forward)
+        ankle = (
+            0.10 * sign,
+            0.085 + 0.10 * abs(back) * 2,
+            knee[2] + 0.42 * math.sin(forward * 0.75 + 1.2 * back) - 0.02,
+        )
+        bare = 0 if shorts else 3
+        cone(hip, knee, 0.072 if coat else 0.088, 0.062, 3, 0.04)
+        cone(knee, ankle, 0.060 if bare == 3 else 0.05, 0.052 if bare == 3 else 0.038, bare, 0.03)
+        toe = (ankle[0] + 0.015 * sign, max(0.035, ankle[1] - 0.05), ankle[2] + 0.14)
+        cone((ankle[0], max(0.04, ankle[1] - 0.045), ankle[2] - 0.03), toe, 0.045, 0.036, 4, 0.02)
+        shoulder = (0.168 * sign, 1.405, lean)
+        arm = -forward * 0.8
+        elbow = (0.225 * sign, 1.15, lean + 0.22 * math.sin(arm))
+        bend = 0.25 + 0.35 * max(0.0, arm)
+        hand = (0.215 * sign, 0.90 + 0.10 * max(0.0, arm), elbow[2] + 0.24 * math.sin(arm + bend))
+        cone(shoulder, elbow, 0.054, 0.045, 2, 0.05)
+        cone((0.03 * sign, 1.495, lean - 0.01), (0.15 * sign, 1.425, lean), 0.042, 0.046, 2, 0.05)
+        cone(elbow, hand, 0.044, 0.034, 2 if sleeves else 0, 0.03)
+        ball((hand[0], hand[1] - 0.055, hand[2] + 0.01), (0.026, 0.058, 0.036), 0, 0.015)
+    ball((0, 0.97, 0.0), ((0.12 if coat else 0.155) * stout, 0.12, (0.09 if coat else 0.11) * stout), 3, 0.05)
+    ball((0, 1.07, 0.01), (0.150 * stout, 0.15, 0.115 * stout), 2, 0.06)
+    ball((0, 1.30, lean), (0.168 * stout, 0.20, 0.118 * stout), 2, 0.06)
+    if coat:
+        long = float(rng.uniform(0.55, 0.82))
+        cone((0, 1.10, 0.0), (0, long, 0.0), 0.150, 0.175 + 0.10 * swing, 2, 0.06)
+    cone((0, 1.45, lean), (0, 1.56, lean + 0.015), 0.052, 0.050, 0, 0.03)
+    ball((0, 1.635, lean + 0.025), (0.074, 0.105, 0.092), 0, 0.03)
+    ball((0, 1.615, lean + 0.112), (0.016, 0.025, 0.02), 0, 0.02)
+    ball((0, 1.672, lean + 0.002), (0.083, 0.083, 0.097), 1, 0.03)
+    if long_hair:
+        ball((0, 1.57, lean - 0.055), (0.085, 0.15, 0.055), 1, 0.05)
+    if bag:
+        if rng.random() < 0.5:
+            ball((0, 1.27, lean - 0.17), (0.135, 0.20, 0.075), 5, 0.02)
+        else:
+            ball((0.27 * side, 0.93, 0.0), (0.055, 0.14, 0.15), 5, 0.02)
+    return Figure(parts, materials, height * 1.01)
+
+
+def _of(rng: np.random.Generator, colors: Sequence[Color]) -> Color:
+    red, green, blue = np.clip(np.array(colors[rng.integers(len(colors))]) * rng.uniform(0.85, 1.15), 0, 1)
+    return float(red), float(green), float(blue)
+
+
+PAINTS = {
+    "white": (0.88, 0.88, 0.87), "silver": (0.62, 0.64, 0.66), "grey": (0.33, 0.34, 0.36),
+    "black": (0.09, 0.09, 0.10), "blue": (0.13, 0.22, 0.42), "red": (0.52, 0.08, 0.08),
+    "green": (0.14, 0.28, 0.20), "yellow": (0.85, 0.62, 0.10),
+}  # fmt: skip
+
+
+def vehicle(rng: np.random.Generator, kind: str, color: str) -> Figure:
+    """Return a car, van, truck or bus of a colour, its front towards the viewer."""
+    paint, glass, tyre, rim, dark, red, lamp, plate, cargo = range(9)
+    tone = _of(rng, (PAINTS[color],))
+    materials = (
+        Material(tone, 0, 0.02, 0.55),
+        Material((0.10, 0.12, 0.14), 0, 0.02, 0.9),
+        Material((0.07, 0.07, 0.07), 0, 0.15),
+        Material((0.45, 0.46, 0.47), 0, 0.2, 0.3),
+        Material((0.10, 0.10, 0.11), 0, 0.1, 0.05),
+        Material((0.62, 0.07, 0.06), 0, 0.1, 0.5),
+        Material((0.86, 0.88, 0.90), 0, 0.1, 0.6),
+        Material((0.90, 0.89, 0.84), 0, 0.05, 0.1),
+        Material((0.80, 0.80, 0.79), 0, 0.03, 0.15),
+    )
+    length, width, height, waist = {
+        "car": (4.35, 1.80, 1.46, 0.92), "van": (4.95, 1.95, 1.98, 1.10),
+        "truck": (7.2, 2.35, 3.1, 1.5), "bus": (10.5, 2.5, 3.05, 1.25),
+    }[kind]  # fmt: skip
+    x, z = width / 2, length / 2
+    parts: list[Part] = []
+
+    def box(
+        middle: Point, half: Point, material: int, rounding: float = 0.05, narrow: float = 0.0, short: float = 0.0,
+        soft: float = 0.02,
+    ) -> None:
+        parts.append(Part(middle, middle, (*half, rounding, narrow, short), material, soft, "box"))
+
+    wheel = {"car": 0.33, "van": 0.35}.get(kind, 0.48)
+    if kind in ("car", "van"):
+        box((0, 0.58, 0), (x, 0.36, z), paint, 0.14, 0.05, 0.02, 0.06)
+        back, front = (-0.62 * z, 0.42 * z) if kind == "car" else (-0.93 * z, 0.60 * z)
+        middle, half = (back + front) / 2, (front - back) / 2
+        high = (height - waist) / 2 + 0.06
+        box((0, waist - 0.06 + high, middle), (x - 0.05, high, half), paint, 0.10, 0.24, 0.30, 0.05)
+        # Panes lie a centimetre before the cabin, which they follow.
+        pane = high - 0.11
+        low, top = 0.14 / (2 * high), (0.14 + 2 * pane) / (2 * high)
+        wide, deep = (
+            [side * (1 - share * at) + 0.012 for at in (low, top)]
+            for side, share in ((x - 0.05, 0.24), (half, 0.30))
+        )
+        panes = (wide[0], pane, deep[0])
+        box((0, waist + pane + 0.02, middle), panes, glass, 0.06, 1 - wide[1] / wide[0], 1 - deep[1] / deep[0])
+        for sign in (1.0, -1.0):
+            for at in (back + 0.08, middle - 0.1, front - 0.08):
+                top = middle + (at - middle) * 0.74
+                start, end = (sign * (x - 0.07), waist, at), (sign * (x - 0.25), height - 0.06, top)
+                parts.append(Part(start, end, (0.045, 0.04), paint, 0.02))
+            box((sign * (x + 0.06), waist + 0.07, front - 0.25), (0.10, 0.06, 0.05), paint, 0.03)
+    else:
+        cab = z if kind == "bus" else 1.0
+        at = 0.0 if kind == "bus" else z - 1.0
+        tall = height if kind == "bus" else 2.5
+        box((0, 0.35 + (tall - 0.35) / 2, at), (x, (tall - 0.35) / 2, cab), paint, 0.12, 0.04, 0.02, 0.05)
+        box((0, waist + 0.55, at), (x + 0.012, 0.5, cab + 0.012), glass, 0.08, 0.02, 0.01)
+        for sign in (1.0, -1.0):
+            steps = np.arange(at - cab, at + cab + 0.1, 1.45 if kind == "bus" else 1.9)
+            for place in steps:
+                box((sign * x, waist + 0.55, float(place)), (0.03, 0.55, 0.07), paint, 0.02)
+        if kind == "truck":
+            box((0, 1.95, -1.05), (x + 0.06, 1.15, z - 1.1), cargo, 0.04, 0, 0, 0.02)
+            box((0, 0.62, -0.6), (x - 0.25, 0.16, z - 0.6), dark, 0.04)
+    for sign in (1.0, -1.0):
+        for at in (z * 0.62, -z * 0.60):
+            parts.append(Part((sign * (x - 0.10), wheel, at), (0, 0, 0), (wheel, 0.115), tyre, 0.01, "wheel"))
+            parts.append(Part((sign * (x - 0.03), wheel, at), (0, 0, 0), (wheel * 0.6, 0.05), rim, 0.01, "wheel"))
+        low = 0.70 if kind in ("car", "van") else 0.75
+        box((sign * (x - 0.22), low + 0.02, z - 0.05), (0.17, 0.07, 0.06), lamp, 0.03)
+        box((sign * (x - 0.16), low + 0.10, -z + 0.04), (0.13, 0.09, 0.06), red, 0.03)
+    box((0, 0.30, 0), (x - 0.03, 0.12, z - 0.02), dark, 0.06)
+    box((0, 0.56, z - 0.02), (x * 0.45, 0.07, 0.03), dark, 0.02)
+    box((0, 0.62 if kind == "car" else 0.60, -z + 0.005), (0.26, 0.055, 0.02), plate, 0.01)
+    box((0, 0.42, z + 0.01), (0.26, 0.055, 0.02), plate, 0.01)
+    return Figure(parts, materials, height, width=1.1 * math.hypot(width, 0.7 * length), reach=z + 1.0, distance=z + 16.0)
