@@ -259,7 +259,7 @@ class ClusteredRate:
         return _share_below_zero(values, np.append(self.counts, 1))
 
 
-def _share_below_zero(values: Numbers, counts: npt.NDArray[np.integer]) -> float:
+def _share_below_zero(values: Numbers, counts: npt.NDArray[np.number]) -> float:
     """Return the probability that a mean with Dirichlet weights is at most 0.
 
     Such weights are independent exponentials over their sum, so it is that of a weighted sum of gamma
@@ -315,7 +315,7 @@ def _share_below_zero(values: Numbers, counts: npt.NDArray[np.integer]) -> float
     return beyond if turned else 1 - beyond
 
 
-def _saddle_point(values: Numbers, counts: Numbers) -> tuple[float, float]:
+def _saddle_point(values: Numbers, counts: npt.NDArray[np.number]) -> tuple[float, float]:
     """Return where the integrand is least between 0 and 1, about, and how wide it is there.
 
     Values are at most 1, and below 0 on average. By damped steps of Newton, which stay between both ends:
