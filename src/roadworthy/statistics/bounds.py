@@ -231,6 +231,20 @@ class ClusteredRate:
         average = float(self.counts @ self.sizes**2) / self.cases
         return self.cases / (1 + (average - 1) * (1.0 if alike is None else alike))
 
+    @property
+    def worth(self) -> str:
+        """What the cases tell, in words; empty where every case is a cluster of its own.
+
+        Example:
+            >>> ClusteredRate.of([30] * 10, [15] + [0] * 9).worth
+            '10 clusters worth 20 independent cases'
+        """
+        if self.single:
+            return ""
+        number = round(self.effective)
+        clusters, cases = "s" * (self.clusters != 1), "s" * (number != 1)
+        return f"{self.clusters} cluster{clusters} worth {number} independent case{cases}"
+
     def upper(self, confidence: float = 0.95) -> float:
         """Return the one-sided upper bound of the rate."""
         check_confidence(confidence)
