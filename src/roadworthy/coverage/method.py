@@ -250,7 +250,14 @@ class CoverageMethod(BaseMethod):
             tries = failing + outcome.counts[Status.PASSED]
             if tries and not settings.only:
                 told = f"{failing} of {tries} tries fail" if failing else f"none of {tries} tries fails"
-                outcome = replace(outcome, rate=None, summary=f"{told}; what a search finds is no rate")
+                # Nor are its tries worth any number of independent ones.
+                kept = {
+                    name: outcome.measures[name]
+                    for name in ("max_rate", "clusters", "worst_margin")
+                    if name in outcome.measures
+                }
+                told += "; what a search finds is no rate"
+                outcome = replace(outcome, rate=None, summary=told, measures=kept)
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes(settings)))
         if not reached:
             return outcome

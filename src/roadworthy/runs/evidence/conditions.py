@@ -231,7 +231,7 @@ class Condition:
             "rate": self.rate,
             "lower": self.lower,
             "upper": self.upper,
-            "confidence": _CONFIDENCE,
+            "confidence": None if self.searched else _CONFIDENCE,
             "accepted": self.accepted,
             "standing": self.standing,
             "not_applicable": self.not_applicable,
@@ -328,7 +328,7 @@ def _condition(
     counted = (tally.cases, tally.failures, tally.not_applicable)
     worst = (tally.worst_margin, tally.worst_case, tally.worst_images)
     if not tally.cases:
-        return Condition(*key, low, high, *counted, *worst, accepted)
+        return Condition(*key, low, high, *counted, *worst, accepted, searched=searched)
     found = tally.clusters.rate()
     if searched:
         return Condition(*key, low, high, *counted, *worst, accepted, found.clusters, searched=True)
