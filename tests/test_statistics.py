@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
 from roadworthy.errors import InputError
@@ -62,6 +63,35 @@ def test_where_every_case_is_a_cluster_it_is_that_of_clopper_and_pearson(failure
         assert rate.interval() == pytest.approx(clopper_pearson_interval(failures, cases), abs=1e-7)
     assert singles.effective == pairs.effective == pytest.approx(cases)
     assert singles.correlation is None
+
+
+@pytest.mark.parametrize("confidence", [0.05, 0.5, 0.999])
+def test_the_bound_of_many_clusters_of_many_sizes_is_that_of_the_normal_distribution(
+    confidence: float,
+) -> None:
+    rng = np.random.default_rng(4)
+    sizes = rng.permutation(np.arange(1, 20_001))
+    failing = rng.binomial(sizes, rng.beta(0.5, 1.5, len(sizes)))
+    rate = ClusteredRate.of(sizes, failing)
+    off = failing - rate.rate * sizes
+    deviation = math.sqrt(float(off @ off)) / sizes.sum()
+    expected = rate.rate + norm.ppf(confidence) * deviation
+    # The cluster that is added moves it by a little, and so does how skewed rates are.
+    assert rate.upper(confidence) == pytest.approx(expected, abs=0.1 * deviation)
+
+
+@given(CLUSTERS, st.floats(0.01, 0.99))
+def test_the_share_below_a_rate_has_all_its_digits(clusters: list[tuple[int, int]], rate: float) -> None:
+    """Against the characteristic function, inverted along the real line (Gil-Pelaez, Biometrika 38, 1951)."""
+    sizes, failing = (np.array(column) for column in zip(*clusters, strict=True))
+    values = np.append(failing - rate * sizes, (1 - rate) * sizes.max()) / sizes.max()
+
+    def integrand(at: float) -> float:
+        angle = float(np.arctan(at * values).sum())
+        return math.exp(-0.5 * float(np.log1p((at * values) ** 2).sum())) * math.sin(angle) / at
+
+    found = quad(integrand, 0, np.inf, limit=2000, epsabs=1e-10)[0]
+    assert ClusteredRate.of(sizes, failing)._below(rate) == pytest.approx(0.5 - found / math.pi, abs=1e-8)
 
 
 def test_where_nothing_fails_it_is_exact_for_any_likeness_of_a_cluster() -> None:
@@ -293,3 +323,17 @@ def test_a_plan_is_kept_by_what_is_drawn() -> None:
     assert passed / 200 == pytest.approx(0.8, abs=0.1)
     with pytest.raises(InputError, match="must be below the accepted one"):
         clusters_needed(0.05, expected=0.05)
+
+
+@pytest.mark.parametrize(("expected", "size"), [(0.0499, 1), (0.049, 1), (0.0495, 30)])
+def test_what_takes_too_many_clusters_is_refused_at_once(
+    expected: float, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw(*_: object) -> None:
+        pytest.fail("it needs no draws to be refused")
+
+    monkeypatch.setattr(np.random, "default_rng", draw)
+    with pytest.raises(
+        InputError, match=r"more than 100,000 clusters are needed: 0\.04\d+ is too near to 0\.05"
+    ):
+        clusters_needed(0.05, expected=expected, size=size, correlation=0.9)

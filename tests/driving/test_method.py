@@ -203,6 +203,21 @@ def test_thresholds_of_the_careful_driver_find_one_who_swerves(tmp_path: Path) -
     assert [row["margin"] for row in again] == [row["margin"] for row in later]
 
 
+@pytest.mark.parametrize("ended", ["lap complete", "time over"])
+def test_the_whole_drive_is_judged_as_one_and_not_by_its_worst_sector(ended: str) -> None:
+    # The mean offset is 0.2 over all sectors and 0.3 in the last; it varies between sectors, not within.
+    quality = asked({"Mean(LP)": 0.25, "SD(LP)": 0.05}, sectors=("whole drive",))
+    assert len(cases_of(quality)) == 1
+    found = judged(quality, lap(ended), 0)
+    assert (found.status, found.reason[:7]) == (Status.VIOLATED, "SD(LP) ")
+    assert found.measures["Mean(LP)"] == pytest.approx(0.2)
+    assert judged(asked({"Mean(LP)": 0.25}, sectors=("whole drive",)), lap(ended), 0).status is Status.PASSED
+    crashed = judged(
+        asked({"Mean(LP)": 9.0}, sectors=("whole drive",)), lap("crash", crash=np.arange(30) == 29), 0
+    )
+    assert crashed.status is Status.VIOLATED
+
+
 def test_how_many_sectors_may_fail_is_the_acceptance() -> None:
     quality = asked({"Max(LP)": 0.25}, SHORT)
     strict = run(

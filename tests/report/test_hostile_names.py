@@ -98,7 +98,13 @@ def test_markdown_holds_no_html_link_or_cell_of_theirs(run: StoredRun, name: str
 
 def test_junit_has_the_names_as_they_are(run: StoredRun) -> None:
     root = ElementTree.parse(run.folder / "junit.xml").getroot()
-    assert {one.tag for one in root.iter()} == {"testsuites", "testsuite", "testcase", "failure"}
+    assert {one.tag for one in root.iter()} == {
+        "testsuites",
+        "testsuite",
+        "testcase",
+        "failure",
+        "system-out",
+    }
     (suite,) = root
     assert suite.get("name") == SYSTEM
     assert (suite[0].get("name") or "").startswith(ID[:40])

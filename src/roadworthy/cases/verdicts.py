@@ -329,6 +329,7 @@ class RateTally:
             measures["correlation"] = found.correlation
         if not accepted.max_rate:
             of = f"these {found.cases} cases" if found.cases > 1 else "this 1 case"
+            of += f" ({found.worth})" if found.worth else ""
             if found.failures:
                 summary = f"{found.failures} of {of} failed, and none may"
             else:
@@ -364,19 +365,14 @@ class RateTally:
         # Both bounds are of interest only where the rate seen is beyond what is accepted.
         bound = f"at most {upper:.1%}" if found.rate <= accepted.max_rate else f"at least {lower:.1%}"
         bound = f"with {100 * accepted.confidence:.12g}% confidence {bound}"
-        clusters = "1 cluster" if found.clusters == 1 else f"{found.clusters} clusters"
-        if not found.single:
-            worth = (
-                "1 independent case"
-                if round(found.effective) == 1
-                else f"{found.effective:.0f} independent cases"
-            )
-            bound += f", from {clusters}" + ("" if found.few else f" worth {worth}")
+        if found.worth:
+            bound += f", from {found.worth}"
         if accepted.early:
             bound += ", at whichever look it was stopped"
         text = f"{found.failures} of {found.cases} cases failed ({found.rate:.1%}; {bound}); "
         text += f"{accepted.max_rate:.1%} accepted"
         if found.few:
+            clusters = found.worth.partition(" worth")[0]
             text += (
                 f"; {found.cases} cases of {clusters} (drives, laps, scenes) say too little about a rate: "
                 f"{FEWEST_CLUSTERS} are needed"

@@ -250,7 +250,14 @@ class CoverageMethod(BaseMethod):
             tries = failing + outcome.counts[Status.PASSED]
             if tries and not settings.only:
                 told = f"{failing} of {tries} tries fail" if failing else f"none of {tries} tries fails"
-                outcome = replace(outcome, rate=None, summary=f"{told}; what a search finds is no rate")
+                # Nor are its tries worth any number of independent ones.
+                kept = {
+                    name: outcome.measures[name]
+                    for name in ("max_rate", "clusters", "worst_margin")
+                    if name in outcome.measures
+                }
+                told += "; what a search finds is no rate"
+                outcome = replace(outcome, rate=None, summary=told, measures=kept)
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes(settings)))
         if not reached:
             return outcome
@@ -345,14 +352,17 @@ def _conclude_sample(
     kinds = len(settings.space().sets)
     largest = 1 / (kinds * min(settings.shares, default=1 / kinds))
     clusters: dict[str, list[float]] = {}
+    weights = np.zeros(2)  # their sum, and that of their squares
 
     def read() -> Iterator[Verdict]:
+        nonlocal weights
         for verdict in verdicts:
             if verdict.status.is_judged:
                 # A crash has no measures; it counts as much as a try can.
                 weight = float(verdict.measures.get("weight", largest))  # type: ignore[arg-type]
                 own = clusters.setdefault(verdict.cluster or verdict.case_id, [0, 0.0])
                 own[0] += 1
+                weights += weight, weight**2
                 own[1] += weight * (verdict.status is not Status.PASSED)
             yield verdict
 
@@ -368,18 +378,29 @@ def _conclude_sample(
     status = plain.status
     if accepted.max_rate:
         status = OutcomeStatus.INCONCLUSIVE
-        few = len(sizes) < FEWEST_CLUSTERS
-        if upper <= accepted.max_rate and not few:
+        if accepted.decide is Decision.ESTIMATE and rate > accepted.max_rate:
+            status = OutcomeStatus.VIOLATED
+        elif len(sizes) < FEWEST_CLUSTERS:
+            pass
+        elif upper <= accepted.max_rate:
             status = OutcomeStatus.PASSED
-        elif (rate if accepted.decide is Decision.ESTIMATE else lower) > accepted.max_rate:
+        elif lower > accepted.max_rate:
             status = OutcomeStatus.VIOLATED
     where = "1 cluster" if len(sizes) == 1 else f"{len(sizes)} clusters"
+    # Unequal weights cost as much as Kish (1965) says, beside what clusters cost.
+    effective = float(plain.measures["effective_cases"]) * weights[0] ** 2 / weights[1] / sizes.sum()  # type: ignore[arg-type]
     summary = (
         f"an estimated {rate:.1%} of the operating domain fails (at least {lower:.1%}, at most {upper:.1%}, "
-        f"each with {100 * accepted.confidence:.12g}% confidence; {int(sizes.sum())} tries on {where})"
+        f"each with {100 * accepted.confidence:.12g}% confidence; {int(sizes.sum())} tries on {where}, worth "
+        f"{effective:.0f} independent ones)"
     )
     if accepted.max_rate:
         summary += f"; {accepted.max_rate:.1%} accepted"
+        if len(sizes) < FEWEST_CLUSTERS:
+            summary += (
+                f"; {where} (drives, laps, scenes) say too little about a rate: {FEWEST_CLUSTERS} are needed"
+            )
     bounds = {"upper_bound": upper, "lower_bound": lower, "confidence": accepted.confidence}
     measures = {"estimate": rate, "max_rate": accepted.max_rate, "clusters": len(sizes), **bounds}
+    measures["effective_cases"] = round(float(effective), 1)
     return replace(plain, status=status, rate=rate, summary=summary, measures=measures)

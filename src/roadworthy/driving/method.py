@@ -66,7 +66,8 @@ class DrivingMethod(BaseMethod):
     of 1, also one in the middle of which the drive ends.
 
     A case is not applicable where there is nothing to judge: the drive ended before the sector, or in the
-    middle of it without anything fatal, or a metric is not known there and no other one raises an alarm.
+    middle of it without anything fatal, or a metric is not known there and no other one raises an alarm. The
+    whole drive is one such case, with metrics over all that was driven, wherever it ended.
 
     Run it on `NO_FRAMES`, with a `ScenarioDriver` as the runner's simulator.
 
@@ -123,8 +124,12 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
     numbers = [number for number, name in enumerate(names) if sector in (name, WHOLE_DRIVE)]
     if not numbers:
         raise NotApplicable(f"the drive did not reach the sector: {_ending(drive)}")
+    together = sector == WHOLE_DRIVE
     whole = [number for number in numbers if not partial_sectors(drive)[number]]
-    table = compute(drive, list(asked.thresholds.values), settings=asked.metric_settings())
+    table = compute(drive, list(asked.thresholds.values), whole=together, settings=asked.metric_settings())
+    if together:
+        # All that was driven is one piece, wherever its time or metres ended it.
+        whole = [0]
     margins, measures = _margins(table, whole, asked)
     worst = min(margins, key=lambda name: margins[name], default=None)
     fatal = _fatal(drive, numbers, asked)

@@ -26,6 +26,7 @@ from roadworthy.reliability.checking import DistanceBounds, Pairs, Reliability, 
 from roadworthy.reliability.measures import Record, read_measure
 from roadworthy.reliability.requirements import METHOD, Preservation
 from roadworthy.reliability.sampling import changed_frames
+from roadworthy.statistics import ClusterTally
 
 _BEFORE, _AFTER = "record.before", "record.after"
 
@@ -125,8 +126,13 @@ class ReliabilityMethod(BaseMethod):
         counts = dict.fromkeys(Status, 0)
         reasons: dict[str, int] = {}
         kept: list[Verdict] = []
+        tally = ClusterTally()
         for verdict in verdicts:
             counts[verdict.status] += 1
+            if verdict.status.is_judged:
+                # All versions of an image belong together, also in rows of older runs, which do not say so.
+                cluster = verdict.cluster or verdict.case_id.rpartition("#")[0]
+                tally.add(cluster, failed=verdict.status is not Status.PASSED)
             if verdict.margin is not None:
                 kept.append(verdict)
             else:
@@ -143,6 +149,7 @@ class ReliabilityMethod(BaseMethod):
             status = OutcomeStatus.VIOLATED if counts[Status.ERROR] else OutcomeStatus.INCONCLUSIVE
             return Outcome(requirement.id, status, counts, rate, summary)
         measures = measured_by(found, kept, asked)
+        measures["effective_cases"] = round(tally.rate().effective, 1)
         status = _status(found, asked, counts[Status.ERROR])
         summary = _summary(found, asked, status, counts[Status.ERROR], measures)
         return Outcome(requirement.id, status, counts, rate, summary, measures)
@@ -290,7 +297,8 @@ def _summary(
         if not found.converged:
             text += "; another seed gives another result, so more batches or images are needed"
     else:
-        text += f"{_bound_text(found, asked)}; {asked.tolerance:g} tolerated: {status}"
+        worth = f"{found.pairs + errors} cases worth {measures['effective_cases']:.0f} independent ones"
+        text += f"{_bound_text(found, asked)}, {worth}); {asked.tolerance:g} tolerated: {status}"
     if measures["vacuous"]:
         text += "; there is nothing to lose, because the model is right on " + (
             f"{required:.1%} of the original images only" if required else "no original image"
@@ -316,7 +324,7 @@ def _bound_text(found: DistanceBounds, asked: Preservation) -> str:
     within = found.distance <= asked.tolerance
     text += f"at most {found.upper:.4f}" if within else f"at least {found.lower:.4f}"
     of = "" if found.single else f" of {found.images} images"
-    return f"{text} ({_counted(found.clusters, found)}{of})"
+    return f"{text} ({_counted(found.clusters, found)}{of}"
 
 
 def _more_text(found: DistanceBounds, asked: Preservation) -> str:

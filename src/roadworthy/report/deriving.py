@@ -156,7 +156,8 @@ def _facts(path: str, text: str) -> object:
             return [[meant(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
         if suffix == ".json":
             document = json.loads(text)
-            return {**document, "about": None} if isinstance(document, dict) else document
+            # What says how to read a document is no fact of the run.
+            return {**document, "about": "", "interval": ""} if isinstance(document, dict) else document
     except (ValueError, csv.Error):
         return text
     if suffix == ".html":

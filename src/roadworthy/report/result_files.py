@@ -91,7 +91,17 @@ def _test(run: StoredRun, result: Result, *, detailed: bool) -> ElementTree.Elem
         test.append(_element("error", message=message, type="unfinished"))
     elif result.standing is Standing.INCONCLUSIVE:
         test.append(_element("skipped", message=f"inconclusive: {message}"))
+    if worth := _worth(result):
+        test.append(_element("system-out"))
+        test[-1].text = f"{result.judged} cases judged{worth}"
     return test
+
+
+def _worth(result: Result) -> str:
+    """Return what the cases come to; older runs do not know."""
+    if result.effective is None:
+        return ""
+    return f" in {result.clusters} clusters, worth {result.effective:.6g} independent cases"
 
 
 def _element(tag: str, **attributes: str) -> ElementTree.Element:
@@ -103,8 +113,7 @@ def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
     lines = [clipped(requirement.text, 600), result.summary, *result.notes]
     if result.rate is not None:
         told = f"rate {result.rate:.6g}, {result.failures} of {result.judged} cases judged"
-        if result.effective is not None:
-            told += f" in {result.clusters} clusters, worth {result.effective:.6g} independent cases"
+        told += _worth(result)
         if result.bound is not None:
             told += f"; upper bound {result.bound:.6g}; accepted {result.accepted:.6g}"
         lines.append(told)
@@ -182,7 +191,7 @@ def _summary(run: StoredRun, report: str) -> str:
         whole.sentence,
         "",
         *_notes(run),
-        "| | requirement | model | failing | at most | accepted | failed / judged |",
+        "| | requirement | model | failing | at most | accepted | failed / judged ≈ independent |",
         "|---|---|---|---:|---:|---:|---:|",
         *(_line(one) for one in results[:_LINES]),
         "",
@@ -205,6 +214,8 @@ def _notes(run: StoredRun) -> list[str]:
 
 
 def _line(result: Result) -> str:
+    # Older runs do not know.
+    worth = "" if result.effective is None else f" ≈ {count(round(result.effective))}"
     cells = (
         _SIGNS[result.standing],
         f"**{escaped(result.requirement.id, 60)}** {escaped(result.requirement.text, 90)}",
@@ -212,7 +223,7 @@ def _line(result: Result) -> str:
         percent(result.rate),
         percent(result.bound),
         percent(result.accepted),
-        f"{count(result.failures)} / {count(result.judged)}",
+        f"{count(result.failures)} / {count(result.judged)}{worth}",
     )
     return f"| {' | '.join(cells)} |"
 

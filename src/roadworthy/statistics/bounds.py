@@ -17,7 +17,8 @@ from roadworthy.errors import InputError
 FEWEST_CLUSTERS = 5
 """Below so many clusters of several cases, nothing is said about a rate."""
 
-_FAR = 40.0  # standard deviations
+_STEP, _POINTS = 0.1, 16  # of an integral: how far its points are apart at first, how many are taken at once
+_DIGITS = 1e-10  # up to which it is halved
 _EXACT = 20_000  # of a sum, up to which its distribution is worked out
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -230,6 +231,20 @@ class ClusteredRate:
         average = float(self.counts @ self.sizes**2) / self.cases
         return self.cases / (1 + (average - 1) * (1.0 if alike is None else alike))
 
+    @property
+    def worth(self) -> str:
+        """What the cases tell, in words; empty where every case is a cluster of its own.
+
+        Example:
+            >>> ClusteredRate.of([30] * 10, [15] + [0] * 9).worth
+            '10 clusters worth 20 independent cases'
+        """
+        if self.single:
+            return ""
+        number = round(self.effective)
+        clusters, cases = "s" * (self.clusters != 1), "s" * (number != 1)
+        return f"{self.clusters} cluster{clusters} worth {number} independent case{cases}"
+
     def upper(self, confidence: float = 0.95) -> float:
         """Return the one-sided upper bound of the rate."""
         check_confidence(confidence)
@@ -258,16 +273,20 @@ class ClusteredRate:
         return _share_below_zero(values, np.append(self.counts, 1))
 
 
-def _share_below_zero(values: Numbers, counts: npt.NDArray[np.integer]) -> float:
+def _share_below_zero(values: Numbers, counts: npt.NDArray[np.number]) -> float:
     """Return the probability that a mean with Dirichlet weights is at most 0.
 
     Such weights are independent exponentials over their sum, so it is that of a weighted sum of gamma
-    variables, one for each kind, found by inverting its characteristic function (Gil-Pelaez, Biometrika 38,
-    1951). With one kind on either side of 0 it is a beta distribution.
+    variables, one for each kind. With one kind on either side of 0 it is a beta distribution. Otherwise the
+    moment generating function is inverted along a line through its saddle point (Helstrom, IEEE Trans.
+    Aerosp. Electron. Syst. 31, 1995), where it is smooth and soon nothing: the trapezoidal rule in the
+    inverse hyperbolic sine then needs few points for all digits, whatever the number of kinds.
     """
     values, place = np.unique(values, return_inverse=True)
     counts = np.bincount(place, counts)
-    values, counts = values[values != 0], counts[values != 0]
+    # What is next to nothing is what is left of 0 by rounding.
+    kept = (counts > 0) & (np.abs(values) > 1e-14 * np.abs(values).max())
+    values, counts = values[kept], counts[kept]
     if not (values > 0).any():
         return 1.0
     if not (values < 0).any():
@@ -277,20 +296,53 @@ def _share_below_zero(values: Numbers, counts: npt.NDArray[np.integer]) -> float
 
         (above,), (below,) = np.flatnonzero(values > 0), np.flatnonzero(values < 0)
         return float(betainc(counts[above], counts[below], values[below] / (values[below] - values[above])))
-    from scipy.integrate import quad
+    # The smaller of both probabilities, so that nothing cancels: that of a sum above 0, its sign turned if
+    # it is above 0 on average.
+    turned = float(counts @ values) > 0
+    values = values / (-values[0] if turned else values[-1]) * (1 - 2 * turned)
+    saddle, width = _saddle_point(values, counts)
+    slopes, size = values / (1 - saddle * values), -float(counts @ np.log1p(-saddle * values))
 
-    values = values / math.sqrt(float(counts @ values**2))
-    # So far from 0 that nothing is left on the other side, and the integrand would turn for ever.
-    if abs(middle := float(counts @ values)) > _FAR:
-        return float(middle < 0)
+    def summed(first: float) -> float:
+        """Add up the integrand from the first step on, until nothing is left of it."""
+        total, last = 0.0, math.inf
+        while last > 1e-16 * abs(total):
+            steps = first + step * np.arange(_POINTS)
+            along = width * np.sinh(steps)
+            turns = np.outer(along, slopes)
+            grown = np.exp(size - np.log1p(turns**2) @ counts / 2 + 1j * (np.arctan(turns) @ counts))
+            grown *= np.cosh(steps) / (saddle + 1j * along)
+            total, last, first = (
+                total + float(grown.real.sum()),
+                abs(complex(grown[-1])),
+                first + step * _POINTS,
+            )
+        return total
 
-    def integrand(at: float) -> float:
-        turned = at * values
-        size = math.exp(-0.5 * float(counts @ np.log1p(turned**2)))
-        return size * math.sin(float(counts @ np.arctan(turned))) / at
+    # The line goes to both sides, and the point in its middle counts once.
+    step = _STEP
+    found, finer = math.inf, step * (summed(0.0) - math.exp(size) / saddle / 2)
+    while abs(finer - found) > _DIGITS * math.pi / width:
+        found, finer = finer, (finer + step * summed(step / 2)) / 2
+        step /= 2
+    beyond = min(1.0, max(0.0, finer * width / math.pi))
+    return beyond if turned else 1 - beyond
 
-    found: float = quad(integrand, 0, np.inf, limit=400, epsabs=1e-8, epsrel=1e-6)[0]
-    return min(1.0, max(0.0, 0.5 - found / math.pi))
+
+def _saddle_point(values: Numbers, counts: npt.NDArray[np.number]) -> tuple[float, float]:
+    """Return where the integrand is least between 0 and 1, about, and how wide it is there.
+
+    Values are at most 1, and below 0 on average. By damped steps of Newton, which stay between both ends:
+    the logarithm is a self-concordant function (Nesterov and Nemirovskii 1994).
+    """
+    mean, spread = float(counts @ values), float(counts @ values**2)
+    at = min(0.9, (math.sqrt(mean**2 + 4 * spread) - mean) / 2 / spread)
+    while True:
+        turned = values / (1 - at * values)
+        slope, width = float(counts @ turned) - 1 / at, float(counts @ turned**2 + at**-2) ** -0.5
+        if (left := abs(slope) * width) < 0.1:
+            return at, width
+        at -= slope * width**2 / (1 + left)
 
 
 def quantile(below: Callable[[float], float], confidence: float, low: float, high: float) -> float:

@@ -145,6 +145,18 @@ def clusters_needed(
     )
     if not expected:
         return fewest
+    too_many = InputError(
+        f"more than {_MOST_CLUSTERS:,} clusters are needed: {expected:g} is too near to {accepted:g}"
+    )
+    # At least as many as the normal distribution says, which the bound is wider than.
+    from scipy.special import ndtri
+
+    spread = expected * (1 - expected) * (1 + (size - 1) * correlation) / size
+    if (
+        spread * (max(0.0, float(ndtri(confidence) + ndtri(power))) / (accepted - expected)) ** 2
+        > _MOST_CLUSTERS
+    ):
+        raise too_many
 
     def shown(clusters: int) -> bool:
         rng = np.random.default_rng([seed, clusters])
@@ -152,16 +164,15 @@ def clusters_needed(
         passed = 0
         for _ in range(_DRAWS):
             rates = rng.beta(expected * spread, (1 - expected) * spread, clusters) if spread else expected
-            drawn = ClusteredRate.of(np.full(clusters, size), rng.binomial(size, rates, clusters))
+            counts = np.bincount(rng.binomial(size, rates, clusters))
+            drawn = ClusteredRate(np.full(len(counts), size), np.arange(len(counts)), counts)
             passed += drawn.shows_at_most(accepted, confidence)
         return passed >= power * _DRAWS
 
     high = fewest
     while not shown(high):
         if high > _MOST_CLUSTERS:
-            raise InputError(
-                f"more than {_MOST_CLUSTERS} clusters are needed: {expected:g} is too near to {accepted:g}"
-            )
+            raise too_many
         high *= 2
     low = high // 2 if high > fewest else fewest - 1
     while high - low > max(1, high // 100):

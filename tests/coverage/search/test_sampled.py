@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,23 @@ def test_each_bound_decides() -> None:
     assert status(0.0, [0] * 60) is OutcomeStatus.PASSED
     assert status(0.0, [1] + [0] * 59) is OutcomeStatus.VIOLATED
     assert status(0.99, [0] * 4) is OutcomeStatus.INCONCLUSIVE, "four clusters are too few to pass"
+    assert status(0.01, [10] * 4) is OutcomeStatus.INCONCLUSIVE, "and too few to violate"
+    assert status(0.01, [10] * 5) is OutcomeStatus.VIOLATED
+    assert status(0.01, [10] * 4, decide=Decision.ESTIMATE) is OutcomeStatus.VIOLATED
+    few = CoverageMethod().conclude(of_sample(0.01), verdicts([10] * 4)).summary
+    assert few.endswith("4 clusters (drives, laps, scenes) say too little about a rate: 5 are needed")
+
+
+def test_unequal_weights_cost_cases_as_kish_says() -> None:
+    def effective(*weights: float) -> float:
+        drawn = [
+            replace(one, measures={"weight": weights[place % len(weights)]}, cluster=str(place))
+            for place, one in enumerate(verdicts([1] * 8))
+        ]
+        return float(str(CoverageMethod().conclude(of_sample(0.5), drawn).measures["effective_cases"]))
+
+    assert effective(1.0) == 80.0
+    assert effective(0.5, 1.5) == 64.0  # 80 (0.5 + 1.5)² / (2 (0.5² + 1.5²))
 
 
 def test_a_search_tells_no_rate(tmp_path: Path) -> None:
@@ -138,7 +156,7 @@ def test_a_search_tells_no_rate(tmp_path: Path) -> None:
     assert outcome.rate is None
     told = f"{failing} of 12 tries fail" if failing else "none of 12 tries fails"
     assert f"{told}; what a search finds is no rate" in outcome.summary
-    assert "upper_bound" not in outcome.measures
+    assert not {"upper_bound", "effective_cases", "confidence"} & outcome.measures.keys()
 
 
 def test_a_sample_runs_and_stores_its_weights(tmp_path: Path) -> None:

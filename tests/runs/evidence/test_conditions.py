@@ -209,6 +209,16 @@ def test_cases_of_one_drive_are_one_cluster_of_a_condition() -> None:
     assert found.record()["clusters"] == 10
 
 
+def test_of_a_search_nothing_is_said_about_a_rate() -> None:
+    catalogue = Catalogue({"R": 0.1}, {"R"})
+    for number in range(40):
+        catalogue.add(row("violated" if number % 2 else "passed", -1.0 if number % 2 else 1.0))
+    (found,) = catalogue.conditions()
+    assert (found.cases, found.failures, found.standing) == (40, 20, "undecided")
+    unknown = ("rate", "lower", "upper", "confidence", "effective_cases")
+    assert {found.record()[name] for name in unknown} == {None}
+
+
 def test_its_size_does_not_grow_with_the_number_of_amounts() -> None:
     catalogue = Catalogue()
     for amount, status in itertools.product(np.linspace(0, 1, 2000), ("passed", "not applicable")):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,8 @@ from roadworthy.cases import (
 )
 from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.store import RunStore, StoredRun, read_verdicts
+from roadworthy.runs.suites import suite_of
+from roadworthy.runs.suites.running import run_suite
 
 
 def _run(folder: Path, method: str, failing: int, told: OutcomeStatus | None) -> Path:
@@ -55,6 +59,54 @@ def test_what_is_told_is_compared_with_the_rows(
     findings = verify(_run(tmp_path / "run", method, failing, told)).findings
     assert [one.kind for one in findings] == ["outcome"] * found
     assert all("R1 on net" in str(one) for one in findings)
+
+
+def test_what_cannot_be_concluded_again_is_named(tmp_path: Path) -> None:
+    assert verify(_run(tmp_path / "mine", "mine", 20, OutcomeStatus.PASSED)).notes == [
+        "R1 on net: only the counts were checked, since 'mine' is a method of yours"
+    ]
+    assert verify(_run(tmp_path / "reliability", "reliability", 20, None)).notes == [
+        "R1 on net: only the counts were checked, since it cannot be concluded again: requirement 'R1' needs "
+        "the parameter 'preserve'"
+    ]
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "coverage": {"coverage": "neuron", "search": "sampled", "tries": 30, "accept": 0.9},
+    "reliability": {"reliability": "fog", "preserve": "prediction", "measure": "steering", "limit": 0.8},
+    "paper": {"reliability": "fog", "preserve": "prediction", "measure": "steering", "limit": 0.8,
+              "decide": "paper"},
+}  # fmt: skip
+NUMBERS = {
+    "coverage": ("estimate", "upper_bound", "lower_bound", "clusters", "effective_cases"),
+    "reliability": ("distance", "bound", "lower_bound", "clusters", "effective_cases"),
+    "paper": ("distance", "bound", "deviation", "effective_cases"),
+}
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_samples_and_distances_are_concluded_again_without_the_suite(tmp_path: Path, kind: str) -> None:
+    data = {"town": {"data": "world:town", "options": {"count": 12, "sequence": 2, "size": "160x80"}}}
+    asked = {"models": {"dave2": "dave2"}, "data": data, "requirements": {"R1": ASKED[kind]}}
+    run_suite(suite_of(asked), tmp_path)
+    (pair,) = StoredRun.open(tmp_path).pairs
+    listed = pair.folder / "requirements.jsonl"
+    record = json.loads(listed.read_text())
+
+    def found(**changed: Any) -> list[str]:
+        outcome = {**record["outcome"], **changed}
+        listed.write_text(json.dumps({**record, "outcome": outcome}) + "\n")
+        return [one.detail for one in verify(pair.folder).findings]
+
+    assert found() == []
+    measures = record["outcome"]["measures"]
+    for name in NUMBERS[kind]:
+        value = measures[name]
+        assert found(measures={**measures, name: value + 1}) == [
+            f"it says {name} {value + 1}, and its rows say {value}"
+        ]
+    other = "violated" if record["outcome"]["status"] != "violated" else "passed"
+    assert any(f"it says {other}, and the rows say" in one for one in found(status=other))
 
 
 @pytest.mark.parametrize("clusters", [40, 8, 4])

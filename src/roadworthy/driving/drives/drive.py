@@ -486,7 +486,7 @@ def partial_sectors(drive: Drive) -> tuple[bool, ...]:
     Sums, counts and extremes of a part of a sector cannot be compared with those of whole ones. A drive that
     ends by time, after so many metres, by an event or by an error leaves its last sector in the middle; one
     that completes its laps or arrives does not. Where nobody says why a drive ended, all sectors count as
-    whole.
+    whole, and so does the one that a drive starts in, because no recording says where in it that is.
 
     Example:
         >>> drive = Drive("lap", [0, 1, 2], sectors=[0, 0, 1], sector_names=["a", "b"], ended="time over")

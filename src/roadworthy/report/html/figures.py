@@ -48,6 +48,8 @@ class _Cases:
 
     def __init__(self, run: StoredRun, result: Result) -> None:
         self.requirement = result.requirement
+        # Searches of before told a rate, with its bound.
+        self.searched = result.requirement.method == "coverage" and result.rate is None
         self._run = run
         self._pair = [result.requirement.id, result.system]
 
@@ -142,8 +144,9 @@ def _by_change(cases: _Cases) -> Figure | None:
     ]
     words = "; ".join(f"from {number(one.low)}: {one.found.failures} of {one.found.cases}" for one in parts)
     end = _above(max(reach, limit or 0.0))
-    # Where Δv was measured for failures only, there is no rate by it, but there are numbers.
-    chart, caption = _numbers(parts, end, words, unknown) if unknown else _rates(parts, end, words)
+    # Where Δv was measured for failures only, or a search chose what to try, there are numbers, but no rates.
+    by_number = unknown or (cases.searched and known["failed"])
+    chart, caption = _numbers(parts, end, words, unknown) if by_number else _rates(parts, end, words)
     if limit is not None:
         chart.band(0.0, limit, "tolerated", "people tolerate")
         caption += f" Shaded: what people tolerate, up to {number(limit)} ({source})."
@@ -193,6 +196,8 @@ def _numbers(parts: Sequence[_ChangeBin], wide: float, words: str, unknown: int)
         counted=True,
     )
     chart.bars([(one.low, one.low + one.wide, one.found.failures) for one in parts], "bad")
+    if not unknown:
+        return chart, "Counts, not shares: a search tries what fails more often."
     caption = "Counts, not shares: Δv is measured where a case fails, and is unknown for "
     return chart, f"{caption}{count(unknown)} of the cases judged."
 

@@ -10,11 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import sha256_of
-from roadworthy.cases import Acceptance, OutcomeStatus, RateTally, Requirement, Scalar, Status, Verdict
+from roadworthy.cases import (
+    Acceptance,
+    BaseMethod,
+    OutcomeStatus,
+    RateTally,
+    Requirement,
+    Scalar,
+    Status,
+    Verdict,
+)
+from roadworthy.coverage.method import CoverageMethod
 from roadworthy.errors import InputError
+from roadworthy.reliability.method import ReliabilityMethod
 from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.sums import SUMS, Differences, is_signed, read_sums
-from roadworthy.runs.store import StoredPair, StoredRun, image_path, verdict_of
+from roadworthy.runs.store import StoredPair, StoredRun, image_path, read_verdicts, verdict_of
 from roadworthy.runs.store.manifest import is_of_before
 from roadworthy.runs.store.rows import read_outcome, read_records, read_requirement
 from roadworthy.runs.suites.forms import as_name
@@ -27,7 +38,12 @@ Progress = Callable[[str, int], None]
 _MOST = 50  # findings that people read; scripts get all
 
 BY_RATE = ("rules", "bbsl", "driving", "coverage")
-"""The methods that conclude from the rate of failures; others need more than the numbers of cases."""
+"""The methods that conclude from the rate of failures."""
+BY_ROWS: Mapping[str, Callable[[], BaseMethod]] = {
+    "coverage": CoverageMethod,
+    "reliability": ReliabilityMethod,
+}
+"""Those that need more than numbers of cases, which requirement and rows have; of searches, samples do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,14 +263,29 @@ def _check_outcome(
             detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
             found.add("counts", where, detail)
     # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
-    sampled = pair.requirement.parameters.get("search") == "sampled"
-    if pair.requirement.method not in BY_RATE or sampled or not pair.outcome.measures:
+    if not pair.outcome.measures:
         return
-    outcome, rows_say = pair.outcome, tally.outcome()
+    outcome, method = pair.outcome, pair.requirement.method
+    sampled = pair.requirement.parameters.get("search") == "sampled"
+    try:
+        if method == "reliability" or sampled:
+            rows_say = BY_ROWS[method]().conclude(pair.requirement, read_verdicts(pair.folder))
+        elif method in BY_RATE:
+            rows_say = tally.outcome()
+        else:
+            found.notes.append(
+                f"{where}: only the counts were checked, since {method!r} is a method of yours"
+            )
+            return
+    except (InputError, KeyError) as error:
+        found.notes.append(
+            f"{where}: only the counts were checked, since it cannot be concluded again: {error}"
+        )
+        return
     # A search may fail for want of coverage, whatever it found.
-    of_search = pair.requirement.method == "coverage" and outcome.status is OutcomeStatus.VIOLATED
+    of_search = method == "coverage" and not sampled and outcome.status is OutcomeStatus.VIOLATED
     if outcome.status != rows_say.status and not of_search:
-        detail = f"it says {outcome.status}, and the rows say {rows_say.status} by the rate that is accepted"
+        detail = f"it says {outcome.status}, and the rows say {rows_say.status} by what is accepted"
         found.add("outcome", where, detail)
     derived: dict[str, Scalar] = dict(rows_say.measures)
     if rows_say.rate is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -175,8 +175,10 @@ class Condition:
         worst_images: Its images, by their SHA-256.
         accepted: The largest rate that the requirement accepts; None where it says none.
         clusters: How many clusters (drives, laps, scenes or frames) the applicable cases come from.
+        effective: How many independent cases would say as much.
         lower: The lower end of the interval of the rate over clusters.
         upper: Its upper end.
+        searched: Whether a search chose the cases: then nothing is told of a rate.
     """
 
     requirement: str
@@ -193,13 +195,15 @@ class Condition:
     worst_images: str
     accepted: float | None = None
     clusters: int = 0
+    effective: float | None = None
     lower: float | None = None
     upper: float | None = None
+    searched: bool = False
 
     @property
     def rate(self) -> float | None:
-        """The share of applicable cases that failed."""
-        return self.failures / self.cases if self.cases else None
+        """The share of applicable cases that failed; None of a search."""
+        return self.failures / self.cases if self.cases and not self.searched else None
 
     @property
     def standing(self) -> str:
@@ -222,11 +226,12 @@ class Condition:
             "high": self.high,
             "cases": self.cases,
             "clusters": self.clusters,
+            "effective_cases": self.effective,
             "failures": self.failures,
             "rate": self.rate,
             "lower": self.lower,
             "upper": self.upper,
-            "confidence": _CONFIDENCE,
+            "confidence": None if self.searched else _CONFIDENCE,
             "accepted": self.accepted,
             "standing": self.standing,
             "not_applicable": self.not_applicable,
@@ -317,15 +322,19 @@ def _condition(
     high: float | None,
     tally: _Tally,
     accepted: float | None,
+    *,
+    searched: bool,
 ) -> Condition:
     counted = (tally.cases, tally.failures, tally.not_applicable)
     worst = (tally.worst_margin, tally.worst_case, tally.worst_images)
     if not tally.cases:
-        return Condition(*key, low, high, *counted, *worst, accepted)
+        return Condition(*key, low, high, *counted, *worst, accepted, searched=searched)
     found = tally.clusters.rate()
-    return Condition(
-        *key, low, high, *counted, *worst, accepted, found.clusters, *found.interval(_CONFIDENCE)
-    )
+    if searched:
+        return Condition(*key, low, high, *counted, *worst, accepted, found.clusters, searched=True)
+    lower, upper = found.interval(_CONFIDENCE)
+    known = round(found.effective, 1), lower, upper
+    return Condition(*key, low, high, *counted, *worst, accepted, found.clusters, *known)
 
 
 def band_of(amount: float) -> tuple[float, float]:
@@ -367,6 +376,7 @@ class Catalogue:
 
     Args:
         accepted: The largest failure rate that each requirement accepts, by its id.
+        searched: The ids of those whose cases a search chose.
 
     Example:
         >>> catalogue = Catalogue({"R1": 0.0})
@@ -378,8 +388,9 @@ class Catalogue:
         [('rotation', 3.0, 0.0, ''), ('rotation', 30.0, 1.0, '30')]
     """
 
-    def __init__(self, accepted: Mapping[str, float] | None = None) -> None:
+    def __init__(self, accepted: Mapping[str, float] | None = None, searched: Collection[str] = ()) -> None:
         self._accepted = dict(accepted or {})
+        self._searched = searched
         self._bands: dict[tuple[str, str, str, str], _Bands] = {}
 
     def add(self, row: Mapping[str, Scalar]) -> None:
@@ -391,7 +402,7 @@ class Catalogue:
     def conditions(self) -> list[Condition]:
         """Return the bands in the order of requirement, system, condition and amount."""
         return [
-            _condition(key, low, high, tally, self._accepted.get(key[0]))
+            _condition(key, low, high, tally, self._accepted.get(key[0]), searched=key[0] in self._searched)
             for key, bands in sorted(self._bands.items())
             for low, high, tally in bands.found()
         ]

@@ -21,6 +21,7 @@ from roadworthy.runs.evidence.reqif import EPOCH, write_reqif
 from roadworthy.runs.evidence.requirement_coverage import tag_coverage
 from roadworthy.runs.evidence.sums import files_below
 from roadworthy.runs.store import Row, StoredRun, image_path, notes_of
+from roadworthy.runs.store.manifest import is_of_before
 
 COLUMNS = (
     "requirement",
@@ -34,6 +35,10 @@ COLUMNS = (
     "reason",
     "visual_change",
     "images",
+    "cluster",
+    "judged",
+    "clusters",
+    "effective_cases",
 )
 
 
@@ -41,6 +46,8 @@ def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) ->
     """Write a line for every case of a run, and return how many; memory does not grow with their number.
 
     Images are paths below the run, separated by spaces. Numbers are written so that reading gives them back.
+    What a case counts for stands beside it: its cluster, and how many cases and clusters of its requirement
+    on its system were judged, and are worth how many independent cases.
 
     Args:
         run: The run.
@@ -57,10 +64,13 @@ def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) ->
         for pair in run.pairs:
             one = pair.requirement
             head = (one.id, one.method, str(one.severity), "; ".join(one.tags), pair.system)
+            known = {} if pair.outcome is None else pair.outcome.measures
+            judged = sum(number for status, number in pair.counts.items() if status.is_judged)
+            numbers = (judged, known.get("clusters"), known.get("effective_cases"))
             for row in rows_of(pair):
                 written += 1
                 seen(row, written)
-                yield *head, *_cells(row)
+                yield *head, *_cells(row), str(row.get("cluster") or ""), *map(_number, numbers)
 
     with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         write_csv(file, COLUMNS, lines())
@@ -146,19 +156,27 @@ def _outcomes(tested: Sequence[TestedPair]) -> ResultTable:
     order = ("violated", "not tried", "inconclusive", "passed")
     sorted_by_need = sorted(tested, key=lambda one: order.index(one.status))
     rows = tuple(
-        (one.requirement.id, one.system, str(one.requirement.severity), one.status, one.summary)
+        (
+            one.requirement.id,
+            one.system,
+            str(one.requirement.severity),
+            one.status,
+            one.summary,
+            # Older runs do not know.
+            "" if (worth := one.measure("effective_cases")) is None else f"{one.applicable} ≈ {worth:.0f}",
+        )
         for one in sorted_by_need[:_MOST]
     )
     left = len(tested) - len(rows)
     note = f"{left} more are in requirement_coverage.csv." if left else ""
-    columns = ("requirement", "system", "severity", "status", "summary")
+    columns = ("requirement", "system", "severity", "status", "summary", "cases ≈ independent")
     return ResultTable("What was found", columns, rows, note)
 
 
 def _conditions(found: Sequence[Condition]) -> ResultTable:
     failing = [one for one in found if one.failures]
     failing.sort(
-        key=lambda one: (-(one.lower or 0), one.requirement, one.system, one.condition, one.low or 0)
+        key=lambda one: (-(one.lower or 0.0), one.requirement, one.system, one.condition, one.low or 0)
     )
     rows = tuple(
         (
@@ -167,15 +185,16 @@ def _conditions(found: Sequence[Condition]) -> ResultTable:
             one.condition,
             _band(one),
             f"{one.failures} of {one.cases}",
-            f"{one.lower:.1%} to {one.upper:.1%}",
+            "-" if one.lower is None or one.upper is None else f"{one.lower:.1%} to {one.upper:.1%}",
         )
         for one in failing[:_MOST]
     )
     note = (
         "A condition under which cases failed is a potential triggering condition in the sense of ISO 21448: "
         "a specific condition of a scenario that may initiate a hazardous reaction of the system. Whether "
-        "the reaction is hazardous is not decided here. Rates are among the cases tried, with two-sided 95% "
-        "Clopper-Pearson intervals; a search (coverage) goes where failures are: its rates are no forecast."
+        "the reaction is hazardous is not decided here. Rates are among the cases tried, each with its own "
+        "two-sided 95% interval over clusters (drives, laps, scenes or frames). A search (coverage) goes "
+        "where failures are, so it tells no rate."
     )
     if len(failing) > len(rows):
         note += f" {len(failing) - len(rows)} more are in triggering_conditions.csv."
@@ -268,7 +287,11 @@ def write_documents(
     place = folder / FOLDER
     place.mkdir(parents=True, exist_ok=True)
     tested = pair_results(run)
-    catalogue = Catalogue({one.requirement.id: one.accepted for one in tested if one.accepted is not None})
+    catalogue = Catalogue(
+        {one.requirement.id: one.accepted for one in tested if one.accepted is not None},
+        # Searches of before told a rate.
+        set() if is_of_before(run.manifest) else {one.requirement.id for one in tested if one.searched},
+    )
 
     def seen(row: Row, number: int) -> None:
         catalogue.add(row)
@@ -308,7 +331,7 @@ def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:
     records = [one.record() for one in found]
     _write_csv(place / "triggering_conditions.csv", conditions.COLUMNS, records)
     about = " ".join(str(conditions.__doc__).split())
-    document = {"about": about, "interval": "Clopper-Pearson, two-sided", "conditions": records}
+    document = {"about": about, "interval": "two-sided, over clusters", "conditions": records}
     _write_json(place / "triggering_conditions.json", document)
     return ["triggering_conditions.csv", "triggering_conditions.json"]
 

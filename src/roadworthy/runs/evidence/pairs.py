@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from roadworthy.cases import Outcome, Requirement, Status
+from roadworthy.cases import Outcome, Requirement, Scalar, Status
 from roadworthy.runs.evidence.argument import Argued, Evidence
 from roadworthy.runs.evidence.sums import encoded, sums_text
 from roadworthy.runs.store import Row, StoredPair, StoredRun, read_requirement, read_rows
@@ -47,8 +47,17 @@ class TestedPair:
     @property
     def accepted(self) -> float | None:
         """The largest failure rate that was accepted; None where the method does not decide by a rate."""
-        rate = None if self.outcome is None else self.outcome.measures.get("max_rate")
+        rate = self.measure("max_rate")
         return rate if isinstance(rate, float) else None
+
+    @property
+    def searched(self) -> bool:
+        """Whether cases follow the answers, so that the share of those that fail is no rate."""
+        return self.requirement.method == "coverage" and self.measure("estimate") is None
+
+    def measure(self, name: str) -> Scalar:
+        """Return a figure of the outcome; None where there is none."""
+        return None if self.outcome is None else self.outcome.measures.get(name)
 
     @property
     def status(self) -> str:
