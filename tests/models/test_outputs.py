@@ -246,8 +246,8 @@ class TestDetection:
         assert len(detector("rows").decode(arrays, views())[0]) == 0
         named = DetectionOutput(CLASSES, head="rows", class_names={"toaster": "traffic sign"})
         assert named.decode(arrays, views())[0].classes == ("traffic sign",)
-        with pytest.raises(InputError, match=r"'toaster' .*with class_names=toaster=none.*on_unknown=skip"):
-            DetectionOutput(CLASSES)
+        with pytest.raises(InputError, match=r"'toastr' .*with class_names=toastr=none.*on_unknown=skip"):
+            DetectionOutput(("person", "toastr"))
         with pytest.raises(InputError, match="class_names has 'tram', which is no class"):
             DetectionOutput(CLASSES, class_names={"tram": "vehicle"}, on_unknown="skip")
 

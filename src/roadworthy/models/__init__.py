@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from roadworthy.models.class_lists import ClassList, class_list, class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.function import FrameFunction, callable_model
 from roadworthy.models.http import http_model
@@ -24,6 +25,7 @@ from roadworthy.models.torch_module import torch_model, torchscript_model
 from roadworthy.models.zoo import saved as _shipped  # noqa: F401 - registers what comes with the package
 
 __all__ = [
+    "ClassList",
     "ClassificationOutput",
     "DetectionOutput",
     "FrameFunction",
@@ -43,6 +45,8 @@ __all__ = [
     "Truth",
     "View",
     "callable_model",
+    "class_list",
+    "class_lists",
     "history_of",
     "http_model",
     "load_model",

@@ -21,6 +21,7 @@ from roadworthy._files import numbered_names
 from roadworthy._yaml import Place, check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
+from roadworthy.models.class_lists import class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec, Runtime, Tensor
@@ -204,8 +205,13 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
     task = data.get("task", "regression")
     if not isinstance(task, str) or task not in _OUTPUTS:
         raise InputError(f"{where('output', 'task')}: unknown task {task!r}: {suggest(str(task), _OUTPUTS)}")
-    if isinstance(data.get("classes"), str):
-        data = {**data, "classes": _classes(data["classes"], where("output", "classes"), folder)}
+    if isinstance(text := data.get("classes"), str):
+        if known := class_lists().get(text.lower()):
+            data = {**data, "classes": list(known.names)}
+            if task != "classification":
+                data["class_names"] = {**known.words, **(_mapped(data.get("class_names")) or {})}
+        else:
+            data = {**data, "classes": _classes(text, where("output", "classes"), folder)}
     kind, build = _OUTPUTS[task]
     form: Any = check_form(kind, data, where, inside=("output",))
     values = {key: getattr(form, key) for key in kind.model_fields if key != "task"}

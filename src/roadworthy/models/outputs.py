@@ -18,6 +18,7 @@ from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.cases import ClassScores, Prediction
 from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, suggest
 from roadworthy.frames import LabelMap, Signals, SignalUnits
+from roadworthy.models.class_lists import known_meaning
 from roadworthy.models.images import View
 from roadworthy.models.protocols import Task
 from roadworthy.ontology import VOID, normalized, ontology
@@ -248,6 +249,8 @@ class SegmentationOutput:
 def words_for(classes: Sequence[str], class_names: Names, on_unknown: str) -> list[str | None]:
     """Return the word of the ontology for each class of a network; None for those that are left out.
 
+    A class of a known list that the ontology has nothing for, such as Cityscapes' wall, is left out.
+
     Raises:
         InputError: A class is unknown, or a name that is given a word is none of the classes.
 
@@ -272,6 +275,8 @@ def words_for(classes: Sequence[str], class_names: Names, on_unknown: str) -> li
             found.append(word)
         elif on_unknown == "skip":
             found.append(None)
+        elif (known := known_meaning(name)) is not None:
+            found.append(known[0])
         else:
             _known(
                 word,
