@@ -59,7 +59,23 @@ class ClassScores(ReadOnlyArrays):
         return self.names[int(self.scores.argmax())]
 
 
-Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores
+@dataclass(frozen=True, eq=False)
+class DepthMap(ReadOnlyArrays):
+    """How far away every pixel of an image is, as a network says.
+
+    Attributes:
+        values: Metres, or relative inverse depth; height × width, float32, NaN where unknown.
+        relative: Whether it is inverse depth of which scale and shift are free, larger nearer.
+    """
+
+    values: npt.NDArray[np.float32]
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", read_only(np.asarray(self.values, np.float32)))
+
+
+Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores | DepthMap
 """What a system under test may answer for one frame."""
 
 P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores)

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from roadworthy.cases import DepthMap
 from roadworthy.models.class_lists import ClassList, class_list, class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.function import FrameFunction, callable_model
@@ -18,7 +19,13 @@ from roadworthy.models.load import load_model
 from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor, history_of
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.opencv import opencv_model
-from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
+from roadworthy.models.outputs import (
+    ClassificationOutput,
+    DepthOutput,
+    Output,
+    RegressionOutput,
+    SegmentationOutput,
+)
 from roadworthy.models.protocols import ObservableSystem, Simulator, SystemUnderTest, Task, task_of
 from roadworthy.models.recorded import Recorded, Truth, recorded_model
 from roadworthy.models.torch_module import torch_model, torchscript_model
@@ -27,6 +34,8 @@ from roadworthy.models.zoo import saved as _shipped  # noqa: F401 - registers wh
 __all__ = [
     "ClassList",
     "ClassificationOutput",
+    "DepthMap",
+    "DepthOutput",
     "DetectionOutput",
     "FrameFunction",
     "ImageInput",

@@ -319,12 +319,12 @@ class View:
         shift = np.array([self.left, self.above] * 2, np.float64)
         return (xyxy - shift) * [across, down, across, down] + [0, self.top, 0, self.top]
 
-    def map_to_frame(self, ids: NDArray[Any], outside: int) -> NDArray[Any]:
+    def map_to_frame(self, ids: NDArray[Any], outside: float) -> NDArray[Any]:
         """Return a map of the frame's size for a map of what the network sees, at any resolution.
 
         Args:
             ids: A class number per pixel, height × width.
-            outside: The class number of what was cropped.
+            outside: The number of what was cropped.
         """
         height, width = ids.shape
         across, down = width / self.size[0], height / self.size[1]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.cases import ClassScores, Prediction
-from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, suggest
+from roadworthy.cases import ClassScores, DepthMap, Prediction
+from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, check_choice, suggest
 from roadworthy.frames import LabelMap, Signals, SignalUnits
 from roadworthy.models.class_lists import known_meaning
 from roadworthy.models.images import View
@@ -244,6 +244,39 @@ class SegmentationOutput:
                     f"{count - 1}, one per class, got {own.min():g} to {own.max():g}"
                 )
         return array.astype(np.intp)
+
+
+@dataclass(frozen=True)
+class DepthOutput:
+    """How far away every pixel is.
+
+    The map may be smaller than the image; it is enlarged to the frame. Rows that were cropped are unknown.
+
+    Attributes:
+        unit: "inverse" for relative inverse depth, of which scale and shift are free, larger nearer; or
+            "m" for metres.
+        outputs: The name of the network's output to use; the only one when left out.
+    """
+
+    task: ClassVar[Task] = "depth"
+
+    unit: Literal["inverse", "m"] = "inverse"
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("unit", self.unit, ("inverse", "m"))
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> list[DepthMap]:
+        """Return the depth for a batch."""
+        array = only(arrays, views, self.outputs)
+        if array.ndim == 4 and 1 in (array.shape[1], array.shape[3]):
+            array = array[:, 0] if array.shape[1] == 1 else array[..., 0]
+        if array.ndim != 3:
+            raise SystemUnderTestError(
+                f"expected depth (n, height, width), got shape {array.shape}; correct outputs"
+            )
+        found = zip(views, array.astype(np.float32), strict=True)
+        return [DepthMap(view.map_to_frame(own, np.nan), self.unit == "inverse") for view, own in found]
 
 
 def words_for(classes: Sequence[str], class_names: Names, on_unknown: str) -> list[str | None]:

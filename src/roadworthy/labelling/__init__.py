@@ -1,0 +1,32 @@
+"""Labels, boxes and depth for frames that have none: from folders, from networks, from the one that ships.
+
+::
+
+    data = load("folder:dash", labels="street")          # or "own,folder:maps,street": the first that knows
+    data = load("folder:dash", labels="net.yaml", depth="street", boxes="yolo.yaml")
+"""
+
+from __future__ import annotations
+
+from roadworthy.labelling.chain import PROVENANCE, STREET_SOURCE, Labelling, estimated_by
+from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, unlabelled
+from roadworthy.labelling.fit import Misfit, misfits
+from roadworthy.labelling.street import STREET, street_network
+from roadworthy.labelling.writing import Written, write_labels
+
+__all__ = [
+    "LabelledDataset",
+    "Labelling",
+    "Misfit",
+    "PROVENANCE",
+    "STREET",
+    "STREET_SOURCE",
+    "Written",
+    "as_needed",
+    "estimated_by",
+    "labelled",
+    "misfits",
+    "street_network",
+    "unlabelled",
+    "write_labels",
+]

@@ -1,0 +1,7 @@
+"""Stub."""
+
+
+class Misfit: ...
+
+
+def misfits(): ...

@@ -1,0 +1,7 @@
+"""Stub."""
+
+
+class Written: ...
+
+
+def write_labels(): ...
