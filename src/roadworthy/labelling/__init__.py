@@ -8,13 +8,15 @@
 
 from __future__ import annotations
 
-from roadworthy.labelling.chain import PROVENANCE, STREET_SOURCE, Labelling, estimated_by
+from roadworthy.labelling.chain import PROVENANCE, STREET_SOURCE, Labelling, estimated_by, sources_named
 from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, unlabelled
 from roadworthy.labelling.fit import Misfit, misfits
+from roadworthy.labelling.geometry import CAMERA_HEIGHT
 from roadworthy.labelling.street import STREET, street_network
 from roadworthy.labelling.writing import Written, write_labels
 
 __all__ = [
+    "CAMERA_HEIGHT",
     "LabelledDataset",
     "Labelling",
     "Misfit",
@@ -26,6 +28,7 @@ __all__ = [
     "estimated_by",
     "labelled",
     "misfits",
+    "sources_named",
     "street_network",
     "unlabelled",
     "write_labels",

@@ -75,7 +75,7 @@ def _folder() -> Path | None:
 
 def _key(identity: str, image: Image) -> str:
     digest = sha256(f"{identity} {image.shape}".encode())
-    digest.update(np.ascontiguousarray(image))
+    digest.update(np.ascontiguousarray(image).data)
     return digest.hexdigest()
 
 
@@ -98,7 +98,7 @@ def _write(file: Path, arrays: Arrays, folder: Path) -> None:
         unfinished = file.with_name(f".{uuid4().hex}")
         try:
             with unfinished.open("wb") as out:
-                np.savez_compressed(out, **arrays)
+                np.savez_compressed(out, **arrays)  # type: ignore[arg-type]  # it takes no flags here
             unfinished.replace(file)
         finally:
             unfinished.unlink(missing_ok=True)

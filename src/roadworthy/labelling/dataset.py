@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from roadworthy.cases import Dataset
-from roadworthy.datasets import BaseDataset, ChosenFrames
+from roadworthy.datasets import BaseDataset, ChosenFrames, OnError
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.labelling.chain import STREET_SOURCE, Labelling, sources_named
@@ -32,7 +32,7 @@ class LabelledDataset(BaseDataset):
         self.data = data
         self.labelling = labelling
         ids = getattr(data, "ids", None)
-        on_error = getattr(data, "on_error", "raise")
+        on_error: OnError = getattr(data, "on_error", "raise")
         super().__init__(data.name, [one.id for one in data] if ids is None else ids, on_error=on_error)
 
     def cluster(self, number: int) -> str:
@@ -54,7 +54,7 @@ class LabelledDataset(BaseDataset):
             yield from self.labelling.applied(part)
 
     def __getattr__(self, name: str) -> Any:
-        # Where images need not be read for it, `signals` and `units` of a reader serve as before; boxes do not.
+        # What a reader knows without the image, such as signals and units, serves as before; boxes do not.
         if name.startswith("_") or name in ("data", "labelling", "boxes"):
             raise AttributeError(name)
         found = getattr(self.data, name)
@@ -131,6 +131,3 @@ def unlabelled(data: Dataset) -> tuple[Dataset, Labelling | None]:
         inner, labelling = unlabelled(data.data)
         return replace(data, data=inner).hashed, labelling
     return data, None
-
-
-Estimator = Callable[[Frame], Frame]

@@ -110,8 +110,8 @@ class LabelFolder:
                 return LabelMap.from_rgb(read_image(file), self.colors or None)
             if self.classes is None:
                 raise FrameError(
-                    f"the label map has numbers, and nothing says what they mean: write {self.path}@cityscapes-19, "
-                    "or another class list, or put their names into classes.txt, one per line"
+                    f"the label map has numbers, and nothing says what they mean: write {self.path}"
+                    "@cityscapes-19, or another class list, or put their names into classes.txt"
                 )
             ids = pixels if pixels.dtype in (np.uint8, np.uint16) else pixels.astype(np.uint16)
             wrong = (ids >= len(self.classes)) & (ids != _IGNORED)
@@ -129,7 +129,7 @@ class LabelFolder:
         return None if file is None else read_ids(file).astype(np.uint16)
 
     def depth(self, frame: Frame) -> NDArray[np.float32] | None:
-        """Return metres: of a .npy file as they are, of a 16-bit picture in centimetres; None if there is none.
+        """Return metres: a .npy file as it is, a 16-bit picture in centimetres; None if there is none.
 
         Raises:
             FrameError: The file cannot be read.

@@ -55,7 +55,7 @@ def metric_depth(
     step = max(1, len(rows) // 20_000)
     rows, columns = rows[::step], columns[::step]
     values = inverse[rows, columns].astype(np.float64)
-    slope, offset = _line(rows + 0.5, values)
+    slope, offset = _line(rows.astype(np.float64) + 0.5, values)
     sky = labels.mask("sky")
     shift = float(np.median(inverse[sky])) if sky.mean() > 0.01 else float(np.percentile(inverse, 1))
     # The plane must end at the horizon, which lies above the road: else sky and road contradict each other.

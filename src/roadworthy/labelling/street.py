@@ -27,6 +27,8 @@ _PIXELS = 480 * 352  # what the network saw in training; more is slower and no b
 _SIDE = 32  # sides must be multiples of it, or the network's scales do not meet
 _ISLAND = 0.0006  # of the image: a smaller patch of ground, wall or leaves is noise
 _LARGE = ("road", "sidewalk", "terrain", "building", "tree", "sky")
+_ROAD, _BESIDE = ("road", "line"), ("terrain", "sidewalk")
+_UNSURE = 2.6  # of the scores, which are logarithms: road is 7% as likely, or more
 _HORIZON = 0.5  # of the image's height: the road's plane ends above this, unless the camera looks up
 _MARGIN = 0.02  # of the image's height: how far above the road's end verges may be seen
 
@@ -46,7 +48,7 @@ class StreetNetwork(OpensLater):
     @cached_property
     def identity(self) -> str:
         """What it is, by content: the SHA-256 of its file and how it is used."""
-        return f"{sha256_of(self.path)} {_PIXELS} {_SIDE} {_ISLAND} {_HORIZON} {_MARGIN}"
+        return f"{sha256_of(self.path)} {_PIXELS} {_SIDE} {_ISLAND} {_UNSURE} {_HORIZON} {_MARGIN}"
 
     @cached_property
     def _session(self) -> Any:
@@ -84,7 +86,7 @@ def street_network() -> StreetNetwork:
 
 
 def _fitted(image: Image) -> Map:
-    """Return an image as the network wants it: about so many pixels, sides that are multiples, as it is wide."""
+    """Return an image as the network wants it: about so many pixels, and sides that are multiples."""
     height, width = image.shape[:2]
     share = (_PIXELS / (height * width)) ** 0.5
     wide, high = (max(_SIDE, round(side * share / _SIDE) * _SIDE) for side in (width, height))
@@ -93,22 +95,30 @@ def _fitted(image: Image) -> Map:
 
 
 def _labels(scores: Map, shape: tuple[int, int]) -> LabelMap:
-    """Return the class with the largest score of each pixel, in the label classes of the ontology."""
+    """Return the class with the largest score of each pixel, in the label classes of the ontology.
+
+    Beside the road, what may as well be road is void: nobody should be put there.
+    """
     best, ids = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.uint8)
-    words = class_list("street").words.values()
+    road = best.copy()
     # Class by class: all scores of a large image at once would be 100 MB.
-    for number, (score, word) in enumerate(zip(scores, words, strict=True)):
+    for score, word in zip(scores, class_list("street").words.values(), strict=True):
         large = cv2.resize(score, shape[::-1], interpolation=cv2.INTER_LINEAR)
         higher = large > best
         best[higher] = large[higher]
-        ids[higher] = ontology().label_id(str(word)) if number or word else 0
-    return LabelMap(_cleaned(_grounded(ids)))
+        ids[higher] = ontology().label_id(str(word))
+        if word in _ROAD:
+            road = np.maximum(road, large)
+    ids = _cleaned(_grounded(ids))
+    beside = np.isin(ids, [ontology().label_id(one) for one in _BESIDE])
+    ids[beside & (road > best - _UNSURE)] = 0
+    return LabelMap(ids)
 
 
 def _grounded(ids: Image) -> Image:
     """Return ids without ground above the end of the road: what is labelled so grows, or is not known."""
     height = len(ids)
-    road = np.isin(ids, [ontology().label_id(one) for one in ("road", "line")])
+    road = np.isin(ids, [ontology().label_id(one) for one in _ROAD])
     rows = np.flatnonzero(np.count_nonzero(road, axis=1) >= max(3, ids.shape[1] // 80))
     end = int(min([*rows[:1], _HORIZON * height]) - _MARGIN * height)
     above = ids[: max(0, end)]

@@ -191,10 +191,11 @@ def digest_of_dataset(data: Dataset, progress: Progress | None = None) -> Digest
     inner, labelling = unlabelled(data)
     if labelling is not None:
         found = digest_of_dataset(inner, progress)
-        together = _sha256(f"{found.sha256} {labelling.identity}")
-        told = f"{found.hashed}; and what labels them"
         return dataclasses.replace(
-            found, sha256=together, hashed=told, settings={"labelling": str(labelling)}
+            found,
+            sha256=_sha256(f"{found.sha256} {labelling.identity}"),
+            hashed=f"{found.hashed}; and what labels them",
+            settings={"labelling": str(labelling)},
         )
     if isinstance(data, WorldDataset | WorldCropsDataset):
         told = "the options and the version of Roadworthy, which draws the frames"

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
-from roadworthy.datasets import ChosenFrames, load_fitting
+from roadworthy.datasets import ChosenFrames, WorldDataset, load_fitting, spread
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
-from roadworthy.labelling import as_needed
+from roadworthy.labelling import as_needed, misfits
 from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.model_notes import ModelProbe
 from roadworthy.runs.store.digests import Digest, digest_of_dataset
 from roadworthy.runs.suites.forms import DataForm, ModelForm
+
+_LOOKED_AT = 5
+"""Frames whose label maps are looked at before a run: whether they fit their images."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,18 @@ class OpenedData:
         if self.frames.estimator is None:
             return []
         return [name for name in sorted(needs) if getattr(self.first, name) is None]
+
+    def misfits(self) -> list[str]:
+        """Return a sentence about label maps that do not fit their images, of a few frames."""
+        if self.first.labels is None or isinstance(self.frames.data, WorldDataset):
+            return []
+        some = [self.frames[number] for number in spread(len(self.frames), _LOOKED_AT)]
+        if not (found := misfits(some)):
+            return []
+        return [
+            f"{len(found)} of {len(some)} label maps of {self.name} looked at do not fit their image "
+            f"({found[0]}): `roadworthy data check` looks at all."
+        ]
 
     def digest(self, progress: Callable[[int, int], None] | None = None) -> Digest:
         """Return the SHA-256 of the frames, which are read once for it."""

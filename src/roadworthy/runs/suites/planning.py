@@ -380,6 +380,11 @@ class _Planner:
             f"frames of {name} have none."
             for name, what in self.made.estimated().items()
         ]
+        for name, data in self.made.data.items():
+            if any(
+                "labels" in trial.kind.needs(trial.part) for trial in self.made.trials if trial.data == name
+            ):
+                self.made.of_suite += data.misfits()
         for kind in KINDS.values():
             for name, data in self.made.data.items():
                 parts = {

@@ -480,7 +480,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
 
 
 def engines_of(plan: SuitePlan) -> dict[str, Digest]:
-    """Return the digests of what makes images or labels: the user's engines, and the network that estimates."""
+    """Return the digests of what makes images or labels: the user's engines, and what estimates labels."""
     found = {name: digest_of_engine(one) for name, one in plan.context.engines.items()}
     if plan.estimated():
         told = "the network that labels frames which have no labels"

@@ -190,7 +190,8 @@ class Kind(ABC, Generic[F, T]):
     def needs(self, part: Part[T]) -> Collection[str]:
         """Return what frames must have for it beside their image: "labels", "depth" or nothing.
 
-        It is estimated where frames have none. What is compared with answers is no such need: that must be known.
+        It is estimated where frames have none. What answers are compared with is no such need: it must be
+        known.
         """
         return ()
 
