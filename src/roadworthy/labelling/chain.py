@@ -374,8 +374,12 @@ class _Asking:
         return self._said[source][number]
 
 
-def estimated_by(metadata: Mapping[str, object]) -> str:
+def estimated_by(known: Mapping[str, object], prefix: str = "") -> str:
     """Return what stands on a picture whose labels, depth or boxes were estimated; empty where none were.
+
+    Args:
+        known: The metadata of a frame, or a stored row.
+        prefix: What stands before the keys, in a row.
 
     Example:
         >>> estimated_by({"labels_from": "street, estimated"})
@@ -385,7 +389,7 @@ def estimated_by(metadata: Mapping[str, object]) -> str:
     """
     found = []
     for key in PROVENANCE:
-        said = str(metadata.get(key, ""))
+        said = str(known.get(f"{prefix}{key}") or "")
         if ", estimated" in said:
             what = key.removesuffix("_from")
             verb = "is" if what == "depth" else "are"

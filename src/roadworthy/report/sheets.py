@@ -11,6 +11,7 @@ import numpy as np
 from roadworthy.cases import ClassScores, Prediction
 from roadworthy.errors import EngineError, InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.labelling import estimated_by
 from roadworthy.ontology import CONDITIONS
 from roadworthy.report.drawing import (
     BACKGROUND,
@@ -163,7 +164,10 @@ def _check_columns(columns: int) -> None:
 def _titles(frame: Frame) -> tuple[str, str]:
     """Return what a frame shows, in the words of its metadata, and its id; the id alone without them."""
     known = [str(frame.metadata[name]) for name in ("track", *CONDITIONS) if name in frame.metadata]
-    return (" · ".join(known), frame.id) if known else (frame.id, "")
+    estimated = estimated_by(frame.metadata)
+    if known:
+        return " · ".join(known), f"{frame.id}; {estimated}" if estimated else frame.id
+    return frame.id, estimated
 
 
 def _slower(pair: Pair) -> str:
@@ -268,7 +272,8 @@ def _tile(
         return Tile(draw_frame(faded, "none", scale), error.reason)
     shown = {one.name: getattr(change, one.name) for one in change.parameters() if one.sets_strength}
     words = said or ", ".join(f"{name} {value:.3g}" for name, value in shown.items()) or _settings(change)
-    return Tile(draw_frame(changed, overlays, scale), words, f"Δv {changed.visual_change:.2f}")
+    told = [f"Δv {changed.visual_change:.2f}", estimated_by(changed.metadata)]
+    return Tile(draw_frame(changed, overlays, scale), words, "; ".join(filter(None, told)))
 
 
 def _settings(change: Transform) -> str:
