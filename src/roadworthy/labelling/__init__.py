@@ -13,7 +13,7 @@ from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, u
 from roadworthy.labelling.fit import Misfit, misfits
 from roadworthy.labelling.geometry import CAMERA_HEIGHT
 from roadworthy.labelling.street import STREET, street_network
-from roadworthy.labelling.writing import Written, write_labels
+from roadworthy.labelling.writing import WrittenLabels, write_labels
 
 __all__ = [
     "CAMERA_HEIGHT",
@@ -23,7 +23,7 @@ __all__ = [
     "PROVENANCE",
     "STREET",
     "STREET_SOURCE",
-    "Written",
+    "WrittenLabels",
     "as_needed",
     "estimated_by",
     "labelled",

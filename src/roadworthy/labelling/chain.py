@@ -51,7 +51,7 @@ class Opinion:
 
 
 @dataclass(frozen=True)
-class Source(ABC):
+class LabelSource(ABC):
     """Something that knows, or estimates, what frames show.
 
     Attributes:
@@ -75,7 +75,7 @@ class Source(ABC):
 
 
 @dataclass(frozen=True)
-class OwnLabels(Source):
+class OwnLabels(LabelSource):
     """What the data itself has."""
 
     identity: ClassVar[str] = "own"
@@ -86,7 +86,7 @@ class OwnLabels(Source):
 
 
 @dataclass(frozen=True)
-class Street(Source):
+class Street(LabelSource):
     """The street network that ships."""
 
     network: StreetNetwork = field(default_factory=StreetNetwork)
@@ -106,7 +106,7 @@ class Street(Source):
 
 
 @dataclass(frozen=True)
-class MapFolder(Source):
+class MapFolder(LabelSource):
     """A folder of maps, named as the frames are.
 
     Attributes:
@@ -127,7 +127,7 @@ class MapFolder(Source):
 
 
 @dataclass(frozen=True)
-class OtherNetwork(Source):
+class OtherNetwork(LabelSource):
     """A network that our adapters can open: a segmenter, a detector or one for depth.
 
     Attributes:
@@ -207,7 +207,7 @@ def _unpacked(arrays: Arrays) -> Opinion:
     return Opinion(labels=labels, boxes=boxes, **numbers)
 
 
-def sources_named(what: What, text: str, folder: Path = Path()) -> tuple[Source, ...]:
+def sources_named(what: What, text: str, folder: Path = Path()) -> tuple[LabelSource, ...]:
     """Return the sources that text names, in their order.
 
     Args:
@@ -227,13 +227,13 @@ def sources_named(what: What, text: str, folder: Path = Path()) -> tuple[Source,
     return tuple(_opened(what, name, folder) for name in names)
 
 
-def _opened(what: What, name: str, folder: Path) -> Source:
+def _opened(what: What, name: str, folder: Path) -> LabelSource:
     if name in ("own", "street"):
         return OWN if name == "own" else STREET_SOURCE
     path, _, classes = name.removeprefix("folder:").partition("@")
     place = folder / Path(path).expanduser()
     if name.startswith("folder:") or (is_folder(place) and not is_description(name, folder)):
-        maps = LabelFolder.opened(place, classes)
+        maps = LabelFolder.opened(place, classes, "depth" if what == "depth" else "labels")
         label = f"folder:{place.name}"
         return MapFolder(label, f"{label}{maps.made_by}", maps.estimated, maps)
     system = load_model(name, folder)
@@ -255,9 +255,9 @@ class Labelling:
         camera_height: Metres above the road, by which relative depth becomes metres.
     """
 
-    labels: tuple[Source, ...] = (OWN,)
-    depth: tuple[Source, ...] = (OWN,)
-    boxes: tuple[Source, ...] = (OWN,)
+    labels: tuple[LabelSource, ...] = (OWN,)
+    depth: tuple[LabelSource, ...] = (OWN,)
+    boxes: tuple[LabelSource, ...] = (OWN,)
     camera_height: float = CAMERA_HEIGHT
 
     @property
@@ -366,9 +366,9 @@ class _Asking:
 
     def __init__(self, frames: Sequence[Frame]) -> None:
         self._frames = frames
-        self._said: dict[Source, list[Opinion]] = {}
+        self._said: dict[LabelSource, list[Opinion]] = {}
 
-    def __call__(self, source: Source, number: int) -> Opinion:
+    def __call__(self, source: LabelSource, number: int) -> Opinion:
         if source not in self._said:
             self._said[source] = source.opinions(self._frames)
         return self._said[source][number]
@@ -397,7 +397,7 @@ def estimated_by(known: Mapping[str, object], prefix: str = "") -> str:
     return "; ".join(found)
 
 
-def _told(source: Source) -> str:
+def _told(source: LabelSource) -> str:
     return f"{source.name}, estimated" if source.estimates else source.name
 
 
@@ -408,7 +408,7 @@ def _filled(known: LabelMap, other: LabelMap) -> LabelMap:
     return LabelMap(np.where(known.ids == known.classes.index("void"), second.ids, known.ids), classes)
 
 
-def _check_size(shape: tuple[int, ...], frame: Frame, source: Source, what: str) -> None:
+def _check_size(shape: tuple[int, ...], frame: Frame, source: LabelSource, what: str) -> None:
     if shape != frame.image.shape[:2]:
         raise FrameError(
             f"the {what} of {source.name} for frame {frame.id!r} must have the size of its image, "

@@ -59,8 +59,8 @@ def misfit_of(frame: Frame) -> Misfit | None:
         >>> from roadworthy.datasets import load
         >>> frame = load("world:town", count=1)[0]
         >>> ids = np.roll(frame.labels.ids, 16, axis=1)
-        >>> misfit_of(frame), misfit_of(frame.replace(labels=LabelMap(ids))).shift[0]
-        (None, -16)
+        >>> misfit_of(frame), -18 <= misfit_of(frame.replace(labels=LabelMap(ids))).shift[0] <= -14
+        (None, True)
     """
     if frame.labels is None or "labels_from" in frame.metadata:
         return None

@@ -37,23 +37,26 @@ class LabelFolder:
     Attributes:
         path: The folder; maps lie in it, or in the folders labels, instances and depth below it.
         classes: What the numbers of label maps mean; None where they are pictures in colours.
+        flat: What the maps are, where they lie in the folder itself: "labels" or "depth".
         colors: What colours mean; those of the ontology if empty.
         record: What the folder says about itself.
     """
 
     path: Path
     classes: tuple[str, ...] | None = None
+    flat: str = "labels"
     colors: Mapping[tuple[int, int, int], str | None] = field(default_factory=dict, compare=False)
     record: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def opened(cls, path: Path, classes: str = "") -> LabelFolder:
+    def opened(cls, path: Path, classes: str = "", flat: str = "labels") -> LabelFolder:
         """Open a folder.
 
         Args:
             path: The folder.
             classes: The name of a class list, such as cityscapes-19; as a file in the folder says if empty:
                 labelling.json, classes.txt with a name per line, or class_dict.csv with name, r, g and b.
+            flat: What the maps are, where they lie in the folder itself.
 
         Raises:
             InputError: There is no such folder or list, or a file in it cannot be read.
@@ -76,7 +79,7 @@ class LabelFolder:
         table = next(
             (one for one in (path / "class_dict.csv", path.parent / "class_dict.csv") if is_file(one)), None
         )
-        return cls(path, names, _colors(table) if table is not None and names is None else {}, record)
+        return cls(path, names, flat, _colors(table) if table is not None and names is None else {}, record)
 
     @property
     def made_by(self) -> str:
@@ -125,7 +128,7 @@ class LabelFolder:
 
     def instances(self, frame: Frame) -> NDArray[np.uint16] | None:
         """Return the map of single things; None where there is none."""
-        file = self._file("instances", frame.id, (".png",), below=True)
+        file = self._file("instances", frame.id, (".png",))
         return None if file is None else read_ids(file).astype(np.uint16)
 
     def depth(self, frame: Frame) -> NDArray[np.float32] | None:
@@ -148,10 +151,10 @@ class LabelFolder:
         except (OSError, ValueError, EOFError) as error:
             raise FrameError(f"cannot read the depth {file}: {error}") from error
 
-    def _file(self, part: str, id: str, endings: tuple[str, ...], *, below: bool = False) -> Path | None:
+    def _file(self, part: str, id: str, endings: tuple[str, ...]) -> Path | None:
         """Return the file of a frame, by its id or the last part of it."""
         folders = [self.path / part]
-        if not below and not any(is_folder(self.path / one) for one in PARTS):
+        if part == self.flat and not any(is_folder(self.path / one) for one in PARTS):
             folders.append(self.path)
         names = dict.fromkeys((id, id.rpartition("/")[2]))
         return next(

@@ -44,8 +44,8 @@ def metric_depth(
         >>> labels = LabelMap(np.where(rows < 40, 15, 1).astype(np.uint8))
         >>> inverse = np.maximum(rows + 0.5 - 40, 0) * 0.01 + 0.2
         >>> depth = metric_depth(inverse, labels, focal=80.0, camera_height=1.5)
-        >>> round(float(depth[79, 30]), 2), 80 * 1.5 / 39.5
-        (3.04, 3.0379746835443036)
+        >>> round(float(depth[79, 30]), 2) == round(80 * 1.5 / 39.5, 2)
+        True
     """
     height, width = labels.shape
     road = labels.mask(*_ROAD)

@@ -23,7 +23,7 @@ _AT_A_TIME = 8  # frames that a network sees together
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenLabels:
     """What was written.
 
     Attributes:
@@ -43,7 +43,7 @@ class Written:
 
 def write_labels(
     data: Dataset, labelling: Labelling, folder: Path, progress: Callable[[int, int], None] = lambda *_: None
-) -> Written:
+) -> WrittenLabels:
     """Write what a labelling says about each frame: labels/ID.png, instances/ID.png and depth/ID.png.
 
     What is there already is left as it is, so that it goes on where it was stopped. Files are written under
@@ -88,7 +88,7 @@ def write_labels(
         if len(batch) == _AT_A_TIME or number == len(data) - 1:
             write()
             progress(number + 1, len(data))
-    return Written(folder, before + written, before, tuple(without), skipped)
+    return WrittenLabels(folder, before + written, before, tuple(without), skipped)
 
 
 def _begin(folder: Path, data: Dataset, labelling: Labelling) -> None:

@@ -255,9 +255,8 @@ def violation_sheet(
         scale = _TILE_WIDTH / frames[0].width
         change = row["visual_change"]
         seen = "" if change is None else f"visual change {float(change):.2f}"
-        estimated = estimated_by(row, MEASURE)
-        title = f"difference; {estimated}" if estimated else "difference"
-        tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), title, seen))
+        told = estimated_by(row, MEASURE) or "difference"
+        tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), told, seen))
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
 
 

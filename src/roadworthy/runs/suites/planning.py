@@ -14,7 +14,7 @@ from roadworthy._importing import NotRunError, only_looking
 from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Decision, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
-from roadworthy.labelling import STREET_SOURCE
+from roadworthy.labelling import STREET_SOURCE, unlabelled
 from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.suites.forms import EntryForm
@@ -381,6 +381,8 @@ class _Planner:
             for name, what in self.made.estimated().items()
         ]
         for name, data in self.made.data.items():
+            if (labelling := unlabelled(data.frames)[1]) is not None and labelling.estimates:
+                self.made.of_suite.append(f"{name}: {labelling}, estimated.")
             if any(
                 "labels" in trial.kind.needs(trial.part) for trial in self.made.trials if trial.data == name
             ):
