@@ -18,7 +18,13 @@ from roadworthy.models.load import load_model
 from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor, history_of
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.opencv import opencv_model
-from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
+from roadworthy.models.outputs import (
+    ClassificationOutput,
+    DepthOutput,
+    Output,
+    RegressionOutput,
+    SegmentationOutput,
+)
 from roadworthy.models.protocols import ObservableSystem, Simulator, SystemUnderTest, Task, task_of
 from roadworthy.models.recorded import Recorded, Truth, recorded_model
 from roadworthy.models.torch_module import torch_model, torchscript_model
@@ -27,6 +33,7 @@ from roadworthy.models.zoo import saved as _shipped  # noqa: F401 - registers wh
 __all__ = [
     "ClassList",
     "ClassificationOutput",
+    "DepthOutput",
     "DetectionOutput",
     "FrameFunction",
     "ImageInput",

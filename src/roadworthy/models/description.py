@@ -25,7 +25,13 @@ from roadworthy.models.class_lists import class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec, Runtime, Tensor
-from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
+from roadworthy.models.outputs import (
+    ClassificationOutput,
+    DepthOutput,
+    Output,
+    RegressionOutput,
+    SegmentationOutput,
+)
 
 
 def _listed(value: object) -> object:
@@ -105,7 +111,7 @@ _Description = create_model(
 )
 _OUTPUTS: dict[str, tuple[type[_Form], Callable[..., Output[Any]]]] = {
     kind.task: (_form(kind, task=(str, kind.task)), kind)
-    for kind in (RegressionOutput, ClassificationOutput, DetectionOutput, SegmentationOutput)
+    for kind in (RegressionOutput, ClassificationOutput, DetectionOutput, SegmentationOutput, DepthOutput)
 }
 
 
