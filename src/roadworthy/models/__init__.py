@@ -25,18 +25,22 @@ from roadworthy.models.outputs import (
     RegressionOutput,
     SegmentationOutput,
 )
+from roadworthy.models.prompted import BoxSegmenter, Inpainter
 from roadworthy.models.protocols import ObservableSystem, Simulator, SystemUnderTest, Task, task_of
 from roadworthy.models.recorded import Recorded, Truth, recorded_model
+from roadworthy.models.tflite import tflite_model
 from roadworthy.models.torch_module import torch_model, torchscript_model
 from roadworthy.models.zoo import saved as _shipped  # noqa: F401 - registers what comes with the package
 
 __all__ = [
+    "BoxSegmenter",
     "ClassList",
     "ClassificationOutput",
     "DepthOutput",
     "DetectionOutput",
     "FrameFunction",
     "ImageInput",
+    "Inpainter",
     "ModelSpec",
     "Network",
     "ObservableSystem",
@@ -61,6 +65,7 @@ __all__ = [
     "opencv_model",
     "recorded_model",
     "task_of",
+    "tflite_model",
     "torch_model",
     "torchscript_model",
 ]
