@@ -12,7 +12,8 @@ from __future__ import annotations
 from roadworthy.models.class_lists import ClassList, class_list, class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.function import FrameFunction, callable_model
-from roadworthy.models.http import http_model
+from roadworthy.models.http import http_model, kserve_model
+from roadworthy.models.huggingface import huggingface_model
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.load import load_model
 from roadworthy.models.network import ModelSpec, Network, Runtime, Tensor, history_of
@@ -60,6 +61,8 @@ __all__ = [
     "class_lists",
     "history_of",
     "http_model",
+    "huggingface_model",
+    "kserve_model",
     "load_model",
     "onnx_model",
     "opencv_model",

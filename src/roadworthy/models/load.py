@@ -57,7 +57,7 @@ def load_model(
         ...
         roadworthy.errors.InputError: cannot read the ONNX network net.onnx: there is no such file
     """
-    text = _spelled(str(reference), relative_to)
+    text = spelled(str(reference), relative_to)
     if is_description(text, relative_to):
         path = relative_to / text
         return _from_description(path / "model.yaml" if is_folder(path) else path, options)
@@ -68,12 +68,27 @@ def load_model(
 
         if others.get("spec") is not None:
             raise InputError(f"{text}: give either spec or {', '.join(sections)}, not both")
-        others["spec"] = described(sections).spec
+        try:
+            others["spec"] = described(sections).spec
+        except InputError:
+            # Perhaps it says less than all, because the network is recognised.
+            known = getattr(_opened(text, others, relative_to), "recognised", None)
+            if known is None:
+                raise
+            others["spec"] = described(sections, known.sections).spec
     return _opened(text, others, relative_to)
 
 
-def _spelled(text: str, folder: Path) -> str:
-    """Return a reference with the kind of model before its file, or the folder of an imported network."""
+def spelled(text: str, folder: Path = Path()) -> str:
+    """Return a reference with the kind of model before its file, or the folder of an imported network.
+
+    Raises:
+        InputError: It names a public network that is not imported, or one that is no system under test.
+
+    Example:
+        >>> spelled("nets/mine.onnx")
+        'onnx:nets/mine.onnx'
+    """
     if ":" in text or is_description(text, folder):
         return text
     if imported := imported_folder(text):

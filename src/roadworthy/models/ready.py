@@ -46,8 +46,10 @@ def _public(runtime: Runtime) -> Recognised | None:
     return None
 
 
-def _classes(names: Sequence[str]) -> str | list[str]:
-    """Return classes as a description has them: by the name of their list, where there is one."""
+def _classes(names: Sequence[str]) -> str | int | list[str]:
+    """Return classes as a description has them: the name of their list, or how many where none has a name."""
+    if list(names) == list(map(str, range(len(names)))):
+        return len(names)
     known = (name for name, one in class_lists().items() if one.names == tuple(names))
     return next(known, list(names))
 
@@ -66,13 +68,15 @@ def _ultralytics(runtime: Runtime) -> Recognised | None:
     shape = next((one.shape for one in runtime.outputs), ())
     answer: dict[str, Any] | None = None
     if task == "classify":
-        answer = {"task": "classification", "classes": names, "activation": "none"}
+        answer = {"task": "classification", "classes": _classes(names), "activation": "none"}
     elif task in ("detect", "segment", "pose") and len(shape) == 3:
         old = "task" not in told or shape[2] == len(names) + 5
         finished = told.get("end2end") == "True" or "'nms': True" in told.get("args", "")
         head = "rows" if finished else "yolov5" if old else "yolov8"
         length = shape[2] if old else shape[1]
         masks = 0 if finished or length is None else max(0, length - 4 - old - len(names))
+        if length is None and len(runtime.outputs) == 2:
+            masks = runtime.outputs[1].shape[1] or 0
         used = {"mask_numbers": masks, "outputs": [runtime.outputs[0].name]} if masks else {}
         answer = _detector(names, head=head, **used)
     if answer is None:
@@ -132,15 +136,19 @@ def _config_beside(runtime: Runtime) -> Recognised | None:
             ):
                 if "pretrained_cfg" in told:
                     labels = told.get("label_names") or told["pretrained_cfg"].get("label_names")
-                    return _timm(told["pretrained_cfg"], int(told.get("num_classes", 1000)), labels)
+                    count = int(told.get("num_classes", 1000))
+                    return _timm(told["pretrained_cfg"], count, labels, runtime.input)
                 if "model_type" in told:
                     return _hugging_face(told, folder, runtime.input)
     return None
 
 
-def _timm(told: Mapping[str, Any], count: int, labels: Sequence[str] | None = None) -> Recognised:
-    _, height, width = told.get("test_input_size") or told["input_size"]
-    kept = float(told.get("test_crop_pct") or told.get("crop_pct") or 1)
+def _timm(
+    told: Mapping[str, Any], count: int, labels: Sequence[str] | None, declared: Tensor | None = None
+) -> Recognised:
+    # As timm's own resolve_data_config: the size and crop of training, unless it was exported for another.
+    _, height, width = told["input_size"]
+    kept = float(told.get("crop_pct") or 1)
     seen = {
         "width": width,
         "height": height,
@@ -149,9 +157,8 @@ def _timm(told: Mapping[str, Any], count: int, labels: Sequence[str] | None = No
         "interpolation": _INTERPOLATION.get(told.get("interpolation", ""), "linear"),
         "mean": list(told["mean"]),
         "std": list(told["std"]),
-    }
-    names = list(labels or map(str, range(count)))
-    answer = {"task": "classification", "classes": names, "activation": "softmax"}
+    } | _exported(declared)
+    answer = {"task": "classification", "classes": list(labels or ()) or count, "activation": "softmax"}
     return Recognised(f"a timm classifier of {count} classes", {"input": seen, "output": answer})
 
 
@@ -163,7 +170,7 @@ def _hugging_face(told: Mapping[str, Any], folder: Path, declared: Tensor | None
     if what.endswith("ForSemanticSegmentation"):
         answer = {"task": "segmentation", "classes": _classes(names), "on_unknown": "skip"}
     elif what.endswith("ForImageClassification"):
-        answer = {"task": "classification", "classes": names, "activation": "softmax"}
+        answer = {"task": "classification", "classes": _classes(names), "activation": "softmax"}
     elif what.endswith("ForObjectDetection"):
         answer = _detector(names, head="detr", iou_threshold=None, outputs=["logits", "pred_boxes"])
     elif what.endswith("ForDepthEstimation"):
@@ -197,11 +204,16 @@ def _prepared(told: Mapping[str, Any], declared: Tensor | None) -> dict[str, Any
         else:
             longest = size.get("longest_edge") or _WIDEST * shortest
             seen |= {"width": longest, "height": shortest, "fit": "within"}
-    if declared is not None and len(declared.shape) == 4 and None not in declared.shape[2:]:
-        # Exported for one size, which it must then get.
-        seen |= {"height": declared.shape[2], "width": declared.shape[3]}
-        seen |= {"fit": "stretch"} if seen.get("fit") == "within" else {}
-    return seen
+    if (fixed := _exported(declared)) and seen.get("fit") == "within":
+        seen["fit"] = "stretch"
+    return seen | fixed
+
+
+def _exported(declared: Tensor | None) -> dict[str, Any]:
+    """Return the size that a network was exported for, which it must then get."""
+    if declared is None or len(declared.shape) != 4 or None in declared.shape[2:]:
+        return {}
+    return {"height": declared.shape[2], "width": declared.shape[3]}
 
 
 def _size(told: Any) -> dict[str, int]:
