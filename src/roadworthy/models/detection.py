@@ -55,7 +55,8 @@ class DetectionOutput:
             - "rows": x1, y1, x2, y2, score, class, as networks give them that end with NMS;
             - "ssd": image, class, score, x1, y1, x2, y2, as OpenCV's DetectionOutput has it;
             - "separate": three outputs: boxes, scores and class numbers;
-            - "detr": two outputs: a logit per class and one for nothing, and boxes.
+            - "detr": two outputs: logits and boxes. With one more logit than classes, the last is for nothing
+              and their softmax counts, as in DETR; else their sigmoid, as in RT-DETR.
         box: "xyxy", "yxyx", "xywh" or "cxcywh"; None for what the head usually has.
         coordinates: "pixels" of the network's input, or "normalized" to 0 … 1; None for what the head
             usually has.
@@ -191,14 +192,18 @@ class DetectionOutput:
 
     def _detr(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:
         found = dense(arrays, views, self.outputs)
-        count = len(self.classes) + 1
-        if len(found) != 2 or found[0].shape[1:] != (found[1].shape[1], count) or found[1].shape[2:] != (4,):
+        count = len(self.classes)
+        known = [(*found[-1].shape[1:2], count + nothing) for nothing in (1, 0)]
+        if len(found) != 2 or found[0].shape[1:] not in known or found[1].shape[2:] != (4,):
             raise SystemUnderTestError(
-                f"expected logits (n, m, {count}) and boxes (n, m, 4), got {shapes(arrays)}; correct head, "
-                "classes or outputs"
+                f"expected logits (n, m, {count + 1}) or (n, m, {count}) and boxes (n, m, 4), got "
+                f"{shapes(arrays)}; correct head, classes or outputs"
             )
-        scores = np.exp(found[0] - found[0].max(axis=2, keepdims=True))
-        scores = (scores / scores.sum(axis=2, keepdims=True))[..., :-1]
+        if found[0].shape[2] == count:
+            scores = 0.5 * (1 + np.tanh(found[0] / 2))
+        else:
+            scores = np.exp(found[0] - found[0].max(axis=2, keepdims=True))
+            scores = (scores / scores.sum(axis=2, keepdims=True))[..., :-1]
         return list(zip(found[1], scores.max(axis=2), scores.argmax(axis=2), strict=True))
 
     def _ssd(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:

@@ -17,7 +17,7 @@ Color: TypeAlias = Literal["rgb", "bgr", "yuv", "gray"]
 Layout: TypeAlias = Literal["nchw", "nhwc"]
 Dtype: TypeAlias = Literal["float32", "float16", "float64", "uint8"]
 Fit: TypeAlias = Literal["stretch", "letterbox", "corner", "within", "cover"]
-Interpolation: TypeAlias = Literal["linear", "area", "nearest", "cubic"]
+Interpolation: TypeAlias = Literal["linear", "area", "nearest", "cubic", "pillow-linear", "pillow-cubic"]
 Stacking: TypeAlias = Literal["time", "channels"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -28,6 +28,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "interpolation": get_args(Interpolation),
     "stacking": get_args(Stacking),
 }
+_PILLOW = {"pillow-linear": "BILINEAR", "pillow-cubic": "BICUBIC"}
 _PADDING = 114  # the grey that YOLO networks are trained with around a letterboxed image
 
 
@@ -54,7 +55,8 @@ class ImageInput:
             "corner" to the right and below, as YOLOX does; "within" fills up nothing, so that sizes
             differ from frame to frame; "cover" cuts off what is too wide or too high.
         kept: With "cover", the share of the shorter side that is kept: timm's ``crop_pct``.
-        interpolation: How resizing computes a pixel.
+        interpolation: How resizing computes a pixel: as OpenCV does, or as Pillow, which smooths what it
+            makes smaller, and with which Hugging Face, timm and torchvision prepare images.
         history: How many earlier frames the network sees before the current one, oldest first.
         stacking: Where the earlier frames go: an axis of "time" after the batch, or among the "channels".
 
@@ -243,6 +245,11 @@ class ImageInput:
 
         if size == (image.shape[1], image.shape[0]):
             return image
+        if self.interpolation.startswith("pillow"):
+            from PIL import Image
+
+            smooth = Image.Resampling[_PILLOW[self.interpolation]]
+            return np.asarray(Image.fromarray(image).resize(size, smooth), np.uint8)
         how = getattr(cv2, f"INTER_{self.interpolation.upper()}")
         return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
 

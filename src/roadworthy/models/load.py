@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
@@ -72,10 +73,12 @@ def load_model(
             others["spec"] = described(sections).spec
         except InputError:
             # Perhaps it says less than all, because the network is recognised.
-            known = getattr(_opened(text, others, relative_to), "recognised", None)
-            if known is None:
+            recognised = None
+            with suppress(InputError):
+                recognised = getattr(_opened(text, others, relative_to), "recognised", None)
+            if recognised is None:
                 raise
-            others["spec"] = described(sections, known.sections).spec
+            others["spec"] = described(sections, recognised.sections).spec
     return _opened(text, others, relative_to)
 
 

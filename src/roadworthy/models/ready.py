@@ -17,7 +17,8 @@ from roadworthy.models.description import described
 from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor
 from roadworthy.models.networks import known_file
 
-_INTERPOLATION = {0: "nearest", 2: "linear", 3: "cubic", "nearest": "nearest", "bicubic": "cubic"}
+_LINEAR, _CUBIC = "pillow-linear", "pillow-cubic"
+_INTERPOLATION = {0: "nearest", "nearest": "nearest", 3: _CUBIC, "bicubic": _CUBIC}
 """What Pillow's numbers and timm's words are here; all others are linear."""
 _WIDEST = 4
 """Times as wide as high, up to which a network that wants a shorter side sees all of a frame."""
@@ -154,7 +155,7 @@ def _timm(
         "height": height,
         "fit": "stretch" if told.get("crop_mode") == "squash" else "cover",
         **({"kept": kept} if kept < 1 else {}),
-        "interpolation": _INTERPOLATION.get(told.get("interpolation", ""), "linear"),
+        "interpolation": _INTERPOLATION.get(told.get("interpolation", ""), _LINEAR),
         "mean": list(told["mean"]),
         "std": list(told["std"]),
     } | _exported(declared)
@@ -195,7 +196,7 @@ def _prepared(told: Mapping[str, Any], declared: Tensor | None) -> dict[str, Any
     size, crop = (_size(told.get(key)) for key in ("size", "crop_size"))
     if told.get("do_resize", True) and size:
         shortest = size.get("shortest_edge")
-        seen["interpolation"] = _INTERPOLATION.get(told.get("resample", 2), "linear")
+        seen["interpolation"] = _INTERPOLATION.get(told.get("resample", 2), _LINEAR)
         if shortest is None:
             seen |= {"width": size["width"], "height": size["height"]}
         elif told.get("do_center_crop") and crop:
@@ -241,7 +242,7 @@ def _module(runtime: Runtime) -> Recognised | None:
         )
     own = [shape[0] for name, shape in shapes.items() if name.startswith("classifier.") and len(shape) == 4]
     if "torchvision.models.segmentation" in where and own[-1:] == [21]:
-        seen = {"width": 520 * _WIDEST, "height": 520, "fit": "within"}
+        seen = {"width": 520 * _WIDEST, "height": 520, "fit": "within", "interpolation": _LINEAR}
         seen |= {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
         answer = {"task": "segmentation", "classes": "voc-21", "outputs": ["out"]}
         return Recognised("a torchvision segmenter of VOC's classes", {"input": seen, "output": answer})
