@@ -43,5 +43,5 @@ def segmenter(tmp_path: Path) -> Path:
 def depth_network(tmp_path: Path) -> Path:
     """Red, from 0 to 1, is how many metres away it is, in tens."""
     network(tmp_path / "depth.onnx", np.array([[10.0, 0, 0]]))
-    (tmp_path / "depth.yaml").write_text("model: onnx:depth.onnx\noutput: {task: depth, unit: m}\n")
+    (tmp_path / "depth.yaml").write_text("model: onnx:depth.onnx\noutput: {task: depth, values: metres}\n")
     return tmp_path / "depth.yaml"

@@ -60,25 +60,38 @@ class ClassScores(ReadOnlyArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class DepthMap(ReadOnlyArrays):
-    """How far away every pixel of an image is, as a network says.
+class InverseDepth(ReadOnlyArrays):
+    """How near a depth network believes every pixel of a frame to be.
 
-    Attributes:
-        values: Metres, or relative inverse depth; height × width, float32, NaN where unknown.
-        relative: Whether it is inverse depth of which scale and shift are free, larger nearer.
+    Args:
+        values: Higher is nearer, height × width of the frame; NaN where the network did not look.
+        metric: Whether the values are 1 / metres; else their scale and zero are the network's own.
+
+    Example:
+        >>> InverseDepth(np.array([[0.1, 0.5]]), metric=True).depth.tolist()
+        [[10.0, 2.0]]
     """
 
     values: npt.NDArray[np.float32]
-    relative: bool = False
+    metric: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", read_only(np.asarray(self.values, np.float32)))
+        values = np.array(self.values, dtype=np.float32)
+        if values.ndim != 2 or not values.size or np.isinf(values).any():
+            raise InputError(f"values must be finite or NaN, height × width, got shape {values.shape}")
+        object.__setattr__(self, "values", read_only(values))
+
+    @property
+    def depth(self) -> npt.NDArray[np.float32]:
+        """Metres, or what stands for them where the network knows no metres; infinite where 0 or less."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.values <= 0, np.float32(np.inf), 1 / self.values).astype(np.float32)
 
 
-Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores | DepthMap
+Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores | InverseDepth
 """What a system under test may answer for one frame."""
 
-P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores)
+P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores, InverseDepth)
 
 
 class Internals(Protocol):

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_folder, sha256_of
+from roadworthy.cases import InverseDepth
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.labelling.folder import LabelFolder
 from roadworthy.labelling.geometry import CAMERA_HEIGHT, boxes_of, focal_of, instances_of, metric_depth
 from roadworthy.labelling.street import StreetNetwork
-from roadworthy.models import DepthMap, Network, SystemUnderTest, history_of, load_model
+from roadworthy.models import Network, SystemUnderTest, history_of, load_model
 from roadworthy.models.description import sections
 from roadworthy.models.load import is_description, short_name
 from roadworthy.ontology import ontology
@@ -156,9 +157,8 @@ class OtherNetwork(LabelSource):
                 found.append(Opinion(labels=said))
             elif isinstance(said, Boxes):
                 found.append(Opinion(boxes=said))
-            elif isinstance(said, DepthMap):
-                known = {"inverse" if said.relative else "depth": said.values}
-                found.append(Opinion(**known))  # type: ignore[arg-type]  # either takes them
+            elif isinstance(said, InverseDepth):
+                found.append(Opinion(depth=said.depth) if said.metric else Opinion(inverse=said.values))
             else:
                 raise InputError(
                     f"{self.name} must answer frame {frame.id!r} with a label map, boxes or depth, got "

@@ -20,6 +20,7 @@ _FIELD_OF_VIEW = math.radians(72.0)  # as elsewhere where nothing is known about
 _FARTHEST = 400.0  # metres
 _ROAD = ("road", "line", "crosswalk", "stop and yield line")
 _LEAST_ROAD = 0.02  # of the image: less of it is no plane
+_LEAST_SKY = 0.01  # likewise
 _THINGS = ("vehicle", "pedestrian", "bicyclist")
 _LEAST_THING = 0.00015  # of the image: a smaller one is a speck
 _STEP = 1.25  # times as far away from one pixel to the next: two things
@@ -48,7 +49,7 @@ def metric_depth(
         True
     """
     height, width = labels.shape
-    road = labels.mask(*_ROAD)
+    road = labels.mask(*_ROAD) & ~np.isnan(inverse)
     rows, columns = np.nonzero(road)
     if len(rows) < _LEAST_ROAD * road.size or np.ptp(rows) < 0.1 * height:
         return None
@@ -57,7 +58,8 @@ def metric_depth(
     values = inverse[rows, columns].astype(np.float64)
     slope, offset = _line(rows.astype(np.float64) + 0.5, values)
     sky = labels.mask("sky")
-    shift = float(np.median(inverse[sky])) if sky.mean() > 0.01 else float(np.percentile(inverse, 1))
+    far = inverse[sky & ~np.isnan(inverse)]
+    shift = float(np.median(far) if len(far) > _LEAST_SKY * sky.size else np.nanpercentile(inverse, 1))
     # The plane must end at the horizon, which lies above the road: else sky and road contradict each other.
     if slope <= 0 or not -0.5 * height < (shift - offset) / slope < rows.min() + 0.1 * height:
         return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roadworthy.cases import ClassScores, Prediction
+from roadworthy.cases import ClassScores, InverseDepth, Prediction
 from roadworthy.errors import EngineError, InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.labelling import estimated_by
@@ -334,12 +334,25 @@ def _tiles(frame: Frame, prediction: Prediction, scale: float) -> list[Tile]:
         if frame.boxes is None:
             return [answer]
         return [answer, Tile(draw_frame(frame, "boxes", scale), f"truth · {_counted(frame.boxes)}")]
+    if isinstance(prediction, InverseDepth):
+        return _depths(frame, prediction, scale)
     answer = Tile(
         draw_frame(frame.replace(labels=prediction), "labels", scale, legend=False), "model", frame.id
     )
     if frame.labels is None:
         return [answer]
     return [answer, Tile(draw_frame(frame, "labels", scale, legend=False), "truth")]
+
+
+def _depths(frame: Frame, prediction: InverseDepth, scale: float) -> list[Tile]:
+    depth = prediction.depth
+    if not prediction.metric:
+        # On the scale of the colours: what is nearest is 4 metres away, because nobody knows how far it is.
+        low, high = np.nanpercentile(prediction.values, [1, 99])
+        depth = 4 / np.clip((prediction.values - low) / max(high - low, 1e-9), 0.02, 1)
+    drawn = draw_frame(frame.replace(depth=depth.astype(np.float32)), "depth", scale)
+    answer = Tile(drawn, "model" if prediction.metric else "model · relative", frame.id)
+    return [answer] if frame.depth is None else [answer, Tile(draw_frame(frame, "depth", scale), "truth")]
 
 
 def _counted(boxes: Boxes) -> str:
