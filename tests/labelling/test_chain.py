@@ -57,18 +57,18 @@ class TestSources:
         walls = labelled(_Only(green), labels=str(segmenter))[0].labels
         assert walls is not None
         assert walls.present() == {"void": 3200}
-        assert frame.metadata["labels_from"] == "segmenter.yaml, estimated"
+        assert frame.metadata["labels_from"] == "segmenter.yaml (estimated)"
 
     def test_a_depth_network_of_others_says_metres(self, depth_network: Path) -> None:
         frame = labelled(Colours(), depth=str(depth_network))[0]
         assert frame.depth is not None
         assert np.allclose(frame.depth[:, :40], 10)
         assert np.allclose(frame.depth[:, 40:], 0, atol=0.01)
-        assert frame.metadata["depth_from"] == "depth.yaml, estimated"
+        assert frame.metadata["depth_from"] == "depth.yaml (estimated)"
 
     def test_a_detector_that_ships_says_boxes(self) -> None:
         data = load("world:town", count=2, boxes="detector", seed=3)
-        assert all(one.metadata["boxes_from"] == "detector, estimated" for one in data)
+        assert all(one.metadata["boxes_from"] == "detector (estimated)" for one in data)
         assert all(one.boxes is not None and one.boxes.scores is not None for one in data)
 
     def test_a_network_for_something_else_is_refused(self, segmenter: Path) -> None:
@@ -142,8 +142,8 @@ class TestOrder:
         assert second.labels is not None
         assert first.labels.present() == {"vehicle": 800, "road": 800, "sky": 1600}
         assert second.labels.present() == {"road": 1600, "sky": 1600}
-        assert first.metadata["labels_from"] == "folder:maps, segmenter.yaml, estimated"
-        assert second.metadata["labels_from"] == "segmenter.yaml, estimated"
+        assert first.metadata["labels_from"] == "folder:maps, segmenter.yaml (estimated)"
+        assert second.metadata["labels_from"] == "segmenter.yaml (estimated)"
 
     def test_own_labels_stay_and_are_not_called_anything_else(self) -> None:
         before, after = (load("world:town", count=1, **one)[0] for one in ({}, {"labels": "own,street"}))

@@ -211,7 +211,7 @@ class TestWriting:
             assert one.depth is not None
             assert two.depth is not None
             assert np.allclose(one.depth, two.depth, atol=0.006)
-            assert two.metadata["labels_from"] == "folder:out, estimated"
+            assert two.metadata["labels_from"] == "folder:out (estimated)"
         record = json.loads((tmp_path / "out" / "labelling.json").read_text())
         assert record["made_by"] == "labels by street (shipped network), depth by street (shipped network)"
 

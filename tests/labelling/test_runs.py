@@ -67,7 +67,7 @@ def test_a_rule_that_needs_labels_gets_them_once_and_says_so_everywhere(
     assert [note for note in result.notes if "estimated" in note] == [NOTE]
     judged = [row for row in rows_of(tmp_path / "run", "P") if row["margin"] is not None]
     assert len(judged) >= 2
-    assert {row["measure.labels_from"] for row in judged} == {"street, estimated"}
+    assert {row["measure.labels_from"] for row in judged} == {"street (estimated)"}
     assert {row["measure.labels_from"] for row in rows_of(tmp_path / "run", "R")} == {None}
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert list(manifest["engines"]) == ["street (shipped network)"]

@@ -382,7 +382,7 @@ def estimated_by(known: Mapping[str, object], prefix: str = "") -> str:
         prefix: What stands before the keys, in a row.
 
     Example:
-        >>> estimated_by({"labels_from": "street, estimated"})
+        >>> estimated_by({"labels_from": "street (estimated)"})
         'labels are estimated (street)'
         >>> estimated_by({"labels_from": "folder:maps"})
         ''
@@ -390,15 +390,15 @@ def estimated_by(known: Mapping[str, object], prefix: str = "") -> str:
     found = []
     for key in PROVENANCE:
         said = str(known.get(f"{prefix}{key}") or "")
-        if ", estimated" in said:
+        if " (estimated)" in said:
             what = key.removesuffix("_from")
             verb = "is" if what == "depth" else "are"
-            found.append(f"{what} {verb} estimated ({said.replace(', estimated', '')})")
+            found.append(f"{what} {verb} estimated ({said.replace(' (estimated)', '')})")
     return "; ".join(found)
 
 
 def _told(source: LabelSource) -> str:
-    return f"{source.name}, estimated" if source.estimates else source.name
+    return f"{source.name} (estimated)" if source.estimates else source.name
 
 
 def _filled(known: LabelMap, other: LabelMap) -> LabelMap:

@@ -91,7 +91,7 @@ def labelled(
         >>> from roadworthy.datasets import load
         >>> frame = load("world:town", count=1, labels="street", depth="none")[0]
         >>> frame.metadata["labels_from"], frame.depth is None
-        ('street, estimated', True)
+        ('street (estimated)', True)
     """
     if not 0.3 <= camera_height <= 5:
         raise InputError(f"camera_height must be from 0.3 to 5 metres, got {camera_height:g}")
@@ -107,7 +107,7 @@ def as_needed(frame: Frame) -> Frame:
         >>> from roadworthy.datasets import load
         >>> plain = load("world:town", count=1)[0].replace(labels=None, instances=None, estimator=as_needed)
         >>> plain.with_known("labels").metadata["labels_from"]
-        'street, estimated'
+        'street (estimated)'
     """
     return Labelling(labels=(STREET_SOURCE,)).applied([frame])[0]
 
