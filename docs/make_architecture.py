@@ -29,6 +29,7 @@ PAGES = {
     "coverage": ("coverage", "coverage-search"),
     "datasets": ("data",),
     "driving": ("driving", "metrics", "driving-oracles"),
+    "labelling": ("labels",),
     "models": ("models", "zoo"),
     "papers": ("papers/README",),
     "pytest_plugin": ("pytest",),

@@ -20,7 +20,7 @@ FLOORS = (
     {"report"},
     {"runs"},
     METHODS,
-    {"models", "transforms", "datasets", "world"},
+    {"models", "transforms", "datasets", "labelling", "world"},
     {
         "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables", "seeding",
         "images", "statistics", "_files", "_frozen", "_http", "_importing", "_options",

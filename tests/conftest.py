@@ -42,6 +42,13 @@ def runs_in_one_process() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def labels_of_this_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What networks said about images is kept for these tests alone: nobody's own folder is touched."""
+    with patch.dict(os.environ, ROADWORTHY_CACHE=str(tmp_path_factory.mktemp("cache"))):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_disks() -> Iterator[None]:
     """Whether a file is on the disk or on its way shows after a power cut only, which no test makes.
 

@@ -59,7 +59,11 @@ class Endpoint:
         if self.retries < 0 or self.backoff < 0:
             raise InputError(f"retries and backoff must be 0 or more, got {self.retries}, {self.backoff}")
 
-    def post(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+    def get(self) -> bytes:
+        """Return what is answered with status 200 to who sends nothing; raises as `post` does."""
+        return self.post(None, {})
+
+    def post(self, body: bytes | None, headers: Mapping[str, str]) -> bytes:
         """Return what is answered with status 200.
 
         Raises:
@@ -76,7 +80,7 @@ class Endpoint:
         tries = f"{self.retries + 1} tries" if self.retries else "1 try"
         raise NoAnswer(f"{problem} ({tries})")
 
-    def _asked(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+    def _asked(self, body: bytes | None, headers: Mapping[str, str]) -> bytes:
         try:
             status, answer = self._post(body, headers)
         except TimeoutError:
@@ -92,7 +96,7 @@ class Endpoint:
             raise UnusableAnswer(f"{self.url} answered with status {status}: {excerpt(answer)}")
         return answer
 
-    def _post(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    def _post(self, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         parts = urlsplit(self.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         connection = kind(str(parts.hostname), parts.port, timeout=self.timeout)
@@ -103,7 +107,7 @@ class Endpoint:
             # Kept: the connection forgets its socket as soon as the server says that it will close it.
             sock = connection.sock
             _wait(sock, end)
-            connection.request("POST", path, body, dict(headers))
+            connection.request("GET" if body is None else "POST", path, body, dict(headers))
             _wait(sock, end)
             response = connection.getresponse()
             with response:

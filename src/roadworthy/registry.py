@@ -302,6 +302,10 @@ simulators: Registry[Factory] = Registry("simulators", home="roadworthy.driving.
 """What lets a system drive: a factory returns a
 :class:`~roadworthy.driving.simulators.DrivingSimulator`."""
 
+data_options: Registry[Factory] = Registry("data options", home="roadworthy.labelling")
+"""What every data set takes beside the options of its reader: a factory is called with the data set, the
+folder that paths count from, and those of its own options that are given; it returns a data set."""
+
 
 def all_registries() -> tuple[Registry[Factory], ...]:
     """Return every registry, in the order in which ``roadworthy list`` shows them.

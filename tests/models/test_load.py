@@ -206,8 +206,8 @@ def test_a_mistake_is_told_with_its_line(folder: Path, change: tuple[str, str], 
 @pytest.mark.parametrize(
     ("reference", "options", "message"),
     [
-        ("net.onnx", {}, "write 'onnx:net.onnx'"),
-        ("steering.csv", {}, "write 'recorded:steering.csv'"),
+        ("net.onnx", {}, "cannot read the ONNX network net.onnx: there is no such file"),
+        ("steering.csv", {}, "steering.csv"),
         ("onnx", {}, "'onnx' needs to know what to open: write 'onnx:…'"),
         ("truth:of/it", {}, "'truth' takes no path, got 'of/it'"),
         ("truth", {"output.signals": "speed"}, "'truth' takes no description of input and output"),

@@ -246,8 +246,8 @@ class TestDetection:
         assert len(detector("rows").decode(arrays, views())[0]) == 0
         named = DetectionOutput(CLASSES, head="rows", class_names={"toaster": "traffic sign"})
         assert named.decode(arrays, views())[0].classes == ("traffic sign",)
-        with pytest.raises(InputError, match=r"'toaster' .*with class_names=toaster=none.*on_unknown=skip"):
-            DetectionOutput(CLASSES)
+        with pytest.raises(InputError, match=r"'toastr' .*with class_names=toastr=none.*on_unknown=skip"):
+            DetectionOutput(("person", "toastr"))
         with pytest.raises(InputError, match="class_names has 'tram', which is no class"):
             DetectionOutput(CLASSES, class_names={"tram": "vehicle"}, on_unknown="skip")
 
@@ -298,12 +298,12 @@ class TestDetection:
         [
             (
                 {"head": "yolo"},
-                "head must be one of yolov5, yolov8, darknet, rows, ssd, separate, got 'yolo'",
+                "head must be one of yolov5, yolov8, yolox, darknet, rows, ssd, separate, detr, got 'yolo'",
             ),
             ({"score_threshold": 30}, "score_threshold must be from 0 to 1, got 30"),
             ({"iou_threshold_across": -1}, "iou_threshold_across must be from 0 to 1, got -1"),
             ({"limit": 0}, "limit must be 1 or more"),
-            ({"outputs": ("a", "b")}, "head 'separate' has three outputs, got a, b"),
+            ({"outputs": ("a", "b")}, "head 'separate' has 3 outputs, got a, b"),
         ],
     )
     def test_an_output_that_cannot_be_is_refused(self, options: dict[str, Any], message: str) -> None:

@@ -59,10 +59,39 @@ class ClassScores(ReadOnlyArrays):
         return self.names[int(self.scores.argmax())]
 
 
-Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores
+@dataclass(frozen=True, eq=False)
+class InverseDepth(ReadOnlyArrays):
+    """How near a depth network believes every pixel of a frame to be.
+
+    Args:
+        values: Higher is nearer, height × width of the frame; NaN where the network did not look.
+        metric: Whether the values are 1 / metres; else their scale and zero are the network's own.
+
+    Example:
+        >>> InverseDepth(np.array([[0.1, 0.5]]), metric=True).depth.tolist()
+        [[10.0, 2.0]]
+    """
+
+    values: npt.NDArray[np.float32]
+    metric: bool = False
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.float32)
+        if values.ndim != 2 or not values.size or np.isinf(values).any():
+            raise InputError(f"values must be finite or NaN, height × width, got shape {values.shape}")
+        object.__setattr__(self, "values", read_only(values))
+
+    @property
+    def depth(self) -> npt.NDArray[np.float32]:
+        """Metres, or what stands for them where the network knows no metres; infinite where 0 or less."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.values <= 0, np.float32(np.inf), 1 / self.values).astype(np.float32)
+
+
+Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores | InverseDepth
 """What a system under test may answer for one frame."""
 
-P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores)
+P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores, InverseDepth)
 
 
 class Internals(Protocol):

@@ -64,6 +64,7 @@ _ENTRIES = {
     "selftest": _Entry(_LOOK, "tool:app", "Check that Roadworthy finds faults that it seeds."),
     "data": _Entry(_LOOK, "data:app", "Look at data sets, check them and convert them."),
     "models": _Entry(_LOOK, "models:app", "Try models, train reference networks, evaluate and export them."),
+    "networks": _Entry(_LOOK, "networks:app", "Import public networks, and use them by name."),
     "transforms": _Entry(_LOOK, "transforms:app", "Look at changes to images, and make them."),
     "gallery": _Entry(_LOOK, "transforms:gallery", "Make galleries of cut-out objects, and look at them."),
     "engines": _Entry(_LOOK, "engines:app", "Use, compare, train and import engines that change images."),

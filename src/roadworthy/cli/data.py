@@ -20,6 +20,7 @@ from roadworthy.datasets import EXPORT_FORMATS, spread
 from roadworthy.datasets import export as exported
 from roadworthy.datasets.summary import DatasetSummary, frame_facts, spread_frames, summarize
 from roadworthy.errors import InputError, suggest
+from roadworthy.labelling import CAMERA_HEIGHT, Labelling, Misfit, misfits, sources_named, write_labels
 from roadworthy.report import frame_sheet, parse_overlays
 from roadworthy.result_tables import listed
 
@@ -89,7 +90,7 @@ def show(
 
 @command(app)
 def check(reference: str, option: list[str] | None = None) -> Answer:
-    """Read every frame of a data set, and report bad files, classes, signals and sizes.
+    """Read every frame of a data set, and report bad files, classes, signals, sizes and label maps.
 
     The exit code is 0 if every frame can be read, else 2.
 
@@ -100,22 +101,65 @@ def check(reference: str, option: list[str] | None = None) -> Answer:
         roadworthy data check world:town -o count=20
     """
     dataset = opened(reference, option)
-    summary, bad = summarize(dataset, tracked)
+    wrong: list[Misfit] = []
+    summary, bad = summarize(dataset, tracked, lambda frame: wrong.extend(misfits([frame])))
     document = {
         "dataset": dataset.name,
         "frames": len(dataset),
         "read": summary.read,
         "bad": [{"id": id, "reason": reason} for id, reason in bad.items()],
+        "misfits": [{"id": one.id, "shift": one.shift, "agreement": one.agreement} for one in wrong],
         **summary.document(),
     }
     state = f"{len(bad)} cannot be read" if bad else "all can be read"
     title = f"{dataset.name}, {counted(len(dataset), len(dataset))}, {state}"
     return Answer(
         document,
-        [title, summary.lines(), *_reasons(bad, _MOST_BAD)],
+        [title, summary.lines(), *_reasons(bad, _MOST_BAD), *map(str, wrong[:_MOST_BAD])],
         # A frame that cannot be read is wrong input; 1 stays for requirements.
         exit_code=FAILED if bad else PASSED,
     )
+
+
+@command(app)
+def label(
+    reference: str,
+    by: str = "street",
+    out: Path | None = None,
+    option: list[str] | None = None,
+    depth: str = "street",
+    camera_height: float = CAMERA_HEIGHT,
+) -> Answer:
+    """Write label maps, instances and depth for the frames of a data set, once.
+
+    What is there already is left as it is: stop it and go on with the same command. Read the result by
+    -o labels=FOLDER -o depth=FOLDER.
+
+    Options:
+        by (--with CHAIN): Who labels: street, a segmenter such as net.yaml, a folder, own; several in order.
+        out (FOLDER): Where to write; named after the data if left out.
+        depth (CHAIN): Who says how far away things are, likewise; none for no depth.
+        camera_height (METRES): The camera above the road, by which relative depth becomes metres.
+
+    Examples:
+        roadworthy data label folder:dash --out dash-labels
+        roadworthy data label folder:dash --with segmenter.yaml,street --depth none
+    """
+    dataset = opened(reference, option)
+    chains = sources_named("labels", by), sources_named("depth", depth)
+    labelling = Labelling(*chains, camera_height=camera_height)
+    with bars() as shown:
+        watch = shown.showing("Labelling frames")
+        written = write_labels(dataset, labelling, out or Path(f"{plain_name(reference)}-labels"), watch)
+    without, now = len(written.without_depth), written.frames - written.before
+    lines = [
+        f"{written.folder}, {counted(written.frames, written.frames)} by {labelling}",
+        *([f"{counted(written.before, written.before)} were there before"] if written.before else []),
+        *([f"{without} of {counted(now, now)} show too little road for depth"] if without else []),
+        *_reasons(written.skipped, _MOST_NAMED),
+        f"Use them by -o labels={written.folder}",
+    ]
+    return Answer({**vars(written), "folder": str(written.folder), "made_by": str(labelling)}, lines)
 
 
 @command(app)

@@ -38,8 +38,9 @@ from roadworthy.cli.options import (
 from roadworthy.datasets import load
 from roadworthy.datasets.summary import spread_frames
 from roadworthy.errors import InputError
-from roadworthy.models import Runtime, load_model
-from roadworthy.models.description import draft_description
+from roadworthy.models import Network, Runtime, load_model
+from roadworthy.models.description import draft_description, ready_description
+from roadworthy.models.load import spelled
 from roadworthy.models.network import UndescribedError
 from roadworthy.models.zoo import Variant, architecture, load_module, located_weights, read_variant
 from roadworthy.report import prediction_sheet
@@ -62,13 +63,15 @@ def try_model(
 ) -> Answer:
     """Run a model on a few frames, draw its answers and describe it.
 
-    For a network without a description, print what its file says and a model.yaml to start from. The exit
-    code is then 2, because nothing was tried.
+    Exports of Ultralytics, YOLOX, Hugging Face, timm and torchvision are recognised, and their model.yaml is
+    printed. For other networks without a description, print what the file says and a model.yaml to start
+    from. The exit code is then 2, because nothing was tried.
 
     Options:
         sample (-n N): Frames, spread over the data.
 
     Examples:
+        roadworthy models try yolov8n.onnx --data kitti:path/to/training
         roadworthy models try onnx:net.onnx
         roadworthy models try truth --data world:town
         roadworthy models try onnx:net.onnx -m output.signals=steering --data world
@@ -76,17 +79,21 @@ def try_model(
         roadworthy models try recorded:results --data kitti:training
     """
     check_within("--sample", sample, 1, _MOST_FRAMES)
+    given = parse_options(model_option or [], "-m threads=1")
     try:
-        system = load_model(reference, **parse_options(model_option or [], "-m threads=1"))
+        system = load_model(reference, **given)
     except UndescribedError as error:
-        return _undescribed(reference, error.runtime)
+        return _undescribed(spelled(reference), error.runtime)
     dataset = opened(data, option, count=sample, history=history_of(system))
     frames, _ = spread_frames(dataset, sample, tracked)
     look = first_look(system, dataset, frames)
     note = f"{counted(len(frames), len(dataset))} of {dataset.name}"
     sheet = prediction_sheet(frames, look.answers, title=system.name, note=note)
     path = write_picture(out or Path(f"try-{plain_name(reference)}.png"), sheet)
-    known = look.document
+    known, shown = look.document, []
+    if isinstance(system, Network) and system.recognised is not None:
+        known["description"] = ready_description(spelled(reference), system.recognised, given)
+        shown = [f"Recognised as {system.recognised.what}. Its model.yaml:\n", known["description"]]
     rows = {
         "input": known.get("input"),
         "batch": known.get("batch"),
@@ -97,7 +104,11 @@ def try_model(
     }
     return Answer(
         {"sheet": str(path), **known},
-        [f"{known['model']}, {known['task']}", {name: value for name, value in rows.items() if value}],
+        [
+            f"{known['model']}, {known['task']}",
+            {name: value for name, value in rows.items() if value},
+            *shown,
+        ],
         known["notes"],
         conclusion=f"Wrote {path}",
     )

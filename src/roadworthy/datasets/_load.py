@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from roadworthy.datasets._base import drives_by_time
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
-from roadworthy.registry import datasets
+from roadworthy.registry import data_options, datasets
 
 
 def spread(total: int, count: int) -> list[int]:
@@ -41,6 +41,7 @@ class ChosenFrames:
         indices: Which of its frames, in order.
         history: How many earlier frames of its drive a frame is given, where the data has them.
         together: Which frames belong together, see `clusters_of`; as the data says if empty.
+        estimator: What estimates what a frame lacks and something needs, see `Frame.estimator`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ChosenFrames:
     indices: Sequence[int]
     history: int = 0
     together: str = ""
+    estimator: Callable[[Frame], Frame] | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -77,11 +79,14 @@ class ChosenFrames:
     def __getitem__(self, index: int, /) -> Frame:
         number = self.indices[index]
         frame = self.data[number]
-        if len(frame.previous) >= self.history:
+        if len(frame.previous) < self.history:
+            before = (self.data[one] for one in range(max(0, number - self.history), number))
+            found = (one for one in with_history([*before, frame], self.history) if one.id == frame.id)
+            frame = next(found, frame)
+        if self.estimator is None or frame.labels is not None:
             return frame
-        before = (self.data[one] for one in range(max(0, number - self.history), number))
-        found = (one for one in with_history([*before, frame], self.history) if one.id == frame.id)
-        return next(found, frame)
+        earlier = [one.replace(estimator=self.estimator) for one in frame.previous]
+        return frame.replace(estimator=self.estimator, previous=earlier)
 
     def __iter__(self) -> Iterator[Frame]:
         for index in range(len(self)):
@@ -246,7 +251,8 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
     Args:
         reference: The name of a reader, and after a colon the path it reads: ``"world:town"``.
         relative_to: The folder that paths of files count from.
-        options: The reader's options; text is converted to what the option takes.
+        options: The reader's options, and those of every data set: ``labels``, ``depth``, ``boxes`` and
+            ``camera_height``, see `roadworthy.labelling`. Text is converted to what the option takes.
 
     Raises:
         UnknownNameError: No reader has this name.
@@ -268,6 +274,13 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
         raise InputError(f"{name!r} takes no path, got {path!r}: write {name!r} alone")
     if not path and wanted == "always":
         raise InputError(f"{name!r} needs a path: write '{name}:path/to/data'")
+    known = {one.name for one in options_of(reader)}
+    if others := [key for key in options if key not in known]:
+        factory = data_options.get("labelling")
+        added = {key: options.pop(key) for key in others if key in {one.name for one in options_of(factory)}}
+        if added:
+            data = load(reference, relative_to, **options)
+            return cast(Dataset, factory(data, relative_to, **checked_options(name, factory, added)))
     checked = checked_options(name, reader, options, relative_to)
     if path and wanted == "always":
         path = str(relative_to / path)

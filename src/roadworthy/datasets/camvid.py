@@ -50,7 +50,7 @@ class CamVidDataset(_base.BaseDataset):
     Args:
         path: The folder with class_dict.csv.
         images: The folder of images below it.
-        labels: The folder of label maps below it.
+        label_folder: The folder of label maps below it.
         class_names: What classes mean, where it shall differ from `CLASSES`; as text ``Wall=building``.
         unknown_colors: What to do with a pixel whose colour has no class.
         on_error: What iteration does with a frame that cannot be read; see `BaseDataset`.
@@ -64,7 +64,7 @@ class CamVidDataset(_base.BaseDataset):
         path: str,
         *,
         images: str = "images",
-        labels: str = "labels",
+        label_folder: str = "labels",
         class_names: _base.ClassNames | str | None = None,
         unknown_colors: _base.UnknownColors = "error",
         on_error: _base.OnError = "raise",
@@ -72,7 +72,7 @@ class CamVidDataset(_base.BaseDataset):
         """List the files; no image is read yet."""
         root = _base.existing_folder(path, "the CamVid data set")
         self._images = _base.existing_folder(root / images, "the images of CamVid")
-        self._labels = root / labels
+        self._labels = root / label_folder
         self._unknown_colors: _base.UnknownColors = unknown_colors
         self._image_names = _base.by_stem(_base.image_names(self._images))
         self._label_names: dict[str, str] = {}

@@ -140,8 +140,15 @@ def box_words(boxes: Boxes) -> Counter[str]:
     return Counter(map(ontology().word_for, boxes.classes, boxes.attributes))
 
 
-def summarize(dataset: Dataset, watch: Watch) -> tuple[DatasetSummary, dict[str, str]]:
+def summarize(
+    dataset: Dataset, watch: Watch, look: Callable[[Frame], object] = lambda _: None
+) -> tuple[DatasetSummary, dict[str, str]]:
     """Read every frame: return what they hold, and why some of them cannot be read, by their ids.
+
+    Args:
+        dataset: The frames.
+        watch: Wraps their numbers, to show how far it has come.
+        look: Is called with each frame that can be read.
 
     Raises:
         InputError: There are no frames.
@@ -152,7 +159,9 @@ def summarize(dataset: Dataset, watch: Watch) -> tuple[DatasetSummary, dict[str,
     ids: Sequence[str] = getattr(dataset, "ids", ())
     for index in watch(range(len(dataset)), "Reading frames"):
         try:
-            summary.add(dataset[index])
+            frame = dataset[index]
+            summary.add(frame)
+            look(frame)
         except InputError as error:
             bad[ids[index] if index < len(ids) else str(index)] = str(error)
     return summary, bad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -213,6 +213,8 @@ class Frame(ReadOnlyArrays):
         visual_change: Δv, how much of a change from its original a human sees in this image.
         tolerated: Whether people still answer rightly after so much of the change (t_c of a published study);
             None where nobody has measured it.
+        estimator: Returns the frame with what it lacks and something needs, such as a label map; None where
+            nothing is estimated.
 
     Example:
         >>> import numpy as np
@@ -235,6 +237,7 @@ class Frame(ReadOnlyArrays):
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
     visual_change: float | None = None
     tolerated: bool | None = None
+    estimator: Callable[[Frame], Frame] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -352,6 +355,18 @@ class Frame(ReadOnlyArrays):
             'rainy'
         """
         return dataclasses.replace(self, **changes)
+
+    def with_known(self, *names: str) -> Frame:
+        """Return the frame with some of its attributes, estimated where they are not known and can be.
+
+        Example:
+            >>> def dark(frame: Frame) -> Frame:
+            ...     return frame.replace(depth=np.ones(frame.image.shape[:2], np.float32))
+            >>> Frame("a", np.zeros((2, 2, 3), np.uint8), estimator=dark).with_known("depth")
+            Frame('a', 2x2, depth)
+        """
+        lacking = any(getattr(self, name) is None for name in names)
+        return self.estimator(self) if lacking and self.estimator is not None else self
 
     def mirrored(self) -> Frame:
         """Return the frame with left and right exchanged, in everything that has a left and a right.

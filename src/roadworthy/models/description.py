@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
@@ -21,10 +21,17 @@ from roadworthy._files import numbered_names
 from roadworthy._yaml import Place, check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
+from roadworthy.models.class_lists import class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
-from roadworthy.models.network import ModelSpec, Runtime, Tensor
-from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput, SegmentationOutput
+from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor
+from roadworthy.models.outputs import (
+    ClassificationOutput,
+    DepthOutput,
+    Output,
+    RegressionOutput,
+    SegmentationOutput,
+)
 
 
 def _listed(value: object) -> object:
@@ -104,7 +111,7 @@ _Description = create_model(
 )
 _OUTPUTS: dict[str, tuple[type[_Form], Callable[..., Output[Any]]]] = {
     kind.task: (_form(kind, task=(str, kind.task)), kind)
-    for kind in (RegressionOutput, ClassificationOutput, DetectionOutput, SegmentationOutput)
+    for kind in (RegressionOutput, ClassificationOutput, DetectionOutput, SegmentationOutput, DepthOutput)
 }
 
 
@@ -204,8 +211,16 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
     task = data.get("task", "regression")
     if not isinstance(task, str) or task not in _OUTPUTS:
         raise InputError(f"{where('output', 'task')}: unknown task {task!r}: {suggest(str(task), _OUTPUTS)}")
-    if isinstance(data.get("classes"), str):
-        data = {**data, "classes": _classes(data["classes"], where("output", "classes"), folder)}
+    if type(count := data.get("classes")) is int and count > 0:
+        data = {**data, "classes": list(map(str, range(count)))}
+    if isinstance(text := data.get("classes"), str):
+        if known := class_lists().get(text.lower()):
+            data = {**data, "classes": list(known.names)}
+            if task != "classification":
+                own = cast("dict[str, Any]", _mapped(data.get("class_names")) or {})
+                data["class_names"] = {**known.words, **own}
+        else:
+            data = {**data, "classes": _classes(text, where("output", "classes"), folder)}
     kind, build = _OUTPUTS[task]
     form: Any = check_form(kind, data, where, inside=("output",))
     values = {key: getattr(form, key) for key in kind.model_fields if key != "task"}
@@ -272,6 +287,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+_NO_FILES = ("http", "https", "torch", "callable", "python")
 _SIGNALS = ("steering", "speed", "throttle", "brake")
 _MOST_SIGNALS = 3
 """A network that gives more numbers than this tells classes apart, more likely than it drives."""
@@ -286,10 +302,30 @@ def draft_description(reference: str, runtime: Runtime) -> str:
         reference: The model as it was named, such as ``onnx:nets/net.onnx``; it lies beside the description.
         runtime: What runs the network.
     """
+    lines = [*_name_lines(reference), *_input_lines(runtime.input), *_output_lines(runtime.outputs)]
+    return "\n".join([*lines, ""])
+
+
+def ready_description(reference: str, recognised: Recognised, options: Mapping[str, object]) -> str:
+    """Return the ``model.yaml`` of a network that is recognised; there is nothing to correct in it.
+
+    Args:
+        reference: The model as it was named; it lies beside the description.
+        recognised: What it is.
+        options: The options of its adapter.
+    """
+    import yaml
+
+    written = {**recognised.sections, **({"options": dict(options)} if options else {})}
+    text = yaml.safe_dump(written, sort_keys=False, default_flow_style=None, allow_unicode=True, width=100)
+    return "\n".join([*_name_lines(reference), text])
+
+
+def _name_lines(reference: str) -> Iterator[str]:
     kind, _, path = reference.partition(":")
-    model = reference if kind in ("http", "https") else f"{kind}:{Path(path).name}"
-    lines = [f"model: {model}", f"name: {Path(path).stem or kind}", *_input_lines(runtime.input)]
-    return "\n".join([*lines, *_output_lines(runtime.outputs), ""])
+    beside = "//" not in path and kind not in _NO_FILES
+    yield f"model: {kind}:{Path(path).name}" if beside else f"model: {reference}"
+    yield f"name: {Path(path).stem or kind}"
 
 
 def _input_lines(declared: Tensor | None) -> Iterator[str]:

@@ -19,8 +19,8 @@ from roadworthy.ontology import ontology
 
 Array: TypeAlias = NDArray[Any]
 Indices: TypeAlias = NDArray[np.intp]
-Head: TypeAlias = Literal["yolov5", "yolov8", "darknet", "rows", "ssd", "separate"]
-BoxFormat: TypeAlias = Literal["xyxy", "xywh", "cxcywh"]
+Head: TypeAlias = Literal["yolov5", "yolov8", "yolox", "darknet", "rows", "ssd", "separate", "detr"]
+BoxFormat: TypeAlias = Literal["xyxy", "yxyx", "xywh", "cxcywh"]
 Coordinates: TypeAlias = Literal["pixels", "normalized"]
 
 _NEVER = 2.0  # no two boxes have this IoU
@@ -28,11 +28,15 @@ _NEVER = 2.0  # no two boxes have this IoU
 _USUAL: dict[str, tuple[BoxFormat, Coordinates]] = {
     "yolov5": ("cxcywh", "pixels"),
     "yolov8": ("cxcywh", "pixels"),
+    "yolox": ("cxcywh", "pixels"),
     "darknet": ("cxcywh", "normalized"),
     "rows": ("xyxy", "pixels"),
     "ssd": ("xyxy", "normalized"),
     "separate": ("xyxy", "pixels"),
+    "detr": ("cxcywh", "normalized"),
 }
+_STRIDES = (8, 16, 32)  # of the grids whose cells YOLOX numbers after each other
+_LARGEST = 30.0  # a logarithm of a size, so that what is no box does not overflow
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,14 @@ class DetectionOutput:
 
             - "yolov5" (also v7): box, objectness, a score per class; the score is their product;
             - "yolov8" (also v9, v11): box, a score per class; either axis may be the long one;
+            - "yolox": like yolov5, with boxes in cells of grids of 8, 16 and 32 pixels, sizes as logarithms;
             - "darknet" (v2 to v4 through OpenCV): like yolov5, with objectness already in the scores;
             - "rows": x1, y1, x2, y2, score, class, as networks give them that end with NMS;
             - "ssd": image, class, score, x1, y1, x2, y2, as OpenCV's DetectionOutput has it;
-            - "separate": three outputs: boxes, scores and class numbers.
-        box: "xyxy", "xywh" or "cxcywh"; None for what the head usually has.
+            - "separate": three outputs: boxes, scores and class numbers;
+            - "detr": two outputs: logits and boxes. With one more logit than classes, the last is for nothing
+              and their softmax counts, as in DETR; else their sigmoid, as in RT-DETR.
+        box: "xyxy", "yxyx", "xywh" or "cxcywh"; None for what the head usually has.
         coordinates: "pixels" of the network's input, or "normalized" to 0 … 1; None for what the head
             usually has.
         class_names: The word of the ontology for those of its names that the ontology does not know; None
@@ -63,6 +70,7 @@ class DetectionOutput:
             car and truck, so that a vehicle is not answered twice. It is higher, because a car in front of a
             bus is two vehicles. None leaves such boxes as they are.
         limit: The most boxes per image, best first.
+        mask_numbers: How many numbers of a mask follow the scores of a YOLO row; they are not used.
         outputs: The names of the network's outputs to use, in order; all when left out. For "separate":
             boxes, scores, class numbers.
 
@@ -83,6 +91,7 @@ class DetectionOutput:
     iou_threshold: float | None = 0.45
     iou_threshold_across: float | None = 0.7
     limit: int = 300
+    mask_numbers: int = 0
     outputs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -94,10 +103,13 @@ class DetectionOutput:
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
                 raise InputError(f"{name} must be from 0 to 1, got {value}")
-        if self.limit < 1:
-            raise InputError(f"limit must be 1 or more, got {self.limit}")
-        if self.head == "separate" and len(self.outputs) not in (0, 3):
-            raise InputError(f"head 'separate' has three outputs, got {', '.join(self.outputs)}")
+        if self.limit < 1 or self.mask_numbers < 0:
+            raise InputError(
+                f"limit must be 1 or more and mask_numbers 0 or more, got {self.limit}, {self.mask_numbers}"
+            )
+        wanted = {"separate": 3, "detr": 2}.get(self.head)
+        if wanted and len(self.outputs) not in (0, wanted):
+            raise InputError(f"head {self.head!r} has {wanted} outputs, got {', '.join(self.outputs)}")
         object.__setattr__(self, "class_names", frozen(self.class_names))
         words_for(self.classes, self.class_names, self.on_unknown)
 
@@ -115,12 +127,16 @@ class DetectionOutput:
             return self._ssd(arrays, views)
         if self.head == "rows":
             return [(one[:, :4], one[:, 4], one[:, 5]) for one in self._rows(arrays, views)]
+        if self.head == "detr":
+            return self._detr(arrays, views)
         with_objectness = self.head != "yolov8"
-        length = 4 + with_objectness + len(self.classes)
+        last = 4 + with_objectness + len(self.classes)
         rows = dense(_batched(arrays, views, 3), views, self.outputs)
-        table = _joined(rows, length, arrays)
-        scores = table[..., 4 + with_objectness :]
-        if self.head == "yolov5":
+        table = _joined(rows, last + self.mask_numbers, arrays)
+        if self.head == "yolox":
+            table = _off_the_grid(table, views[0].size)
+        scores = table[..., 4 + with_objectness : last]
+        if self.head in ("yolov5", "yolox"):
             scores = scores * table[..., 4:5]
         best = scores.argmax(axis=2)
         top = np.take_along_axis(scores, best[..., None], axis=2)[..., 0]
@@ -173,6 +189,22 @@ class DetectionOutput:
                 )
             found.append((boxes, scores, numbers))
         return found
+
+    def _detr(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:
+        found = dense(arrays, views, self.outputs)
+        count = len(self.classes)
+        known = [(*found[-1].shape[1:2], count + nothing) for nothing in (1, 0)]
+        if len(found) != 2 or found[0].shape[1:] not in known or found[1].shape[2:] != (4,):
+            raise SystemUnderTestError(
+                f"expected logits (n, m, {count + 1}) or (n, m, {count}) and boxes (n, m, 4), got "
+                f"{shapes(arrays)}; correct head, classes or outputs"
+            )
+        if found[0].shape[2] == count:
+            scores = 0.5 * (1 + np.tanh(found[0] / 2))
+        else:
+            scores = np.exp(found[0] - found[0].max(axis=2, keepdims=True))
+            scores = (scores / scores.sum(axis=2, keepdims=True))[..., :-1]
+        return list(zip(found[1], scores.max(axis=2), scores.argmax(axis=2), strict=True))
 
     def _ssd(self, arrays: Arrays, views: Sequence[View]) -> list[_Candidates]:
         # One list for the whole batch: its first column says which image a row belongs to.
@@ -245,6 +277,8 @@ class DetectionOutput:
             first, second = first - second / 2, first + second / 2
         elif box == "xywh":
             second = first + second
+        elif box == "yxyx":
+            first, second = first[:, ::-1], second[:, ::-1]
         xyxy = np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
         if (self.coordinates or usual_coordinates) == "normalized":
             xyxy *= np.array(size * 2, np.float64)
@@ -274,6 +308,21 @@ def _joined(rows: Sequence[Array], length: int, arrays: Arrays) -> Array:
             raise _wrong_length(length, arrays)
         found.append(array)
     return np.concatenate(found, axis=1)
+
+
+def _off_the_grid(table: Array, size: tuple[int, int]) -> Array:
+    """Return rows with boxes in pixels for those with boxes in cells, as YOLOX leaves them in its exports."""
+    width, height = size
+    grids = [(np.indices((height // one, width // one))[::-1].reshape(2, -1).T, one) for one in _STRIDES]
+    cells = np.concatenate([grid for grid, _ in grids])
+    steps = np.concatenate([np.full((len(grid), 1), stride) for grid, stride in grids])
+    if len(cells) != table.shape[1]:
+        raise SystemUnderTestError(
+            f"expected {len(cells)} rows, one for each cell of the grids of {width}x{height} pixels, got "
+            f"{table.shape[1]}; correct head, or the input's width and height"
+        )
+    centres, sizes = (table[..., :2] + cells) * steps, np.exp(np.minimum(table[..., 2:4], _LARGEST)) * steps
+    return np.concatenate([centres, sizes, table[..., 4:]], axis=2)
 
 
 def _wrong_length(length: int, arrays: Arrays) -> SystemUnderTestError:

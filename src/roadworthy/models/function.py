@@ -109,8 +109,8 @@ class FrameFunction:
         for frame, one in zip(frames, found, strict=True):
             if not isinstance(one, _PREDICTIONS):
                 raise SystemUnderTestError(
-                    f"{self.name} must answer frame {frame.id!r} with Signals, Boxes, LabelMap or "
-                    f"ClassScores, got {_kind(one)}; {_DESCRIBE}"
+                    f"{self.name} must answer frame {frame.id!r} with Signals, Boxes, LabelMap, "
+                    f"ClassScores or InverseDepth, got {_kind(one)}; {_DESCRIBE}"
                 )
         return found
 
@@ -120,7 +120,7 @@ class FrameFunction:
             return list(answer)
         raise SystemUnderTestError(
             f"{self.name} must answer {about} with a list, one prediction for each frame (Signals, Boxes, "
-            f"LabelMap or ClassScores), got {_kind(answer)}"
+            f"LabelMap, ClassScores or InverseDepth), got {_kind(answer)}"
         )
 
 

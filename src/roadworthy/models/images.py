@@ -16,8 +16,8 @@ from roadworthy.frames import Frame
 Color: TypeAlias = Literal["rgb", "bgr", "yuv", "gray"]
 Layout: TypeAlias = Literal["nchw", "nhwc"]
 Dtype: TypeAlias = Literal["float32", "float16", "float64", "uint8"]
-Fit: TypeAlias = Literal["stretch", "letterbox"]
-Interpolation: TypeAlias = Literal["linear", "area", "nearest", "cubic"]
+Fit: TypeAlias = Literal["stretch", "letterbox", "corner", "within", "cover"]
+Interpolation: TypeAlias = Literal["linear", "area", "nearest", "cubic", "pillow-linear", "pillow-cubic"]
 Stacking: TypeAlias = Literal["time", "channels"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -28,6 +28,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "interpolation": get_args(Interpolation),
     "stacking": get_args(Stacking),
 }
+_PILLOW = {"pillow-linear": "BILINEAR", "pillow-cubic": "BICUBIC"}
 _PADDING = 114  # the grey that YOLO networks are trained with around a letterboxed image
 
 
@@ -50,8 +51,12 @@ class ImageInput:
         std: Divided by after that, like mean.
         crop: Rows dropped at the top and at the bottom before anything else: whole numbers are pixels of the
             frame, numbers below 1 are shares of its height.
-        fit: "stretch" to the size, or "letterbox": keep the shape and fill up with grey.
-        interpolation: How resizing computes a pixel.
+        fit: "stretch" to the size. The others keep the shape: "letterbox" fills up with grey on both sides,
+            "corner" to the right and below, as YOLOX does; "within" fills up nothing, so that sizes
+            differ from frame to frame; "cover" cuts off what is too wide or too high.
+        kept: With "cover", the share of the shorter side that is kept: timm's ``crop_pct``.
+        interpolation: How resizing computes a pixel: as OpenCV does, or as Pillow, which smooths what it
+            makes smaller, and with which Hugging Face, timm and torchvision prepare images.
         history: How many earlier frames the network sees before the current one, oldest first.
         stacking: Where the earlier frames go: an axis of "time" after the batch, or among the "channels".
 
@@ -72,6 +77,7 @@ class ImageInput:
     std: tuple[float, ...] = ()
     crop: tuple[float, float] = (0, 0)
     fit: Fit = "stretch"
+    kept: float = 1.0
     interpolation: Interpolation = "linear"
     history: int = 0
     stacking: Stacking = "time"
@@ -90,6 +96,8 @@ class ImageInput:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} must be 1 or more, got {value}")
+        if not 0 < self.kept <= 1:
+            raise InputError(f"kept must be more than 0 and at most 1, got {self.kept:g}")
         if self.history < 0:
             raise InputError(f"history must be 0 or more, got {self.history}")
         if min(self.crop) < 0:
@@ -149,8 +157,10 @@ class ImageInput:
 
     def _with_size(self) -> ImageInput:
         """Return the input, which has a size if it needs one."""
-        if self.fit == "letterbox" and self.width is None:
-            raise InputError("fit 'letterbox' needs width and height, which the network's file does not say")
+        if self.fit != "stretch" and self.width is None:
+            raise InputError(
+                f"fit {self.fit!r} needs width and height, which the network's file does not say"
+            )
         return self
 
     def _layout_of(self, shape: Sequence[int | None]) -> Layout | None:
@@ -214,14 +224,18 @@ class ImageInput:
             )
         width, height = self.width or frame.width, self.height or kept
         inner = (width, height)
-        if self.fit == "letterbox":
-            share = min(width / frame.width, height / kept)
+        if self.fit != "stretch":
+            shares = (width / frame.width, height / kept)
+            share = max(shares) / self.kept if self.fit == "cover" else min(shares)
             inner = (max(1, round(frame.width * share)), max(1, round(kept * share)))
-        left, above = (width - inner[0]) // 2, (height - inner[1]) // 2
+        if self.fit == "within":
+            width, height = inner
+        left, above = (0, 0) if self.fit == "corner" else ((width - inner[0]) // 2, (height - inner[1]) // 2)
         image = self._resized(frame.image[top : top + kept], inner)
-        if inner != (width, height):
+        image = image[max(0, -above) :, max(0, -left) :][:height, :width]
+        if image.shape[:2] != (height, width):
             canvas = np.full((height, width, 3), _PADDING, np.uint8)
-            canvas[above : above + inner[1], left : left + inner[0]] = image
+            canvas[max(0, above) :, max(0, left) :][: image.shape[0], : image.shape[1]] = image
             image = canvas
         view = View(frame, image[None], top, kept, left, above, *inner)
         return self._colored(image), view
@@ -231,6 +245,11 @@ class ImageInput:
 
         if size == (image.shape[1], image.shape[0]):
             return image
+        if self.interpolation.startswith("pillow"):
+            from PIL import Image
+
+            smooth = Image.Resampling[_PILLOW[self.interpolation]]
+            return np.asarray(Image.fromarray(image).resize(size, smooth), np.uint8)
         how = getattr(cv2, f"INTER_{self.interpolation.upper()}")
         return np.asarray(cv2.resize(image, size, interpolation=how), np.uint8)
 
@@ -286,8 +305,8 @@ class View:
         images: The prepared images, oldest first: time × height × width × channels, uint8.
         top: Rows of the frame above what is seen.
         rows: Rows of the frame that are seen.
-        left: Columns of padding before the image.
-        above: Rows of padding above the image.
+        left: Columns of padding before the image; negative where as many are cut off.
+        above: Rows of padding above the image, likewise.
         width: Columns that the image has in what is seen, without padding.
         height: Rows likewise.
     """
@@ -324,21 +343,53 @@ class View:
 
         Args:
             ids: A class number per pixel, height × width.
-            outside: The class number of what was cropped.
+            outside: The class number of what was cropped or cut off.
         """
         height, width = ids.shape
         across, down = width / self.size[0], height / self.size[1]
-        columns = _centres(self.frame.width, self.left * across, self.width * across, width)
-        rows = _centres(self.rows, self.above * down, self.height * down, height)
+        columns, wide = _centres(self.frame.width, self.left * across, self.width * across, width)
+        rows, high = _centres(self.rows, self.above * down, self.height * down, height)
         full = np.full((self.frame.height, self.frame.width), outside, ids.dtype)
-        full[self.top : self.top + self.rows] = ids[rows[:, None], columns[None, :]]
+        seen = np.where(high[:, None] & wide, ids[rows[:, None], columns], full[self.top :][: self.rows])
+        full[self.top : self.top + self.rows] = seen
+        return full
+
+    def values_to_frame(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """Return numbers of the frame's size for numbers of what the network sees, interpolated.
+
+        Args:
+            values: A number per pixel, height × width, at any resolution; NaN is what was cropped or cut off.
+        """
+        import cv2
+
+        (height, width), (wide, high) = values.shape, self.size
+        grids = []
+        for count, start, length, scale in (
+            (self.frame.width, self.left, self.width, width / wide),
+            (self.rows, self.above, self.height, height / high),
+        ):
+            grids.append(
+                ((start + (np.arange(count) + 0.5) * (length / count)) * scale - 0.5).astype(np.float32)
+            )
+        across, down = np.meshgrid(*grids)
+        found = cv2.remap(
+            values.astype(np.float32), across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+        )
+        outside = (across < -0.5) | (across > width - 0.5) | (down < -0.5) | (down > height - 0.5)
+        full = np.full((self.frame.height, self.frame.width), np.nan, np.float32)
+        full[self.top : self.top + self.rows] = np.where(outside, np.nan, found)
         return full
 
 
-def _centres(count: int, start: float, length: float, limit: int) -> NDArray[np.intp]:
-    """Return which of the pixels from start over length lies under the centre of each of count pixels."""
-    centres = start + (np.arange(count) + 0.5) * (length / count)
-    return np.asarray(np.clip(np.floor(centres), 0, limit - 1), np.intp)
+def _centres(
+    count: int, start: float, length: float, limit: int
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return which of limit pixels lies under the centre of each of count, and where there is one.
+
+    The first of the count begins at start, and all of them are length long.
+    """
+    centres = np.floor(start + (np.arange(count) + 0.5) * (length / count))
+    return np.clip(centres, 0, limit - 1).astype(np.intp), (centres >= 0) & (centres < limit)
 
 
 def _either(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
@@ -12,11 +13,14 @@ from roadworthy._files import is_file, is_folder
 from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.models.network import ModelSpec
+from roadworthy.models.networks import imported_folder, known_file, public_networks
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.registry import models
 
 _KINDS = {
     ".onnx": "onnx",
+    ".ort": "onnx",
+    ".tflite": "tflite",
     ".pt": "torchscript",
     ".pth": "torchscript",
     ".ts": "torchscript",
@@ -35,7 +39,8 @@ def load_model(
 
     Args:
         reference: An adapter and what it opens, such as ``"onnx:net.onnx"``; the address of an HTTP
-            endpoint; a ``model.yaml``, or the folder in which it lies; or the name of a registered model.
+            endpoint; a ``model.yaml``, or the folder in which it lies; a file or a Hugging Face folder alone,
+            whose kind its ending tells; or the name of a registered model or an imported public network.
         relative_to: The folder that paths count from.
         options: ``input``, ``output`` and ``batch`` describe the network as a ``model.yaml`` does, or
             ``spec`` as a `ModelSpec`; the others are those of the adapter. Text is converted. Keys may be
@@ -51,9 +56,9 @@ def load_model(
         >>> load_model("net.onnx")
         Traceback (most recent call last):
         ...
-        roadworthy.errors.InputError: expected the kind of model before its file: write 'onnx:net.onnx'
+        roadworthy.errors.InputError: cannot read the ONNX network net.onnx: there is no such file
     """
-    text = str(reference)
+    text = spelled(str(reference), relative_to)
     if is_description(text, relative_to):
         path = relative_to / text
         return _from_description(path / "model.yaml" if is_folder(path) else path, options)
@@ -64,8 +69,44 @@ def load_model(
 
         if others.get("spec") is not None:
             raise InputError(f"{text}: give either spec or {', '.join(sections)}, not both")
-        others["spec"] = described(sections).spec
+        try:
+            others["spec"] = described(sections).spec
+        except InputError:
+            # Perhaps it says less than all, because the network is recognised.
+            recognised = None
+            with suppress(InputError):
+                recognised = getattr(_opened(text, others, relative_to), "recognised", None)
+            if recognised is None:
+                raise
+            others["spec"] = described(sections, recognised.sections).spec
     return _opened(text, others, relative_to)
+
+
+def spelled(text: str, folder: Path = Path()) -> str:
+    """Return a reference with the kind of model before its file, or the folder of an imported network.
+
+    Raises:
+        InputError: It names a public network that is not imported, or one that is no system under test.
+
+    Example:
+        >>> spelled("nets/mine.onnx")
+        'onnx:nets/mine.onnx'
+    """
+    if ":" in text or is_description(text, folder):
+        return text
+    if imported := imported_folder(text):
+        return str(imported.absolute())
+    path, kind = folder / text, _KINDS.get(Path(text).suffix.lower())
+    if is_file(path) and (known := known_file(path)):
+        network, _ = known
+        if str(network.describe.get("model", "")).partition(":")[0] != kind:
+            raise InputError(
+                f"{path} is of {network.title}: roadworthy networks import {path}, and use it by its name, "
+                f"{network.name}"
+            )
+    if is_file(path / "config.json"):
+        kind = "huggingface"
+    return f"{kind}:{text}" if kind else text
 
 
 def is_description(reference: str, relative_to: Path = Path()) -> bool:
@@ -95,11 +136,6 @@ def _from_description(path: Path, options: Mapping[str, object]) -> SystemUnderT
 
 def _opened(reference: str, options: Mapping[str, object], folder: Path) -> SystemUnderTest:
     kind, _, path = reference.partition(":")
-    if not path and Path(reference).suffix.lower() in _KINDS:
-        raise InputError(
-            "expected the kind of model before its file: write "
-            f"'{_KINDS[Path(reference).suffix.lower()]}:{reference}'"
-        )
     try:
         factory = models.get(kind)
     except UnknownNameError:
@@ -156,7 +192,8 @@ def model_name(reference: str) -> str:
     Raises:
         InputError: It has a description that cannot be opened.
     """
-    return load_model(reference).name if is_description(reference, Path()) else short_name(reference)
+    named = is_description(reference) or reference in public_networks()
+    return load_model(reference).name if named else short_name(reference)
 
 
 def short_name(reference: str) -> str:

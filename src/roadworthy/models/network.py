@@ -138,6 +138,19 @@ class Runtime(Protocol):
 
 
 @dataclass(frozen=True)
+class Recognised:
+    """A network that says itself what it takes and answers, or that is known.
+
+    Attributes:
+        what: What it is, in words: "an Ultralytics detector".
+        sections: The sections of a ``model.yaml`` for it.
+    """
+
+    what: str
+    sections: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class ModelSpec(Generic[P]):
     """What a network takes and what its numbers mean.
 
@@ -145,11 +158,13 @@ class ModelSpec(Generic[P]):
         output: What it answers.
         input: What it takes.
         batch: The most images it takes at a time; None for as many as there are, or as its file says.
+        recognised: What the network was recognised as, where nobody described it.
     """
 
     output: Output[P]
     input: ImageInput = field(default_factory=ImageInput)
     batch: int | None = None
+    recognised: Recognised | None = None
 
     def __post_init__(self) -> None:
         if self.batch is not None and self.batch < 1:
@@ -189,6 +204,7 @@ class Network(Generic[P]):
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
         self.output = spec.output
+        self.recognised = spec.recognised
         fixed = declared.shape[0] if declared.shape else None
         self._padded = fixed is not None and fixed > 1
         self.batch = fixed if fixed is not None and (fixed > 1 or spec.batch is None) else spec.batch
@@ -324,11 +340,14 @@ class UndescribedError(InputError):
 
 
 def needed_spec(spec: ModelSpec[Any] | None, name: str, runtime: Runtime) -> ModelSpec[Any]:
-    """Return the spec that was given.
+    """Return the spec that was given, or the one of a network that is recognised.
 
     Raises:
         UndescribedError: None was given: a file does not tell what its numbers mean. Says what is known.
     """
+    from roadworthy.models.ready import ready_spec
+
+    spec = ready_spec(runtime) if spec is None else spec
     if spec is not None:
         return spec
     known = [f"input {runtime.input}"] if runtime.input else []
@@ -343,14 +362,21 @@ def needed_spec(spec: ModelSpec[Any] | None, name: str, runtime: Runtime) -> Mod
 
 
 def named_arrays(value: object) -> dict[str, Any]:
-    """Return what a network gave as arrays by name: one array, several, or a mapping of them.
+    """Return what a network gave as arrays by name: one array, several, a mapping, or a mapping per image.
 
     Example:
         >>> sorted(named_arrays((np.zeros(1), np.ones(1))))
         ['output0', 'output1']
+        >>> named_arrays([{"boxes": np.zeros((2, 4))}, {"boxes": np.zeros((0, 4))}])["boxes"][1].shape
+        (0, 4)
     """
     if isinstance(value, Mapping):
         return {str(name): _array(one) for name, one in value.items()}
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Mapping) and not value[0]:
+        # A scripted detector of torchvision has its losses, of which there are none, before its answers.
+        value = value[1]
+    if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+        return {str(name): [_array(one[name]) for one in value] for name in value[0]}
     if isinstance(value, tuple):
         return {f"output{number}": _array(one) for number, one in enumerate(value)}
     return {"output": _array(value)}
@@ -363,7 +389,8 @@ def named_tensors(value: object) -> dict[str, Any]:
         >>> sorted(named_tensors([np.zeros(1), np.ones(1)]))
         ['output0', 'output1']
     """
-    return named_arrays(tuple(value) if isinstance(value, list) else value)
+    several = isinstance(value, list) and not any(isinstance(one, Mapping) for one in value)
+    return named_arrays(tuple(value) if several else value)  # type: ignore[arg-type]
 
 
 def _array(value: object) -> Any:

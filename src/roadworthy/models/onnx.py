@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
@@ -22,6 +23,7 @@ _DTYPES = {
     "tensor(double)": "float64",
     "tensor(uint8)": "uint8",
 }
+_MASK = "pixel_mask"
 _PROVIDERS = {"cpu": ["CPUExecutionProvider"], "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"]}
 
 
@@ -56,7 +58,7 @@ def onnx_model(
 
 @dataclass(frozen=True)
 class OnnxRuntime(OpensLater):
-    """Runs an ONNX network with one input."""
+    """Runs an ONNX network with one input, and perhaps Hugging Face's mask of what is no padding."""
 
     path: Path
     device: Literal["cpu", "cuda"] = "cpu"
@@ -64,7 +66,8 @@ class OnnxRuntime(OpensLater):
 
     def __post_init__(self) -> None:
         existing(self.path, "ONNX network")
-        if len(found := self._session.get_inputs()) != 1:
+        found = [one for one in self._taken if one.name != _MASK]
+        if len(found) != 1:
             names = ", ".join(one.name for one in found)
             raise InputError(
                 f"{self.path}: expected a network with one input, the image, got {len(found)} ({names}); "
@@ -78,12 +81,24 @@ class OnnxRuntime(OpensLater):
     @cached_property
     def input(self) -> Tensor | None:
         """The network's input."""
-        return _tensor(self._session.get_inputs()[0])
+        return _tensor(next(one for one in self._taken if one.name != _MASK))
 
     @cached_property
     def outputs(self) -> tuple[Tensor, ...]:
         """The network's outputs."""
         return tuple(_tensor(one) for one in self._session.get_outputs())
+
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        """What whoever exported the network wrote into its file."""
+        return dict(self._session.get_modelmeta().custom_metadata_map)
+
+    @property
+    def operators(self) -> set[str]:
+        """What the network computes with, by the names of ONNX."""
+        from onnx import load
+
+        return {node.op_type for node in load(self.path, load_external_data=False).graph.node}
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -103,8 +118,19 @@ class OnnxRuntime(OpensLater):
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, NDArray[Any]]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
         names = [one.name for one in self.outputs]
-        found = self._session.run(names, {self._session.get_inputs()[0].name: images})
-        return dict(zip(names, found, strict=True))
+        given = {one.name: self._mask(one, images) if one.name == _MASK else images for one in self._taken}
+        return dict(zip(names, self._session.run(names, given), strict=True))
+
+    @property
+    def _taken(self) -> list[Any]:
+        found: list[Any] = self._session.get_inputs()
+        return found
+
+    def _mask(self, declared: Any, images: NDArray[Any]) -> NDArray[Any]:
+        """Return a mask that leaves nothing out."""
+        sizes = zip(declared.shape, (len(images), *images.shape[2:]), strict=True)
+        shape = [one if isinstance(one, int) else seen for one, seen in sizes]
+        return np.ones(shape, np.int64 if "int64" in declared.type else np.float32)
 
 
 def _tensors_of(graph: Any) -> Iterator[Any]:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.cases import ClassScores, Prediction
-from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, suggest
+from roadworthy.cases import ClassScores, InverseDepth, Prediction
+from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, check_choice, suggest
 from roadworthy.frames import LabelMap, Signals, SignalUnits
+from roadworthy.models.class_lists import known_meaning
 from roadworthy.models.images import View
 from roadworthy.models.protocols import Task
 from roadworthy.ontology import VOID, normalized, ontology
@@ -196,7 +197,9 @@ class SegmentationOutput:
         class_names: The word of the ontology for those of its names that the ontology does not know; None
             for void.
         on_unknown: What to do with a class that the ontology does not know: "error", or "skip" for void.
-        outputs: The name of the network's output to use; the only one when left out.
+        layers: Whether the network has an output for each class but the first, with a score for no and one
+            for yes per pixel; where several say yes, the last counts. TwinLiteNet answers like that.
+        outputs: The name of the network's output to use, the only one when left out; with layers, all names.
     """
 
     task: ClassVar[Task] = "segmentation"
@@ -204,6 +207,7 @@ class SegmentationOutput:
     classes: tuple[str, ...]
     class_names: Names = field(default_factory=FrozenDict)
     on_unknown: Literal["error", "skip"] = "error"
+    layers: bool = False
     outputs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -212,7 +216,10 @@ class SegmentationOutput:
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[LabelMap]:
         """Return the label maps for a batch, in the label classes of the ontology."""
-        ids = self._ids(only(arrays, views, self.outputs), views)
+        if self.layers:
+            ids = self._layered(dense(arrays, views, self.outputs), arrays)
+        else:
+            ids = self._ids(only(arrays, views, self.outputs), views)
         words = words_for(self.classes, self.class_names, self.on_unknown)
         names = [VOID if word is None else ontology().resolve(word).name for word in words]
         classes = tuple(dict.fromkeys((*ontology().label_classes, *names)))
@@ -222,6 +229,18 @@ class SegmentationOutput:
             LabelMap(view.map_to_frame(table[own], void), classes)
             for view, own in zip(views, ids, strict=True)
         ]
+
+    def _layered(self, found: Sequence[NDArray[Any]], arrays: Arrays) -> NDArray[np.intp]:
+        count = len(self.classes) - 1
+        if len(found) != count or any(one.ndim != 4 or one.shape[1] != 2 for one in found):
+            raise SystemUnderTestError(
+                f"expected {count} outputs (n, 2, height, width), one for each class but the first, got "
+                f"{shapes(arrays)}; correct classes, layers or outputs"
+            )
+        ids = np.zeros((len(found[0]), *found[0].shape[2:]), np.intp)
+        for number, one in enumerate(found, 1):
+            ids[one[:, 1] > one[:, 0]] = number
+        return ids
 
     def _ids(self, array: NDArray[Any], views: Sequence[View]) -> NDArray[np.intp]:
         count = len(self.classes)
@@ -245,8 +264,45 @@ class SegmentationOutput:
         return array.astype(np.intp)
 
 
+@dataclass(frozen=True)
+class DepthOutput:
+    """How near every pixel is.
+
+    Attributes:
+        values: What the numbers are: "inverse", higher is nearer, on a scale of the network's own, as MiDaS
+            and Depth Anything have it; or "metres".
+        outputs: The name of the network's output to use; the only one when left out.
+    """
+
+    task: ClassVar[Task] = "depth"
+
+    values: Literal["inverse", "metres"] = "inverse"
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("values", self.values, ("inverse", "metres"))
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> list[InverseDepth]:
+        """Return the depth for a batch, of the size of each frame."""
+        array = only(arrays, views, self.outputs)
+        if array.ndim == 4 and 1 in (array.shape[1], array.shape[3]):
+            array = array[:, 0] if array.shape[1] == 1 else array[..., 0]
+        if array.ndim != 3:
+            raise SystemUnderTestError(
+                f"expected a number per pixel, (n, height, width), got shape {array.shape}; correct outputs"
+            )
+        metric = self.values == "metres"
+        found = [view.values_to_frame(own) for view, own in zip(views, array, strict=True)]
+        return [InverseDepth(1 / np.maximum(one, _NEAREST) if metric else one, metric) for one in found]
+
+
+_NEAREST = 1e-3  # metres, so that a network that answers 0 does not divide by it
+
+
 def words_for(classes: Sequence[str], class_names: Names, on_unknown: str) -> list[str | None]:
     """Return the word of the ontology for each class of a network; None for those that are left out.
+
+    A class of a known list that the ontology has nothing for, such as Cityscapes' wall, is left out.
 
     Raises:
         InputError: A class is unknown, or a name that is given a word is none of the classes.
@@ -272,6 +328,8 @@ def words_for(classes: Sequence[str], class_names: Names, on_unknown: str) -> li
             found.append(word)
         elif on_unknown == "skip":
             found.append(None)
+        elif (known := known_meaning(name)) is not None:
+            found.append(known[0])
         else:
             _known(
                 word,

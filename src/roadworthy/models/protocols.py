@@ -11,18 +11,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from roadworthy.cases import ClassScores, Internals, Prediction
+from roadworthy.cases import ClassScores, Internals, InverseDepth, Prediction
 from roadworthy.errors import SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
-Task: TypeAlias = Literal["regression", "classification", "detection", "segmentation"]
-"""What a system answers with: signals, class scores, boxes or a label map."""
+Task: TypeAlias = Literal["regression", "classification", "detection", "segmentation", "depth"]
+"""What a system answers with: signals, class scores, boxes, a label map or inverse depth."""
 
 _TASKS: dict[type, Task] = {
     Signals: "regression",
     ClassScores: "classification",
     Boxes: "detection",
     LabelMap: "segmentation",
+    InverseDepth: "depth",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.cases import ClassScores, Prediction
+from roadworthy.cases import ClassScores, InverseDepth, Prediction
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models.average_precision import COCO_THRESHOLDS, average_precision, lie_in, parted
 from roadworthy.models.detection import DetectionOutput
@@ -95,6 +95,7 @@ def confusion(truth: Sequence[str], answers: Sequence[str], classes: Iterable[st
     return Confusion(names, counts)
 
 
+_MOST_RANKED = 20_000  # pixels of a frame
 _ENOUGH_OVERLAP = 0.5  # IoU of a box with the one it stands for
 
 
@@ -118,6 +119,7 @@ def compare(frames: Sequence[Frame], predictions: Sequence[Prediction]) -> list[
     Signals: the mean absolute error of speed and steering. Boxes: which share of the known things is found
     and which share of the boxes is right, at an IoU of 0.5 and with the class the same. Label maps: the share
     of the known pixels that have their class. Class scores: the share of images whose class is the best one.
+    Inverse depth: the rank correlation with the known depth, 1 where each nearer pixel is answered as nearer.
 
     Example:
         >>> frame = Frame("a", np.zeros((4, 6, 3), np.uint8), signals=Signals(steering=2.0))
@@ -129,7 +131,22 @@ def compare(frames: Sequence[Frame], predictions: Sequence[Prediction]) -> list[
     maps = [(f.labels, p) for f, p in pairs if isinstance(p, LabelMap) and f.labels is not None]
     signals = [(f.signals, p) for f, p in pairs if isinstance(p, Signals)]
     classes = [(true_class(f), p.best) for f, p in pairs if isinstance(p, ClassScores)]
-    return [*_errors(signals), *_found(boxes), *_agreeing(maps), *_recognised(classes)]
+    depths = [(f.depth, p.values) for f, p in pairs if isinstance(p, InverseDepth) and f.depth is not None]
+    return [
+        *_errors(signals), *_found(boxes), *_agreeing(maps), *_recognised(classes), *_ordered(depths)
+    ]  # fmt: skip
+
+
+def _ordered(pairs: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Iterable[Measure]:
+    found = []
+    for depth, nearness in pairs:
+        known = np.isfinite(depth) & np.isfinite(nearness)
+        step = max(1, int(known.sum()) // _MOST_RANKED)
+        ranks = [np.argsort(np.argsort(one[known][::step])) for one in (-depth, nearness)]
+        if len(ranks[0]) > 1:
+            found.append(float(np.corrcoef(ranks[0], ranks[1])[0, 1]))
+    if found:
+        yield Measure("depth rank correlation", float(np.mean(found)), "of 1", len(found))
 
 
 def _errors(pairs: Sequence[tuple[Signals, Signals]]) -> Iterable[Measure]:

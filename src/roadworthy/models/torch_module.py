@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import warnings
+import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,11 +234,19 @@ def _read_pickle(path: Path, instead: str, script: str) -> Any:
         raise InputError(f"cannot read the weights {path}: is the file whole? torch says {told}") from error
 
 
-def _answers(module: Any, images: NDArray[Any], device: str) -> dict[str, Any]:
+def _answers(module: Any, images: NDArray[Any], device: str, wanted: Sequence[Tensor] = ()) -> dict[str, Any]:
     import torch
 
+    given = torch.from_numpy(images).to(device)
+    schema = getattr(getattr(module, "forward", None), "schema", None)
+    # A scripted detector of torchvision takes a list of images.
+    listed = schema is not None and str(schema.arguments[1].type) == "List[Tensor]"
     with torch.inference_mode():
-        return named_tensors(module(torch.from_numpy(images).to(device)))
+        found = module(list(given) if listed else given)
+    if wanted:
+        # What Hugging Face returns has hidden states beside its answers.
+        found = {one.name: found[one.name] for one in wanted}
+    return named_tensors(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +262,7 @@ class TorchRuntime:
 
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        return _answers(self.module, images, self.device)
+        return _answers(self.module, images, self.device, self.outputs)
 
 
 @models.register("torchscript", summary="a TorchScript archive, run by torch: torchscript:net.pt")
@@ -307,8 +317,10 @@ class TorchScriptRuntime(OpensLater):
                 # torch deprecates what it still runs; users with such archives know.
                 for kind in (DeprecationWarning, FutureWarning):
                     warnings.filterwarnings("ignore", r".*torch\.jit", kind)
-                return torch.jit.load(str(self.path), map_location=self.device).eval()
+                return _loaded_script(torch, self.path, self.device)
         except RuntimeError as error:
+            if (advice := _instead(self.path, str(error))) is not None:
+                raise InputError(advice) from error
             reason = str(error).strip().partition("\n")[0].partition(". This is an internal")[0]
             raise InputError(
                 f"{self.path} is no whole TorchScript archive: {reason}. Write one with "
@@ -325,3 +337,46 @@ class TorchScriptRuntime(OpensLater):
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
         return _answers(self.module, images, self.device)
+
+
+def _loaded_script(torch: Any, path: Path, device: str) -> Any:
+    try:
+        return torch.jit.load(str(path), map_location=device).eval()
+    except RuntimeError as error:
+        if "torchvision::" not in str(error):
+            raise
+    try:
+        # It has operators of its own, which torch knows once it is imported.
+        import_module("torchvision")
+    except ImportError as error:
+        raise InputError(
+            f"{path} uses operators of torchvision: pip install torchvision ({error})"
+        ) from error
+    return torch.jit.load(str(path), map_location=device).eval()
+
+
+_EXPORTS = {
+    b"ultralytics.nn": "yolo export model={path} format=onnx",
+    b"models.yolo": "python export.py --weights {path} --include onnx",
+}
+"""What exports a pickled network, by what its pickle names: Ultralytics, and YOLOv5's own repository."""
+
+
+def _instead(path: Path, problem: str) -> str | None:
+    """Return what to do about a file that is no archive, where its content tells; None where it does not."""
+    if "constants.pkl" not in problem and "archive" not in problem:
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            pickled = b"".join(archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
+    except BROKEN_ZIP:
+        return None
+    for mark, command in _EXPORTS.items():
+        if mark in pickled:
+            exported = path.with_suffix(".onnx")
+            return (
+                f"{path} is a YOLO network as a Python pickle, which could run code and is never loaded: "
+                f"export it with `{command.format(path=path)}`, then `roadworthy models try {exported}`, "
+                "which needs no description"
+            )
+    return None

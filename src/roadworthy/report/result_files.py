@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from roadworthy._files import replacing, write_text
 from roadworthy._tables import csv_text
 from roadworthy.cases import Scalar, Status
+from roadworthy.labelling import estimated_by
 from roadworthy.report.results import (
     Result,
     Standing,
@@ -23,7 +24,7 @@ from roadworthy.report.results import (
     whole_of,
 )
 from roadworthy.result_tables import markdown_text
-from roadworthy.runs.store import notes_of
+from roadworthy.runs.store import MEASURE, notes_of
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
@@ -138,11 +139,17 @@ def _case(row: dict[str, Scalar]) -> list[str]:
     change = row["visual_change"]
     if isinstance(change, float):
         told += f", visual change {change:.2f}"
+    told += _estimated(row)
     images = str(row["images"] or "").split()
     return [
         f"worst: {clipped(str(row['case']), 120)}: {clipped(told)}",
         *(f"  image: images/{one[:2]}/{one}.png" for one in images),
     ]
+
+
+def _estimated(row: Mapping[str, Scalar]) -> str:
+    estimated = estimated_by(row, MEASURE)
+    return f", {estimated}" if estimated else ""
 
 
 def _clean(text: str) -> str:
@@ -245,6 +252,7 @@ def _worst(run: StoredRun, results: list[Result]) -> list[str]:
             )
             if isinstance(row["visual_change"], float):
                 told += f", visual change {row['visual_change']:.2f}"
+            told += _estimated(row)
             image = str(row["images"] or "").split()[-1:]
             shown = f", [image](images/{image[0][:2]}/{image[0]}.png)" if image else ""
             name = f"{escaped(one.requirement.id, 60)}, {escaped(one.system, 40)}"

@@ -12,6 +12,7 @@ from roadworthy._files import file_name
 from roadworthy.cases import Dataset, Requirement, Scalar, Status
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import read_image, write_image
+from roadworthy.labelling import estimated_by
 from roadworthy.models import SystemUnderTest
 from roadworthy.report.drawing import Image, draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet
@@ -30,6 +31,7 @@ from roadworthy.rules.tables import (
     violation_table,
 )
 from roadworthy.runs import image_path, read_rows, run
+from roadworthy.runs.store import MEASURE
 from roadworthy.runs.suites import SuiteResult
 
 _TILE_WIDTH = 480
@@ -253,7 +255,8 @@ def violation_sheet(
         scale = _TILE_WIDTH / frames[0].width
         change = row["visual_change"]
         seen = "" if change is None else f"visual change {float(change):.2f}"
-        tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), "difference", seen))
+        told = estimated_by(row, MEASURE) or "difference"
+        tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), told, seen))
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
 
 
@@ -268,6 +271,8 @@ def shrunk_sheet(plan: RulePlan, found: Sequence[Shrunk], *, title: str, note: s
         tiles += _tiles(plan, one.frames, answers, one.changes)
         scale = _TILE_WIDTH / one.frames[0].width
         about = f"{one.amount:.0%} of the change violates"
+        if estimated := estimated_by(one.frames[-1].metadata):
+            about += f"; {estimated}"
         tiles.append(Tile(draw_difference(one.frames[0], one.frames[-1], scale), about))
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roadworthy.cases import ClassScores, Prediction
+from roadworthy.cases import ClassScores, InverseDepth, Prediction
 from roadworthy.errors import EngineError, InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.labelling import estimated_by
 from roadworthy.ontology import CONDITIONS
 from roadworthy.report.drawing import (
     BACKGROUND,
@@ -163,7 +164,10 @@ def _check_columns(columns: int) -> None:
 def _titles(frame: Frame) -> tuple[str, str]:
     """Return what a frame shows, in the words of its metadata, and its id; the id alone without them."""
     known = [str(frame.metadata[name]) for name in ("track", *CONDITIONS) if name in frame.metadata]
-    return (" · ".join(known), frame.id) if known else (frame.id, "")
+    estimated = estimated_by(frame.metadata)
+    if known:
+        return " · ".join(known), f"{frame.id}; {estimated}" if estimated else frame.id
+    return frame.id, estimated
 
 
 def _slower(pair: Pair) -> str:
@@ -268,7 +272,8 @@ def _tile(
         return Tile(draw_frame(faded, "none", scale), error.reason)
     shown = {one.name: getattr(change, one.name) for one in change.parameters() if one.sets_strength}
     words = said or ", ".join(f"{name} {value:.3g}" for name, value in shown.items()) or _settings(change)
-    return Tile(draw_frame(changed, overlays, scale), words, f"Δv {changed.visual_change:.2f}")
+    told = [f"Δv {changed.visual_change:.2f}", estimated_by(changed.metadata)]
+    return Tile(draw_frame(changed, overlays, scale), words, "; ".join(filter(None, told)))
 
 
 def _settings(change: Transform) -> str:
@@ -329,12 +334,25 @@ def _tiles(frame: Frame, prediction: Prediction, scale: float) -> list[Tile]:
         if frame.boxes is None:
             return [answer]
         return [answer, Tile(draw_frame(frame, "boxes", scale), f"truth · {_counted(frame.boxes)}")]
+    if isinstance(prediction, InverseDepth):
+        return _depths(frame, prediction, scale)
     answer = Tile(
         draw_frame(frame.replace(labels=prediction), "labels", scale, legend=False), "model", frame.id
     )
     if frame.labels is None:
         return [answer]
     return [answer, Tile(draw_frame(frame, "labels", scale, legend=False), "truth")]
+
+
+def _depths(frame: Frame, prediction: InverseDepth, scale: float) -> list[Tile]:
+    depth = prediction.depth
+    if not prediction.metric:
+        # On the scale of the colours: what is nearest is 4 metres away, because nobody knows how far it is.
+        low, high = np.nanpercentile(prediction.values, [1, 99])
+        depth = 4 / np.clip((prediction.values - low) / max(high - low, 1e-9), 0.02, 1)
+    drawn = draw_frame(frame.replace(depth=depth.astype(np.float32)), "depth", scale)
+    answer = Tile(drawn, "model" if prediction.metric else "model · relative", frame.id)
+    return [answer] if frame.depth is None else [answer, Tile(draw_frame(frame, "depth", scale), "truth")]
 
 
 def _counted(boxes: Boxes) -> str:

@@ -28,6 +28,7 @@ from roadworthy.cases import (
 )
 from roadworthy.errors import EngineError, InputError, MissingExtraError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Frame
+from roadworthy.labelling import PROVENANCE
 from roadworthy.models import Network, ObservableSystem, Simulator, SystemUnderTest
 
 MAX_CASES = 1024
@@ -53,6 +54,8 @@ class JudgedCase:
     def with_visual_change(self) -> JudgedCase:
         """Return it with what a human sees of the change: Δv, and whether people tolerate so much of it.
 
+        The row also has where labels, depth and boxes of the frames came from, if not from the data.
+
         Of several frames the largest Δv counts, and there is a measure ``tolerated`` only where one frame of
         the case is changed, in a way of which it is known (`Frame.tolerated`). Measuring takes long, so a
         source may leave it for later: it has a method ``measured``, which is called where the case fails.
@@ -62,10 +65,13 @@ class JudgedCase:
             frames = tuple(
                 _measured(source, frame) for source, frame in zip(_sources(self.case), frames, strict=True)
             )
+        verdict = self.verdict
+        said = {key: str(one.metadata[key]) for one in frames for key in PROVENANCE if key in one.metadata}
+        if said:
+            verdict = replace(verdict, measures={**verdict.measures, **said})
         changed = [frame for frame in frames if frame.visual_change is not None]
         if not changed:
-            return self
-        verdict = self.verdict
+            return replace(self, verdict=verdict, frames=frames)
         if verdict.visual_change is None:
             largest = max(frame.visual_change for frame in changed if frame.visual_change is not None)
             verdict = replace(verdict, visual_change=largest)

@@ -22,6 +22,7 @@ from roadworthy.cases import (
     Dataset,
     Feedback,
     FrameSource,
+    InverseDepth,
     Original,
     Predict,
     Prediction,
@@ -152,8 +153,10 @@ def _about(network: Network[Prediction]) -> dict[str, object]:
     if any(asked.crop):
         cut = zip(asked.crop, ("above", "below"), strict=True)
         words.append("without " + " and ".join(f"{_cropped(one)} {where}" for one, where in cut if one))
-    if asked.fit == "letterbox":
-        words.append("letterboxed")
+    if asked.fit != "stretch":
+        words.append(
+            {"letterbox": "letterboxed", "corner": "letterboxed in a corner"}.get(asked.fit, asked.fit)
+        )
     if asked.history:
         words.append(f"{asked.history} earlier frames as {asked.stacking}")
     return {
@@ -193,6 +196,14 @@ def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
     best = Counter(answer.best for answer in answers if isinstance(answer, ClassScores))
     if best:
         found["best class"] = _counts(best.most_common(8))
+    depths = [answer for answer in answers if isinstance(answer, InverseDepth)]
+    if depths:
+        low, high = (
+            min(float(np.nanmin(one.values)) for one in depths),
+            max(float(np.nanmax(one.values)) for one in depths),
+        )
+        unit = " per metre" if all(one.metric for one in depths) else ", higher is nearer, no unit"
+        found["inverse depth"] = f"{low:.3g} to {high:.3g}{unit}"
     pixels: Counter[str] = Counter()
     for answer in answers:
         if isinstance(answer, LabelMap):
@@ -326,6 +337,10 @@ def _differ(one: Prediction, other: Prediction) -> bool:
         return float(np.mean(one.ids != other.ids)) > _SAME_PIXELS
     if isinstance(one, ClassScores) and isinstance(other, ClassScores):
         return one.names != other.names or not np.allclose(one.scores, other.scores, rtol=0, atol=_SAME_SCORE)
+    if isinstance(one, InverseDepth) and isinstance(other, InverseDepth):
+        spread = np.nanmax(np.abs(one.values)) if np.isfinite(one.values).any() else 1.0
+        near = np.isclose(one.values, other.values, rtol=0, atol=_SAME_SCORE * spread, equal_nan=True)
+        return float(np.mean(~near)) > _SAME_PIXELS
     assert isinstance(one, Signals)
     assert isinstance(other, Signals)
     first, second = one.as_dict(), other.as_dict()

@@ -12,6 +12,7 @@ from roadworthy.cases import Acceptance, Answers, Case, Method, Predict, Predict
 from roadworthy.datasets import ChosenFrames, spread
 from roadworthy.errors import EngineError, InputError, NotApplicable, RuleError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame
+from roadworthy.labelling import estimated_by
 from roadworthy.models import SystemUnderTest, history_of, load_model
 from roadworthy.runs.suites import suite_of
 from roadworthy.runs.suites.kinds import Context, kind_of
@@ -134,6 +135,7 @@ def _changed(
         "status": str(verdict.status),
         "reason": verdict.reason,
         "margin": verdict.margin,
+        "estimated": estimated_by(frames[-1].metadata) if frames else "",
         "answers": [
             {
                 "output": one.output,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
+from roadworthy.labelling import estimated_by
 from roadworthy.models.load import model_name
 from roadworthy.report.rules import shrunk_violations
 from roadworthy.rules.shrinking import Violation
@@ -51,6 +52,7 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         "reason": row["reason"] or "",
         "visual_change": _number(row.get("visual_change")),
         "tolerated": row.get(f"{MEASURE}tolerated"),
+        "estimated": estimated_by(row, MEASURE),
         "pictures": str(row["images"] or "").split(),
         "answers": list(_answers(row)),
         "boxes": dict(_boxes(row)),

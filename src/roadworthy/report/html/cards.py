@@ -12,7 +12,9 @@ import numpy as np
 from roadworthy.cases import Requirement, Scalar
 from roadworthy.errors import RoadworthyError
 from roadworthy.images import read_image
+from roadworthy.labelling import estimated_by
 from roadworthy.report.results import number, signed
+from roadworthy.runs.store import MEASURE
 
 if TYPE_CHECKING:
     from roadworthy.report.drawing import Image
@@ -406,6 +408,11 @@ class FailureCard:
     images: tuple[Thumbnail, ...] = ()
     region: PictureBox | None = None
     unshown: str = ""
+
+    @property
+    def estimated(self) -> str:
+        """What is told where labels, depth or boxes were estimated."""
+        return estimated_by(self.row, MEASURE)
 
     @property
     def facts(self) -> list[tuple[str, Scalar]]:

@@ -16,7 +16,7 @@ from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import BY_RATE, Verification
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
-from roadworthy.runs.store.digests import Digest, digest_of_dataset, digest_of_engine, digest_of_model
+from roadworthy.runs.store.digests import Digest, digest_of_dataset, digest_of_model
 from roadworthy.runs.store.manifest import MANIFEST, differing, is_of_before, read_manifest
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.kinds import kind_of
@@ -24,7 +24,7 @@ from roadworthy.runs.suites.opening import open_data
 from roadworthy.runs.suites.planning import SuitePlan, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE as SUITE
 from roadworthy.runs.suites.reading import Suite, read_suite
-from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
+from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass, engines_of
 from roadworthy.statistics import clopper_pearson_upper
 
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
@@ -187,7 +187,7 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     present: dict[str, dict[str, Digest]] = {
         "models": {name: digest_of_model(one.system) for name, one in plan.models.items()},
         "data": {name: digest_of_dataset(one.frames.hashed) for name, one in plan.data.items()},
-        "engines": {name: digest_of_engine(one) for name, one in plan.context.engines.items()},
+        "engines": engines_of(plan),
     }
     for what in ("models", "data", "engines"):
         for name, record in manifest.get(what, {}).items():

@@ -20,6 +20,7 @@ from roadworthy.cases import Dataset
 from roadworthy.datasets import BaseDataset, WorldCropsDataset, WorldDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.labelling import unlabelled
 from roadworthy.models import Network, SystemUnderTest
 from roadworthy.models.description import sections
 from roadworthy.transforms import UserEngine
@@ -187,6 +188,15 @@ def digest_of_dataset(data: Dataset, progress: Progress | None = None) -> Digest
         >>> day.hashed, day.sha256 == night.sha256
         ('the options and the version of Roadworthy, which draws the frames', False)
     """
+    inner, labelling = unlabelled(data)
+    if labelling is not None:
+        found = digest_of_dataset(inner, progress)
+        return dataclasses.replace(
+            found,
+            sha256=_sha256(f"{found.sha256} {labelling.identity}"),
+            hashed=f"{found.hashed}; and what labels them",
+            settings={"labelling": str(labelling)},
+        )
     if isinstance(data, WorldDataset | WorldCropsDataset):
         told = "the options and the version of Roadworthy, which draws the frames"
         return Digest(_digest_of_recipe(data), told, len(data))
@@ -211,6 +221,9 @@ def content_of_dataset(data: Dataset) -> str:
         >>> content_of_dataset(load("world:town")) == content_of_dataset(load("world:town", weather="rainy"))
         False
     """
+    inner, labelling = unlabelled(data)
+    if labelling is not None:
+        return _sha256(f"{content_of_dataset(inner)} {labelling.identity}")
     if isinstance(data, WorldDataset | WorldCropsDataset):
         return _digest_of_recipe(data)
     together = hashlib.sha256()
@@ -320,8 +333,10 @@ def _told(value: object) -> Iterator[bytes]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         yield f"{type(value).__name__}(".encode()
         for field in dataclasses.fields(value):
-            yield f"{field.name}=".encode()
-            yield from _told(getattr(value, field.name))
+            # What would estimate something is none of the data; where it does, a manifest has it by itself.
+            if field.name != "estimator":
+                yield f"{field.name}=".encode()
+                yield from _told(getattr(value, field.name))
         yield b")"
     elif isinstance(value, Mapping):
         yield b"{"

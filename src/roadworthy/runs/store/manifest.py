@@ -9,7 +9,7 @@
     settings      how it was run, as far as it matters for the rows
     only          the ids, tags or kinds that were asked for, where that is not all of the suite
     models, data, suite   by name: SHA-256, and what exactly was hashed; a suite is what says what must hold
-    engines       likewise, where image engines of the user changed frames
+    engines       likewise, where image engines of the user changed frames or a network labelled them
     notes         what a reader should know, see `notes`
     libraries     versions of what computes
     host          kind of machine, cores, memory; neither its name nor its user's, and no path

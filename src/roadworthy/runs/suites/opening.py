@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
-from roadworthy.datasets import ChosenFrames, load_fitting
+from roadworthy.datasets import ChosenFrames, WorldDataset, load_fitting, spread
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
+from roadworthy.labelling import as_needed, misfits
 from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.model_notes import ModelProbe
 from roadworthy.runs.store.digests import Digest, digest_of_dataset
 from roadworthy.runs.suites.forms import DataForm, ModelForm
+
+_LOOKED_AT = 5
+"""Frames whose label maps are looked at before a run: whether they fit their images."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,24 @@ class OpenedData:
     frames: ChosenFrames
     first: Frame
     _digests: list[Digest] = field(default_factory=list)
+
+    def estimated(self, needs: Collection[str]) -> list[str]:
+        """Return which of the things that a requirement needs are estimated here, as frames have none."""
+        if self.frames.estimator is None:
+            return []
+        return [name for name in sorted(needs) if getattr(self.first, name) is None]
+
+    def misfits(self) -> list[str]:
+        """Return a sentence about label maps that do not fit their images, of a few frames."""
+        if self.first.labels is None or isinstance(self.frames.data, WorldDataset):
+            return []
+        some = [self.frames[number] for number in spread(len(self.frames), _LOOKED_AT)]
+        if not (found := misfits(some)):
+            return []
+        return [
+            f"{len(found)} of {len(some)} label maps of {self.name} looked at do not fit their image "
+            f"({found[0]}): `roadworthy data check` looks at all."
+        ]
 
     def digest(self, progress: Callable[[int, int], None] | None = None) -> Digest:
         """Return the SHA-256 of the frames, which are read once for it."""
@@ -158,7 +180,9 @@ def open_data(
         data = _labels_only(data, form.labels)
     if not len(data):
         raise InputError(f"{name} has no frames")
-    frames = ChosenFrames(name, data, range(len(data)), history, form.clusters or "")
+    # Whoever says who labels the frames, or that nobody does, gets what was said.
+    estimator = None if "labels" in form.options else as_needed
+    frames = ChosenFrames(name, data, range(len(data)), history, form.clusters or "", estimator)
     if form.frames is not None:
         frames = replace(frames, indices=ChosenFrames.named(name, data, form.frames).indices)
     if most is not None:

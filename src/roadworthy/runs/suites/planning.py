@@ -14,6 +14,7 @@ from roadworthy._importing import NotRunError, only_looking
 from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Decision, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
+from roadworthy.labelling import STREET_SOURCE, unlabelled
 from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.suites.forms import EntryForm
@@ -82,6 +83,14 @@ class SuitePlan:
     def pairs(self) -> list[tuple[Trial, str]]:
         """Every requirement with each of its models."""
         return [(trial, model) for trial in self.trials for model in trial.models]
+
+    def estimated(self) -> dict[str, list[str]]:
+        """Return what is estimated for which data, because a requirement needs it and frames have none."""
+        found: dict[str, list[str]] = {}
+        for trial in self.trials:
+            if trial.data and (lacking := self.data[trial.data].estimated(trial.kind.needs(trial.part))):
+                found[trial.data] = sorted({*found.get(trial.data, ()), *lacking})
+        return found
 
     def cases(self, trial: Trial) -> int:
         """Return how many cases a requirement has for each model, at most or about."""
@@ -366,6 +375,18 @@ class _Planner:
         """Note what was left out, and what no requirement is for."""
         for reason, ids in self.left_out.items():
             self.made.of_suite.append(f"Left out, because {reason}: {shortened(ids, _NOTED)}")
+        self.made.of_suite += [
+            f"{' and '.join(what)} are estimated by {STREET_SOURCE.told}: {len(self.made.data[name].frames)} "
+            f"frames of {name} have none."
+            for name, what in self.made.estimated().items()
+        ]
+        for name, data in self.made.data.items():
+            if (labelling := unlabelled(data.frames)[1]) is not None and labelling.estimates:
+                self.made.of_suite.append(f"{name}: {labelling}, estimated.")
+            if any(
+                "labels" in trial.kind.needs(trial.part) for trial in self.made.trials if trial.data == name
+            ):
+                self.made.of_suite += data.misfits()
         for kind in KINDS.values():
             for name, data in self.made.data.items():
                 parts = {

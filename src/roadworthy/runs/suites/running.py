@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from roadworthy._files import is_free, numbered
 from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requirement, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
+from roadworthy.labelling import STREET, STREET_SOURCE
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.loop import Cost
@@ -27,7 +28,13 @@ from roadworthy.runs.store import (
     model_notes,
     requirement_record,
 )
-from roadworthy.runs.store.digests import digest_of_engine, digest_of_file, digest_of_model, digest_of_text
+from roadworthy.runs.store.digests import (
+    Digest,
+    digest_of_engine,
+    digest_of_file,
+    digest_of_model,
+    digest_of_text,
+)
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import (
     begin_manifest,
@@ -465,11 +472,20 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
             suite.path.name: digest_of_text(suite.path.name, suite.file.text),
             **{name: digest_of_file(path) for name, path in included},
         },
-        "engines": {name: digest_of_engine(one) for name, one in plan.context.engines.items()},
+        "engines": engines_of(plan),
         "seed": plan.context.seed,
         "settings": {"title": suite.name, "sample": plan.context.sample, "images": images},
         "only": plan.only,
     }
+
+
+def engines_of(plan: SuitePlan) -> dict[str, Digest]:
+    """Return the digests of what makes images or labels: the user's engines, and what estimates labels."""
+    found = {name: digest_of_engine(one) for name, one in plan.context.engines.items()}
+    if plan.estimated():
+        told = "the network that labels frames which have no labels"
+        found[STREET_SOURCE.told] = replace(digest_of_file(STREET), hashed=told)
+    return found
 
 
 def _keep_suite(plan: SuitePlan, out: Path, tested: Tested) -> None:

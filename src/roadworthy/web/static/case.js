@@ -87,6 +87,7 @@ export function numbersOf(one, { explained = false } = {}) {
   if (one.margin !== null) parts.push(part(`margin ${measured(one.margin, one.unit)}`, "margin", `How far the case is from the border between pass and fail, in the requirement's own unit. Below 0 is a violation.${endless}`));
   if (one.visual_change !== null) parts.push(part(`Δv ${number(one.visual_change)}`, "visual change Δv", "How visible the change is: 0 is invisible, 1 leaves nothing of the picture."));
   if (one.tolerated !== null && one.tolerated !== undefined) parts.push(part(one.tolerated ? "people tolerate it" : "people do not tolerate it", "tolerated", "Whether people still recognise what is there after a change as strong as this one, by the published study of the change."));
+  if (one.estimated) parts.push(part(one.estimated, "estimated", "The data has none: a network said what the frame shows, and it may err. Look at the picture before you trust the verdict."));
   return make("div.small.numbers", {}, parts);
 }
 

@@ -36,6 +36,7 @@ function pair(one) {
     make("div.frames", {}, pictures),
     make("p", {}, chip(one.status, SAID[one.status]), " ", make("b", {}, one.frame)),
     one.reason ? make("p", {}, one.reason) : null,
+    one.estimated ? make("p.small", {}, one.estimated) : null,
     answers);
 }
 

@@ -187,6 +187,14 @@ class Kind(ABC, Generic[F, T]):
         """Return which signals of a model matter to it, so that what looks wrong with others is not noted."""
         return ("steering", "speed")
 
+    def needs(self, part: Part[T]) -> Collection[str]:
+        """Return what frames must have for it beside their image: "labels", "depth" or nothing.
+
+        It is estimated where frames have none. What answers are compared with is no such need: it must be
+        known.
+        """
+        return ()
+
     def notes(self, parts: Mapping[str, Part[T]], data: OpenedData) -> list[str]:
         """Return what a reader should know about requirements on some data, a sentence each."""
         return []

@@ -148,6 +148,10 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         """Return what the rule speaks of."""
         return part.inside.outputs
 
+    def needs(self, part: Part[RulePlan]) -> Collection[str]:
+        """Return what the rule's changes need."""
+        return {name for scenario in part.inside.scenarios for name in scenario.needs}
+
     def notes(self, parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> list[str]:
         """Return which engines made the images, what their cards warn of, and which are for other frames."""
         from roadworthy.transforms.learned import LearnedEngine

@@ -1,0 +1,145 @@
+"""The street network that ships: 13 classes and relative inverse depth from one image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from roadworthy._files import sha256_of
+from roadworthy.frames import LabelMap
+from roadworthy.images import Image, Mask
+from roadworthy.models.class_lists import class_list
+from roadworthy.models.network import OpensLater
+from roadworthy.models.onnx import opened_session, wanted_threads
+from roadworthy.ontology import ontology
+
+STREET = Path(__file__).with_name("weights") / "street.onnx"
+"""The network's file; ``street.md`` beside it is its card."""
+
+_PIXELS = 480 * 352  # what the network saw in training; more is slower and no better
+_SIDE = 32  # sides must be multiples of it, or the network's scales do not meet
+_ISLAND = 0.0006  # of the image: a smaller patch of ground, wall or leaves is noise
+_LARGE = ("road", "sidewalk", "terrain", "building", "tree", "sky")
+_ROAD, _BESIDE = ("road", "line"), ("terrain", "sidewalk")
+_UNSURE = 2.6  # of the scores, which are logarithms: road is 7% as likely, or more
+_HORIZON = 0.5  # of the image's height: the road's plane ends above this, unless the camera looks up
+_MARGIN = 0.02  # of the image's height: how far above the road's end verges may be seen
+
+Map = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class StreetNetwork(OpensLater):
+    """Labels images and tells relative inverse depth.
+
+    Attributes:
+        path: The network's file.
+    """
+
+    path: Path = STREET
+
+    @cached_property
+    def identity(self) -> str:
+        """What it is, by content: the SHA-256 of its file and how it is used."""
+        return f"{sha256_of(self.path)} {_PIXELS} {_SIDE} {_ISLAND} {_UNSURE} {_HORIZON} {_MARGIN}"
+
+    @cached_property
+    def _session(self) -> Any:
+        return opened_session(self.path, threads=wanted_threads(0))
+
+    def look(self, images: Sequence[Image]) -> list[tuple[LabelMap, Map]]:
+        """Return the label map of each image, and its relative inverse depth: 0 is far, scale and shift free.
+
+        Example:
+            >>> from roadworthy.datasets import load
+            >>> labels, inverse = street_network().look([load("world:town", count=1)[0].image])[0]
+            >>> bool(labels.mask("road").mean() > 0.1), inverse.shape == labels.shape
+            (True, True)
+        """
+        found: dict[int, tuple[LabelMap, Map]] = {}
+        sizes: dict[tuple[int, int], list[int]] = {}
+        for number, image in enumerate(images):
+            sizes.setdefault(image.shape[:2], []).append(number)
+        for shape, numbers in sizes.items():
+            batch = np.stack([_fitted(images[one]) for one in numbers])
+            scores, inverse = self._session.run(["scores", "depth"], {"image": batch})
+            for number, own, near in zip(numbers, scores, inverse[:, 0], strict=True):
+                found[number] = _labels(own, shape), cv2.resize(near, shape[::-1]).astype(np.float32)
+        return [found[number] for number in range(len(images))]
+
+
+def street_network() -> StreetNetwork:
+    """Return the street network that ships.
+
+    Example:
+        >>> street_network().path.name
+        'street.onnx'
+    """
+    return StreetNetwork()
+
+
+def _fitted(image: Image) -> Map:
+    """Return an image as the network wants it: about so many pixels, and sides that are multiples."""
+    height, width = image.shape[:2]
+    share = (_PIXELS / (height * width)) ** 0.5
+    wide, high = (max(_SIDE, round(side * share / _SIDE) * _SIDE) for side in (width, height))
+    how = cv2.INTER_AREA if share < 1 else cv2.INTER_LINEAR
+    return np.moveaxis(cv2.resize(image, (wide, high), interpolation=how), 2, 0).astype(np.float32)
+
+
+def _labels(scores: Map, shape: tuple[int, int]) -> LabelMap:
+    """Return the class with the largest score of each pixel, in the label classes of the ontology.
+
+    Beside the road, what may as well be road is void: nobody should be put there.
+    """
+    best, ids = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.uint8)
+    road = best.copy()
+    # Class by class: all scores of a large image at once would be 100 MB.
+    for score, word in zip(scores, class_list("street").words.values(), strict=True):
+        large = cv2.resize(score, shape[::-1], interpolation=cv2.INTER_LINEAR)
+        higher = large > best
+        best[higher] = large[higher]
+        ids[higher] = ontology().label_id(str(word))
+        if word in _ROAD:
+            road = np.maximum(road, large)
+    ids = _cleaned(_grounded(ids))
+    beside = np.isin(ids, [ontology().label_id(one) for one in _BESIDE])
+    ids[beside & (road > best - _UNSURE)] = 0
+    return LabelMap(ids)
+
+
+def _grounded(ids: Image) -> Image:
+    """Return ids without ground above the end of the road: what is labelled so grows, or is not known."""
+    height = len(ids)
+    road = np.isin(ids, [ontology().label_id(one) for one in _ROAD])
+    rows = np.flatnonzero(np.count_nonzero(road, axis=1) >= max(3, ids.shape[1] // 80))
+    end = int(min([*rows[:1], _HORIZON * height]) - _MARGIN * height)
+    above = ids[: max(0, end)]
+    above[above == ontology().label_id("terrain")] = ontology().label_id("tree")
+    above[above == ontology().label_id("sidewalk")] = 0
+    return ids
+
+
+def _cleaned(ids: Image) -> Image:
+    """Return ids in which small islands of what is large have the class of what is next to them."""
+    from scipy.ndimage import distance_transform_edt
+
+    islands: Mask = np.zeros(ids.shape, np.bool_)
+    for word in _LARGE:
+        _, parts, stats, _ = cv2.connectedComponentsWithStats(
+            (ids == ontology().label_id(word)).view(np.uint8)
+        )
+        small = stats[:, cv2.CC_STAT_AREA] < _ISLAND * ids.size
+        small[0] = False
+        islands |= small[parts]
+    if not islands.any() or islands.all():
+        return ids
+    row, column = distance_transform_edt(islands, return_distances=False, return_indices=True)
+    return np.asarray(ids[row, column])

@@ -1,0 +1,83 @@
+"""Class lists that public data sets and networks share, known by name: ``classes: cityscapes-19``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.errors import UnknownNameError, suggest
+from roadworthy.ontology import normalized
+
+_FILE = Path(__file__).with_name("class_lists.yaml")
+
+
+@dataclass(frozen=True)
+class ClassList:
+    """The classes of a public data set.
+
+    Attributes:
+        name: What the list is called.
+        names: Its names of the classes, in the order of their numbers.
+        words: The ontology's word for each of the names; None where it has none, so that pixels are void and
+            boxes are left out.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    words: Mapping[str, str | None]
+
+
+@cache
+def class_lists() -> Mapping[str, ClassList]:
+    """Return all lists that are known, by name; a list with several names is there under each.
+
+    Example:
+        >>> len(class_lists()["coco"].names), len(class_lists()["ade20k-150"].names)
+        (80, 150)
+    """
+    # Imported here so that a model that names its classes itself does not pay for YAML.
+    import yaml
+
+    found: dict[str, ClassList] = {}
+    for name, entry in yaml.safe_load(_FILE.read_text("utf-8")).items():
+        names = (*entry.get("before", ()), *entry["names"], *entry.get("after", ()))
+        meanings = {one: word for word, own in entry["words"].items() for one in own}
+        read = ClassList(name, names, FrozenDict({one: meanings.get(one) for one in names}))
+        found.update(dict.fromkeys((name, *entry.get("aliases", ())), read))
+    return FrozenDict(found)
+
+
+def class_list(name: str) -> ClassList:
+    """Return a class list by its name.
+
+    Raises:
+        UnknownNameError: None has this name; suggests near ones.
+
+    Example:
+        >>> class_list("cityscapes-19").words["wall"] is None, class_list("voc").names[15]
+        (True, 'person')
+    """
+    try:
+        return class_lists()[name.strip().lower()]
+    except KeyError:
+        raise UnknownNameError(f"there is no class list {name!r}: {suggest(name, class_lists())}") from None
+
+
+def known_meaning(name: str) -> tuple[str | None] | None:
+    """Return the word for a class name that some list has, in a tuple; None where no list has it.
+
+    Example:
+        >>> known_meaning("Wall"), known_meaning("bicycle"), known_meaning("pedestrain")
+        ((None,), ('bicyclist',), None)
+    """
+    return _meanings().get(normalized(name))
+
+
+@cache
+def _meanings() -> Mapping[str, tuple[str | None]]:
+    every = [pair for one in class_lists().values() for pair in one.words.items()]
+    # Where lists differ, the first one decides, so that they are entered from the last on.
+    return {normalized(name): (word,) for name, word in reversed(every)}

@@ -1,0 +1,134 @@
+"""Runs on frames without labels: who labels them, when, and where that stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roadworthy.cases import Status
+from roadworthy.datasets import load
+from roadworthy.errors import InputError
+from roadworthy.labelling.street import StreetNetwork
+from roadworthy.report.publish import publish
+from roadworthy.runs.executors import executor_for
+from roadworthy.runs.store import StoredRun
+from roadworthy.runs.suites import plan_suite, run_suite, suite_of
+
+PERSON = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
+RAIN = "If it rains, then the ego-vehicle should slow down."
+NOTE = "labels are estimated by street (shipped network): 4 frames of dash have none."
+
+
+@pytest.fixture(scope="module")
+def dash(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Frames of the world as a dashcam has them: images, and nothing else."""
+    folder = tmp_path_factory.mktemp("dash")
+    for frame in load("world:town", count=4, seed=5):
+        frame.save_image(folder / f"{frame.id}.png")
+    return folder
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
+    """How many images the street network was asked about, each time."""
+    monkeypatch.setenv("ROADWORTHY_CACHE", str(tmp_path / "cache"))
+    counts: list[int] = []
+    look = StreetNetwork.look
+
+    def counted(self: StreetNetwork, images: Sequence[Any]) -> Any:
+        counts.append(len(images))
+        return look(self, images)
+
+    monkeypatch.setattr(StreetNetwork, "look", counted)
+    return counts
+
+
+def suite(dash: Path, rules: dict[str, Any], **options: str) -> Any:
+    data = {"dash": {"data": f"folder:{dash}", "options": options}}
+    return suite_of({"models": "dave2", "data": data, "requirements": rules}, dash / "out")
+
+
+def rows_of(folder: Path, requirement: str) -> list[dict[str, Any]]:
+    return [
+        dict(row)
+        for row in StoredRun.open(folder).query("SELECT * FROM cases WHERE requirement = $1", [requirement])
+    ]
+
+
+def test_a_rule_that_needs_labels_gets_them_once_and_says_so_everywhere(
+    dash: Path, looks: list[int], tmp_path: Path
+) -> None:
+    result = run_suite(suite(dash, {"P": PERSON, "R": RAIN}), tmp_path / "run", images="all")
+    assert sum(looks) == 4
+    assert [note for note in result.notes if "estimated" in note] == [NOTE]
+    judged = [row for row in rows_of(tmp_path / "run", "P") if row["margin"] is not None]
+    assert len(judged) >= 2
+    assert {row["measure.labels_from"] for row in judged} == {"street (estimated)"}
+    assert {row["measure.labels_from"] for row in rows_of(tmp_path / "run", "R")} == {None}
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert list(manifest["engines"]) == ["street (shipped network)"]
+    assert NOTE in manifest["notes"]["run"]
+    publish(result)
+    for name in ("report.html", "summary.md"):
+        assert "labels are estimated" in (tmp_path / "run" / name).read_text("utf-8"), name
+    run_suite(suite(dash, {"P": PERSON, "R": RAIN}), tmp_path / "again")
+    assert sum(looks) == 4
+
+
+def test_what_needs_no_labels_asks_nobody(dash: Path, looks: list[int], tmp_path: Path) -> None:
+    result = run_suite(suite(dash, {"R": RAIN}), tmp_path / "run")
+    assert looks == []
+    assert not any("estimated" in note for note in result.notes)
+    assert "engines" not in json.loads((tmp_path / "run" / "manifest.json").read_text())
+
+
+def test_a_rule_gives_the_same_whatever_else_is_in_the_suite(dash: Path, tmp_path: Path) -> None:
+    run_suite(suite(dash, {"P": PERSON, "R": RAIN}), tmp_path / "both")
+    run_suite(suite(dash, {"R": RAIN}), tmp_path / "alone")
+    margins = [[row["margin"] for row in rows_of(tmp_path / name, "R")] for name in ("both", "alone")]
+    assert margins[0] == margins[1]
+
+
+def test_whoever_wants_no_labels_gets_none(dash: Path, looks: list[int], tmp_path: Path) -> None:
+    result = run_suite(suite(dash, {"P": PERSON}, labels="none"), tmp_path / "run")
+    assert looks == []
+    assert result.outcomes["P", "dave2"].counts[Status.NOT_APPLICABLE] == 4
+    assert "open the data with labels=street" in rows_of(tmp_path / "run", "P")[0]["reason"]
+
+
+def test_labels_by_name_are_told_and_are_part_of_the_data(dash: Path, tmp_path: Path) -> None:
+    result = run_suite(suite(dash, {"R": RAIN}, labels="street"), tmp_path / "run")
+    assert "dash: labels by street (shipped network), estimated." in result.notes
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["data"]["dash"]["settings"] == {"labelling": "labels by street (shipped network)"}
+
+
+def test_boxes_to_compare_with_are_never_estimated_unless_by_name(dash: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "near.bbsl"
+    spec.write_text("exfunction vehicle(): bb endexfunction case far PROJ_y(vehicle()) > [0, 9] endcase\n")
+    entry = {"B": {"bbsl": str(spec)}}
+    document = {"models": "detector", "requirements": entry}
+    for options, refused in (({}, True), ({"boxes": "street"}, False)):
+        data = {"dash": {"data": f"folder:{dash}", "options": options}}
+        planned = suite_of({**document, "data": data}, dash / "out")
+        if refused:
+            with pytest.raises(InputError, match=r"has no boxes|fits no model and data"):
+                run_suite(planned, tmp_path / "run")
+        else:
+            plan = plan_suite(planned)
+            assert "dash: boxes by street (shipped network), estimated." in plan.notes
+
+
+@pytest.mark.slow
+def test_other_processes_label_alike(dash: Path, tmp_path: Path) -> None:
+    run_suite(suite(dash, {"P": PERSON}), tmp_path / "here")
+    with executor_for("processes", workers=2) as executor:
+        run_suite(suite(dash, {"P": PERSON}), tmp_path / "there", executor=executor)
+    found = [
+        [(row["case"], row["margin"]) for row in rows_of(tmp_path / name, "P")] for name in ("here", "there")
+    ]
+    assert found[0] == found[1]
