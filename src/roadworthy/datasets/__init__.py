@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from roadworthy._options import Option, options_of
-from roadworthy.datasets._base import CLIPPED, BaseDataset, FolderDataset, OnError
+from roadworthy.datasets._base import CLIPPED, BaseDataset, OnError
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets._load import (
     ChosenFrames,
@@ -27,6 +27,7 @@ from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
 from roadworthy.datasets.cityscapes import CityscapesDataset
 from roadworthy.datasets.coco import CocoDataset
+from roadworthy.datasets.folder import FolderDataset, VideoDataset
 from roadworthy.datasets.kitti import KittiDataset
 from roadworthy.datasets.udacity import UdacityCh2Dataset, UdacitySimDataset
 from roadworthy.datasets.world import WorldDataset
@@ -51,6 +52,7 @@ __all__ = [
     "Option",
     "UdacityCh2Dataset",
     "UdacitySimDataset",
+    "VideoDataset",
     "WorldCropsDataset",
     "WorldDataset",
     "YoloDataset",

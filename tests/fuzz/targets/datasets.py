@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from tests.fuzz.files import PICTURE, read_frames
 from tests.fuzz.harness import Target
 from tests.fuzz.mutating import Mutator, mutated_bytes, mutated_csv, mutated_json, mutated_text, mutated_yaml
+
+from roadworthy.errors import FrameError
 
 __all__ = ["TARGETS"]
 
@@ -31,6 +34,16 @@ def _kitti(folder: Path) -> None:
 
 def _masked(folder: Path) -> None:
     read_frames(f"bdd100k:{folder}", masks=folder / "masks")
+
+
+def _film(folder: Path) -> None:
+    from roadworthy.datasets import load
+
+    data = load(f"video:{folder / 'film.mp4'}", on_error="skip")
+    for number in (len(data) - 1, 0):
+        with suppress(FrameError):
+            data[number]
+    read_frames(f"video:{folder / 'film.mp4'}")
 
 
 def _image(folder: Path) -> None:
@@ -189,6 +202,7 @@ TARGETS = (
     _target("yolo-list", "train.txt", _LISTED, "yolo", mutated_text),
     _target("yolo-names", "classes.txt", _UNNAMED, "yolo", mutated_text),
     Target("bdd100k-mask", "masks/a.png", _masked, mutated_bytes, _BDD),
+    Target("video", "film.mp4", _film),
     Target("voc", "a.xml", _voc, mutated_text),
     Target("maite", "maite.json", _maite, mutated_json, names=""),
     Target("image", "image", _image),
