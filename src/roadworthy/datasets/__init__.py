@@ -23,6 +23,7 @@ from roadworthy.datasets._load import (
     spread,
 )
 from roadworthy.datasets.a2d2 import A2D2Dataset
+from roadworthy.datasets.bag import BagDataset
 from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
 from roadworthy.datasets.cityscapes import CityscapesDataset
@@ -36,6 +37,7 @@ from roadworthy.datasets.yolo import YoloDataset
 
 __all__ = [
     "A2D2Dataset",
+    "BagDataset",
     "BaseDataset",
     "Bdd100kDataset",
     "CLIPPED",

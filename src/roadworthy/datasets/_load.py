@@ -243,7 +243,9 @@ def reader_for(reference: str) -> Callable[..., Any]:
 
 
 _FORMATS: Mapping[str, str] = FrozenDict(
-    dict.fromkeys(FILM_ENDINGS, "video") | {".json": "coco", ".yaml": "yolo", ".csv": "table"}
+    dict.fromkeys(FILM_ENDINGS, "video")
+    | dict.fromkeys((".mcap", ".db3"), "bag")
+    | {".json": "coco", ".yaml": "yolo", ".csv": "table"}
 )
 """What a file of an ending is most likely read by."""
 

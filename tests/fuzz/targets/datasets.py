@@ -46,6 +46,12 @@ def _film(folder: Path) -> None:
     read_frames(f"video:{folder / 'film.mp4'}")
 
 
+def _bag(name: str) -> Callable[[Path], None]:
+    return lambda folder: read_frames(
+        f"bag:{folder / name}", images="/camera", speed="/motion", steering="/motion"
+    )
+
+
 def _image(folder: Path) -> None:
     from roadworthy.images import read_image
 
@@ -202,6 +208,8 @@ TARGETS = (
     _target("yolo-list", "train.txt", _LISTED, "yolo", mutated_text),
     _target("yolo-names", "classes.txt", _UNNAMED, "yolo", mutated_text),
     Target("bdd100k-mask", "masks/a.png", _masked, mutated_bytes, _BDD),
+    Target("bag-mcap", "a.mcap", _bag("a.mcap")),
+    Target("bag-sqlite", "a.db3", _bag("a.db3")),
     Target("video", "film.mp4", _film),
     Target("voc", "a.xml", _voc, mutated_text),
     Target("maite", "maite.json", _maite, mutated_json, names=""),
