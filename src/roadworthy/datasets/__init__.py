@@ -30,6 +30,7 @@ from roadworthy.datasets.cityscapes import CityscapesDataset
 from roadworthy.datasets.coco import CocoDataset
 from roadworthy.datasets.folder import FolderDataset, VideoDataset
 from roadworthy.datasets.kitti import KittiDataset
+from roadworthy.datasets.table import TableDataset, ThunderhillDataset, TorcsDataset
 from roadworthy.datasets.udacity import UdacityCh2Dataset, UdacitySimDataset
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.datasets.world_crops import WorldCropsDataset
@@ -52,6 +53,9 @@ __all__ = [
     "KittiDataset",
     "OnError",
     "Option",
+    "TableDataset",
+    "ThunderhillDataset",
+    "TorcsDataset",
     "UdacityCh2Dataset",
     "UdacitySimDataset",
     "VideoDataset",

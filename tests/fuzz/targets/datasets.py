@@ -176,6 +176,7 @@ TARGETS = (
         unknown_colors="void",
     ),
     _target("udacity-ch2", "interpolated.csv", {"center/1.png": PICTURE}, "udacity-ch2", mutated_csv),
+    _target("table", "drive.csv", {"center/1.png": PICTURE}, "table", mutated_csv, unknown="speed=-1"),
     _target("udacity-sim", "driving_log.csv", {"IMG/center_1.png": PICTURE}, "udacity-sim", mutated_csv),
     _target(
         "cityscapes-vehicle",
