@@ -28,8 +28,10 @@ from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
 from roadworthy.datasets.cityscapes import CityscapesDataset
 from roadworthy.datasets.coco import CocoDataset
+from roadworthy.datasets.comma2k19 import Comma2k19Dataset
 from roadworthy.datasets.folder import FolderDataset, VideoDataset
 from roadworthy.datasets.kitti import KittiDataset
+from roadworthy.datasets.nuscenes import NuScenesDataset
 from roadworthy.datasets.table import TableDataset, ThunderhillDataset, TorcsDataset
 from roadworthy.datasets.udacity import UdacityCh2Dataset, UdacitySimDataset
 from roadworthy.datasets.world import WorldDataset
@@ -46,11 +48,13 @@ __all__ = [
     "ChosenFrames",
     "CityscapesDataset",
     "CocoDataset",
+    "Comma2k19Dataset",
     "EXPORT_FORMATS",
     "ExportFormat",
     "ExportSummary",
     "FolderDataset",
     "KittiDataset",
+    "NuScenesDataset",
     "OnError",
     "Option",
     "TableDataset",

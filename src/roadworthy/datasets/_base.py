@@ -9,6 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import SECONDS, Table, TimeUnit
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import FrameError, InputError, RoadworthyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
 from roadworthy.ontology import VOID, normalized, ontology
@@ -269,6 +270,28 @@ def by_stem(names: Iterable[str]) -> dict[str, str]:
         {'000007': '000007.png', 'left/000008': 'left/000008.jpg'}
     """
     return {name.rpartition(".")[0]: name for name in names}
+
+
+@contextmanager
+def telling(path: Path, advice: str) -> Iterator[None]:
+    """Name the file in whatever a library or a step of reading complains about what is in it.
+
+    Example:
+        >>> with telling(Path("sample.json"), "is it nuScenes' own?"):
+        ...     {}["token"]
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: sample.json cannot be read: KeyError: 'token'; is it nuScenes' own?
+    """
+    try:
+        yield
+    except RoadworthyError as error:
+        if not isinstance(error, InputError) or str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise InputError(f"{path} cannot be read: {told}; {advice}") from error
 
 
 OnError = Literal["raise", "skip"]

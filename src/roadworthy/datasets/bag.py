@@ -30,6 +30,7 @@ from roadworthy.datasets._base import (
     Track,
     drives_by_time,
     file_names,
+    telling,
     track_of,
     turned_wheels,
 )
@@ -39,6 +40,7 @@ from roadworthy.images import MOST_PIXELS, Image, decode_image
 from roadworthy.registry import datasets
 
 _ENDINGS = (".mcap", ".db3")
+_ADVICE = "`mcap recover` mends what broke off"
 _IMAGES = ("sensor_msgs/Image", "sensor_msgs/CompressedImage")
 _TWISTS: Mapping[str, str] = FrozenDict(
     {
@@ -78,18 +80,6 @@ _PLAIN: Mapping[str, tuple[int, str]] = FrozenDict(
     }
 )
 """The numbers of each pixel in an encoding, and what makes RGB of them."""
-
-
-@contextmanager
-def _telling(path: Path) -> Iterator[None]:
-    """Name the file in whatever a library complains about what is in it."""
-    try:
-        yield
-    except (InputError, MissingExtraError):
-        raise
-    except Exception as error:
-        told = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise InputError(f"{path} cannot be read: {told}; `mcap recover` mends what broke off") from error
 
 
 def _library() -> Any:
@@ -236,7 +226,7 @@ class BagDataset(BaseDataset):
         self._path = Path(path).expanduser()
         self._wheelbase = wheelbase
         self._open()
-        with _telling(self._path):
+        with telling(self._path, _ADVICE):
             self._images = images or self._only_images()
             self._topic(self._images, _IMAGES)
             listed = [
@@ -256,7 +246,7 @@ class BagDataset(BaseDataset):
         self._drives = drives_by_time([time / 1e9 for _, time in listed]) or []
 
     def _open(self) -> None:
-        with _telling(self._path):
+        with telling(self._path, _ADVICE):
             self._files = [
                 _Mcap(file) if file.suffix == ".mcap" else _Sqlite(file) for file in _parts(self._path)
             ]
@@ -283,7 +273,7 @@ class BagDataset(BaseDataset):
 
     def read(self, number: int) -> Frame:
         """Decode an image."""
-        with _telling(self._path), self._lock:
+        with telling(self._path, _ADVICE), self._lock:
             if (self._process, self._next) != (os.getpid(), number):
                 place, time = self._listed[number]
                 same = self._listed.index((place, time), max(0, number - 1000))
