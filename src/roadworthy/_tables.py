@@ -6,15 +6,19 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from roadworthy._files import is_file, is_folder, read_text
+from roadworthy._frozen import FrozenDict
 from roadworthy.errors import FrameError, InputError
 
+TimeUnit = Literal["s", "ms", "us", "ns"]
+SECONDS: Mapping[str, float] = FrozenDict({"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9})
+"""The seconds that each unit of time stands for."""
 _FORMULA = re.compile(r"[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?[\d.,]*(?:e[+-]?\d+)?%?", re.IGNORECASE)
 
@@ -146,6 +150,17 @@ class Table:
             where = f"{self.path}: line {self.rows[index].line}"
             raise FrameError(f"{where}: {column} must be a finite number, got {text!r}")
         return value
+
+    def known(self, index: int, column: str, unknown: Collection[float] = ()) -> float | None:
+        """Return a cell as a number; None where it is blank, nan, or a number that stands for unknown.
+
+        Raises:
+            FrameError: It is anything else.
+        """
+        if self.text(index, column).lower() in ("", "nan"):
+            return None
+        value = self.number(index, column)
+        return None if value in unknown else value
 
 
 def read_rows(path: Path) -> list[CsvRow]:

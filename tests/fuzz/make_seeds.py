@@ -179,6 +179,17 @@ def _film() -> Seeds:
         yield "two.zip", Path(name, "frames.zip").read_bytes()
 
 
+def _bag(ending: str) -> Callable[[], Seeds]:
+    def made() -> Seeds:
+        from tests.datasets.test_bag import drive, mcap, sqlite
+
+        with TemporaryDirectory() as name:
+            write = mcap if ending == "mcap" else sqlite
+            yield f"drive.{ending}", write(Path(name, "a"), drive()[:6]).read_bytes()
+
+    return made
+
+
 def _wire() -> Seeds:
     import base64
 
@@ -474,6 +485,8 @@ SEEDS: dict[str, Callable[[], Seeds]] = {
     "drive-parquet": _log,
     "drive-recorded": _drive,
     "film": _film,
+    "bag-mcap": _bag("mcap"),
+    "bag-sqlite": _bag("db3"),
     "drive-world": _world_drive,
     "drive-filmed": _world_drive_about,
     "wire-donkey": _wire,

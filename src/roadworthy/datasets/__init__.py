@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from roadworthy._options import Option, options_of
-from roadworthy.datasets._base import CLIPPED, BaseDataset, FolderDataset, OnError
+from roadworthy.datasets._base import CLIPPED, BaseDataset, OnError
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets._load import (
     ChosenFrames,
@@ -23,11 +23,16 @@ from roadworthy.datasets._load import (
     spread,
 )
 from roadworthy.datasets.a2d2 import A2D2Dataset
+from roadworthy.datasets.bag import BagDataset
 from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
 from roadworthy.datasets.cityscapes import CityscapesDataset
 from roadworthy.datasets.coco import CocoDataset
+from roadworthy.datasets.comma2k19 import Comma2k19Dataset
+from roadworthy.datasets.folder import FolderDataset, VideoDataset
 from roadworthy.datasets.kitti import KittiDataset
+from roadworthy.datasets.nuscenes import NuScenesDataset
+from roadworthy.datasets.table import TableDataset, ThunderhillDataset, TorcsDataset
 from roadworthy.datasets.udacity import UdacityCh2Dataset, UdacitySimDataset
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.datasets.world_crops import WorldCropsDataset
@@ -35,6 +40,7 @@ from roadworthy.datasets.yolo import YoloDataset
 
 __all__ = [
     "A2D2Dataset",
+    "BagDataset",
     "BaseDataset",
     "Bdd100kDataset",
     "CLIPPED",
@@ -42,15 +48,21 @@ __all__ = [
     "ChosenFrames",
     "CityscapesDataset",
     "CocoDataset",
+    "Comma2k19Dataset",
     "EXPORT_FORMATS",
     "ExportFormat",
     "ExportSummary",
     "FolderDataset",
     "KittiDataset",
+    "NuScenesDataset",
     "OnError",
     "Option",
+    "TableDataset",
+    "ThunderhillDataset",
+    "TorcsDataset",
     "UdacityCh2Dataset",
     "UdacitySimDataset",
+    "VideoDataset",
     "WorldCropsDataset",
     "WorldDataset",
     "YoloDataset",

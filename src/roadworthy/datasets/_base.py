@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self, SupportsIndex, get_args, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import FrameError, InputError
-from roadworthy.frames import Boxes, Frame, LabelMap
+from roadworthy._tables import SECONDS, Table, TimeUnit
+from roadworthy.errors import FrameError, InputError, RoadworthyError
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
 from roadworthy.ontology import VOID, normalized, ontology
-from roadworthy.registry import datasets
 
 ClassNames = Mapping[str, str | None]
 """The ontology word for each class name of a data set; None has no class: no box, or void pixels."""
@@ -179,6 +183,12 @@ def read_label_map(
 
 
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp")
+FILM_ENDINGS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".hevc", ".h265", ".h264", ".ts")
+
+
+def is_film(path: Path) -> bool:
+    """Return whether there is a file with the ending of a film."""
+    return path.suffix.lower() in FILM_ENDINGS and is_file(path)
 
 
 def existing_folder(path: str | PathLike[str], what: str) -> Path:
@@ -212,8 +222,10 @@ def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
     return (*key, (-1, 0, name))
 
 
-def image_names(folder: Path, *, recursive: bool = False) -> list[str]:
-    """Return the names of the image files of a folder, in natural order; hidden ones are left out.
+def file_names(
+    folder: Path, endings: tuple[str, ...] = IMAGE_ENDINGS, *, recursive: bool = False
+) -> list[str]:
+    """Return the names of the files of a folder with some endings, in natural order, without hidden ones.
 
     Names are relative to the folder, with slashes between the parts.
     """
@@ -224,11 +236,14 @@ def image_names(folder: Path, *, recursive: bool = False) -> list[str]:
         folders[:] = [name for name in folders if recursive and not name.startswith(".")]
         below = "" if place == str(folder) else Path(place).relative_to(folder).as_posix() + "/"
         found += [
-            below + name
-            for name in names
-            if name.lower().endswith(IMAGE_ENDINGS) and not name.startswith(".")
+            below + name for name in names if name.lower().endswith(endings) and not name.startswith(".")
         ]
     return sorted(found, key=natural_order)
+
+
+def image_names(folder: Path, *, recursive: bool = False) -> list[str]:
+    """Return the names of the image files of a folder, as `file_names` does."""
+    return file_names(folder, recursive=recursive)
 
 
 def image_files(folder: Path, *, recursive: bool = False) -> list[Path]:
@@ -257,6 +272,28 @@ def by_stem(names: Iterable[str]) -> dict[str, str]:
     return {name.rpartition(".")[0]: name for name in names}
 
 
+@contextmanager
+def telling(path: Path, advice: str) -> Iterator[None]:
+    """Name the file in whatever a library or a step of reading complains about what is in it.
+
+    Example:
+        >>> with telling(Path("sample.json"), "is it nuScenes' own?"):
+        ...     {}["token"]
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: sample.json cannot be read: KeyError: 'token'; is it nuScenes' own?
+    """
+    try:
+        yield
+    except RoadworthyError as error:
+        if not isinstance(error, InputError) or str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise InputError(f"{path} cannot be read: {told}; {advice}") from error
+
+
 OnError = Literal["raise", "skip"]
 _PAUSE = 5.0
 """Seconds without a frame after which another drive begins."""
@@ -278,6 +315,96 @@ def drives_by_time(times: Sequence[float | None]) -> list[str] | None:
     drives = np.empty(len(known), int)
     drives[order] = 1 + np.cumsum(np.diff(known[order], prepend=known[order][:1]) > _PAUSE)
     return [f"drive {number}" for number in drives]
+
+
+SpeedUnit = Literal["m/s", "km/h", "mph"]
+SteeringUnit = float | Literal["deg", "rad"]
+"""Of steering; a number is the degrees that 1 stands for."""
+Side = Literal["left", "right"]
+_GAP = 1.0
+"""Seconds between two values of a signal beyond which it is not known in between."""
+_SLOWEST = 1.0
+"""Metres per second below which the way a vehicle turns tells nothing of its wheels."""
+SIGNAL_COLUMNS = ("speed", "steering", "acceleration", "throttle", "brake")
+
+Track = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Times in seconds, ascending, and the values of a signal at them."""
+
+
+@dataclass(frozen=True, eq=False)
+class SignalTracks:
+    """Signals recorded beside a camera, each at times of its own.
+
+    Attributes:
+        tracks: Each signal by its name, in the units of the recording.
+        units: These units.
+
+    Example:
+        >>> speed = np.array([0.0, 0.5]), np.array([36.0, 72.0])
+        >>> tracks = SignalTracks({"speed": speed}, SignalUnits("km/h"))
+        >>> tracks.at(0.25).speed, tracks.at(0.6).speed
+        (15.0, None)
+    """
+
+    tracks: Mapping[str, Track]
+    units: SignalUnits
+
+    @classmethod
+    def read(cls, path: Path, units: SignalUnits, time_unit: TimeUnit, offset: float) -> SignalTracks:
+        """Read a CSV file with the column time and some of speed, steering and the like; blanks are unknown.
+
+        Raises:
+            InputError: It cannot be read, has no such columns, or a cell is no number.
+        """
+        table = Table.read(path)
+        table.require("time")
+        names = [name for name in SIGNAL_COLUMNS if name in table.columns]
+        if not names:
+            raise InputError(f"{path} needs a column {' or '.join(SIGNAL_COLUMNS)}, got {table.columns}")
+        rows = range(len(table.rows))
+        times = np.array([table.number(row, "time") for row in rows]) * SECONDS[time_unit] - offset
+        columns = {name: [table.known(row, name) for row in rows] for name in names}
+        return cls({name: track_of(times, column) for name, column in columns.items()}, units)
+
+    def at(self, time: float | None) -> Signals:
+        """Return the signals at a time, between two values by their distance; none far from any."""
+        if time is None:
+            return Signals()
+        found: dict[str, Any] = {"timestamp": time}
+        for name, (times, values) in self.tracks.items():
+            after = int(np.searchsorted(times, time))
+            around = slice(max(after - 1, 0), after + 1)
+            near = times[around]
+            if len(near) and near[0] <= time <= near[-1] and near[-1] - near[0] <= _GAP:
+                found[name] = float(np.interp(time, near, values[around]))
+        return Signals.from_units(self.units, **found)
+
+
+def track_of(times: Sequence[float] | NDArray[np.float64], values: Sequence[float | None]) -> Track:
+    """Return the known values of a signal in the order of their times."""
+    known = np.array([math.nan if value is None else value for value in values], np.float64)
+    stamps = np.asarray(times, np.float64)
+    order = np.argsort(stamps, kind="stable")
+    order = order[np.isfinite(known[order])]
+    return stamps[order], known[order]
+
+
+def turned_wheels(speed: float, yaw_rate: float, wheelbase: float) -> float | None:
+    """Return the degrees at the wheels, positive to the right, at which a vehicle turns as it does.
+
+    Args:
+        speed: Metres per second.
+        yaw_rate: Radians per second, positive to the left, as in ROS and nuScenes.
+        wheelbase: Metres.
+
+    Returns:
+        None where the vehicle is too slow to tell.
+
+    Example:
+        >>> round(turned_wheels(10.0, -0.2, 2.7), 2), turned_wheels(0.1, 0.0, 2.7)
+        (3.09, None)
+    """
+    return None if abs(speed) < _SLOWEST else math.degrees(math.atan(-wheelbase * yaw_rate / speed))
 
 
 class BaseDataset(ABC):
@@ -412,44 +539,3 @@ class BaseDataset(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self)} frames)"
-
-
-@datasets.register("folder", summary="a folder of images: PNG, JPEG or BMP")
-class FolderDataset(BaseDataset):
-    """The images of a folder, in the order in which people number them: 9 comes before 10.
-
-    The id of a frame is the path of its file below the folder, without the ending unless two files differ
-    in nothing else.
-
-    Args:
-        path: The folder.
-        recursive: Whether the folders below it count too.
-        classes: Whether the folder in which an image lies is named for what it shows; the folders below count
-            then, and the class is in the metadata, as ``class``.
-        on_error: What iteration does with a file that cannot be read; see `BaseDataset`.
-
-    Raises:
-        InputError: There is no such folder, or no image in it.
-    """
-
-    def __init__(
-        self, path: str, *, recursive: bool = False, classes: bool = False, on_error: OnError = "raise"
-    ) -> None:
-        """List the files; nothing is read yet."""
-        self._folder = existing_folder(path, "a data set of images")
-        self._classes = classes
-        recursive = recursive or classes
-        self._names = image_names(self._folder, recursive=recursive)
-        if not self._names:
-            hint = "" if recursive else "; recursive=true looks into the folders below it too"
-            raise InputError(f"{self._folder} has no images: expected {', '.join(IMAGE_ENDINGS)}{hint}")
-        stems = [name.rpartition(".")[0] for name in self._names]
-        times = Counter(stems)
-        ids = [name if times[stem] > 1 else stem for name, stem in zip(self._names, stems, strict=True)]
-        super().__init__(f"folder:{path}", ids, on_error=on_error)
-
-    def read(self, number: int) -> Frame:
-        """Read an image."""
-        path = self._folder / self._names[number]
-        known = {"class": path.resolve().parent.name} if self._classes else {}
-        return Frame.from_file(path, id=self.all_ids[number], metadata=known)

@@ -11,9 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from roadworthy._files import is_file, is_folder
+from roadworthy._frozen import FrozenDict
 from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
-from roadworthy.datasets._base import drives_by_time
+from roadworthy.datasets._base import FILM_ENDINGS, drives_by_time
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
@@ -239,10 +240,19 @@ def reader_for(reference: str) -> Callable[..., Any]:
         exists = is_file(Path(reference)) or is_folder(Path(reference))
         if not exists and len(Path(name).parts) < 2:
             raise
+    guess = _FORMATS.get(Path(reference).suffix.lower(), "folder" if is_folder(Path(reference)) else "format")
     raise UnknownNameError(
-        f"{reference!r} is a path: write the format of the data before it, such as 'folder:{reference}'; "
+        f"{reference!r} is a path: write the format of the data before it, such as '{guess}:{reference}'; "
         f"formats are {', '.join(datasets.names())}"
     )
+
+
+_FORMATS: Mapping[str, str] = FrozenDict(
+    dict.fromkeys(FILM_ENDINGS, "video")
+    | dict.fromkeys((".mcap", ".db3"), "bag")
+    | {".json": "coco", ".yaml": "yolo", ".csv": "table"}
+)
+"""What a file of an ending is most likely read by."""
 
 
 def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Dataset:

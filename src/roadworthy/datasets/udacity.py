@@ -244,7 +244,9 @@ def _log(path: Path) -> Table:
     rows = read_rows(path)
     first = rows[0].cells
     if "center" not in first and "steering" not in map(str.lower, first):
-        return Table(path, COLUMNS, rows)
+        # Later simulators write position and rotation behind the seven columns.
+        more = (f"column {place}" for place in range(len(COLUMNS) + 1, len(first) + 1))
+        return Table(path, (*COLUMNS, *more), rows)
     table = Table(path, tuple(name.lower() for name in rows[0].cells), rows[1:])
     table.require(*COLUMNS)
     return table

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
+from tests.datasets import test_comma2k19, test_nuscenes
 from tests.fuzz.files import PICTURE, read_frames
 from tests.fuzz.harness import Target
 from tests.fuzz.mutating import Mutator, mutated_bytes, mutated_csv, mutated_json, mutated_text, mutated_yaml
+
+from roadworthy.errors import FrameError
 
 __all__ = ["TARGETS"]
 
@@ -31,6 +36,22 @@ def _kitti(folder: Path) -> None:
 
 def _masked(folder: Path) -> None:
     read_frames(f"bdd100k:{folder}", masks=folder / "masks")
+
+
+def _film(folder: Path) -> None:
+    from roadworthy.datasets import load
+
+    data = load(f"video:{folder / 'film.mp4'}", on_error="skip")
+    for number in (len(data) - 1, 0):
+        with suppress(FrameError):
+            data[number]
+    read_frames(f"video:{folder / 'film.mp4'}")
+
+
+def _bag(name: str) -> Callable[[Path], None]:
+    return lambda folder: read_frames(
+        f"bag:{folder / name}", images="/camera", speed="/motion", steering="/motion"
+    )
 
 
 def _image(folder: Path) -> None:
@@ -94,6 +115,17 @@ def _maite(folder: Path) -> None:
         assert frame.boxes.scores is None, "ground truth has none"
 
 
+def _files_of(write: Callable[[Path], object]) -> dict[str, bytes]:
+    """Return the files that a test writes, by their names."""
+    with TemporaryDirectory() as name:
+        write(Path(name))
+        files = (path for path in Path(name).rglob("*") if path.is_file())
+        return {path.relative_to(name).as_posix(): path.read_bytes() for path in files}
+
+
+_NUSCENES = _files_of(test_nuscenes.written)
+_FRAME_TIMES = f"{test_comma2k19.ROUTE}/3/global_pose/frame_times"
+_COMMA = _files_of(lambda folder: test_comma2k19.segment(folder, 3))
 _KITTI = {
     "image_2/000001.png": PICTURE,
     "label_2/000001.txt": b"Car 0.00 0 -1.5 1 1 6 5 1.5 1.6 4.0 0 1.7 20 -1.6\n",
@@ -157,6 +189,7 @@ TARGETS = (
         unknown_colors="void",
     ),
     _target("udacity-ch2", "interpolated.csv", {"center/1.png": PICTURE}, "udacity-ch2", mutated_csv),
+    _target("table", "drive.csv", {"center/1.png": PICTURE}, "table", mutated_csv, unknown="speed=-1"),
     _target("udacity-sim", "driving_log.csv", {"IMG/center_1.png": PICTURE}, "udacity-sim", mutated_csv),
     _target(
         "cityscapes-vehicle",
@@ -189,6 +222,14 @@ TARGETS = (
     _target("yolo-list", "train.txt", _LISTED, "yolo", mutated_text),
     _target("yolo-names", "classes.txt", _UNNAMED, "yolo", mutated_text),
     Target("bdd100k-mask", "masks/a.png", _masked, mutated_bytes, _BDD),
+    Target("bag-mcap", "a.mcap", _bag("a.mcap")),
+    Target("bag-sqlite", "a.db3", _bag("a.db3")),
+    _target(
+        "nuscenes-images", "v1.0-mini/sample_data.json", _NUSCENES, "nuscenes", mutated_json, sweeps=True
+    ),
+    _target("nuscenes-boxes", "v1.0-mini/sample_annotation.json", _NUSCENES, "nuscenes", mutated_json),
+    Target("comma2k19", _FRAME_TIMES, _frames("comma2k19"), mutated_bytes, _COMMA),
+    Target("video", "film.mp4", _film),
     Target("voc", "a.xml", _voc, mutated_text),
     Target("maite", "maite.json", _maite, mutated_json, names=""),
     Target("image", "image", _image),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from roadworthy._files import read_text
+from roadworthy._tables import SECONDS
 from roadworthy._yaml import check_form, read_form
 from roadworthy.driving.drives.drive import EVENTS, SIGNALS, Drive
 from roadworthy.errors import InputError, suggest
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _SPEEDS = ("speed", "lead_speed", "target_speed")
 _ANGLES = ("steering", "target_steering")
 
@@ -226,9 +226,9 @@ def _seconds(column: _UnitColumn, table: pa.Table, path: str | PathLike[str]) ->
         return 1.0
     unit = column.unit if column.unit is not None else "s"
     if isinstance(unit, str):
-        if unit not in _SECONDS:
-            raise InputError(f"time: expected the unit {', '.join(_SECONDS)} or seconds, got {unit!r}")
-        return _SECONDS[unit]
+        if unit not in SECONDS:
+            raise InputError(f"time: expected the unit {', '.join(SECONDS)} or seconds, got {unit!r}")
+        return SECONDS[unit]
     return unit
 
 

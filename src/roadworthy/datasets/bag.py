@@ -1,0 +1,435 @@
+"""MCAP files and ROS 2 bags: images of a camera, with speed and steering from other topics.
+
+A bag is an MCAP file, an SQLite file (.db3), or the folder that ``ros2 bag record`` writes. All times are
+those at which messages were recorded: one clock for every topic, with or without a header.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from roadworthy._files import is_file
+from roadworthy._frozen import FrozenDict
+from roadworthy.datasets._base import (
+    BaseDataset,
+    OnError,
+    Side,
+    SignalTracks,
+    SpeedUnit,
+    SteeringUnit,
+    Track,
+    drives_by_time,
+    file_names,
+    telling,
+    track_of,
+    turned_wheels,
+)
+from roadworthy.errors import FrameError, InputError, MissingExtraError
+from roadworthy.frames import Frame, Signals, SignalUnits
+from roadworthy.images import MOST_PIXELS, Image, decode_image
+from roadworthy.registry import datasets
+
+_ENDINGS = (".mcap", ".db3")
+_ADVICE = "`mcap recover` mends what broke off"
+_IMAGES = ("sensor_msgs/Image", "sensor_msgs/CompressedImage")
+_TWISTS: Mapping[str, str] = FrozenDict(
+    {
+        "geometry_msgs/Twist": "",
+        "geometry_msgs/TwistStamped": "twist.",
+        "geometry_msgs/TwistWithCovarianceStamped": "twist.twist.",
+        "nav_msgs/Odometry": "twist.twist.",
+    }
+)
+"""Where messages about motion have their twist."""
+_FIELDS: Mapping[str, Mapping[str, str]] = FrozenDict(
+    {
+        "ackermann_msgs/AckermannDrive": {"speed": "speed", "steering": "steering_angle"},
+        "ackermann_msgs/AckermannDriveStamped": {"speed": "drive.speed", "steering": "drive.steering_angle"},
+        "autoware_vehicle_msgs/VelocityReport": {"speed": "longitudinal_velocity"},
+        "autoware_vehicle_msgs/SteeringReport": {"steering": "steering_tire_angle"},
+        "std_msgs/Float32": {"speed": "data", "steering": "data"},
+        "std_msgs/Float64": {"speed": "data", "steering": "data"},
+        **{name: {"speed": f"{place}linear.x"} for name, place in _TWISTS.items()},
+    }
+)
+_PLAIN: Mapping[str, tuple[int, str]] = FrozenDict(
+    {
+        "rgb8": (3, ""),
+        "bgr8": (3, "BGR2RGB"),
+        "8UC3": (3, "BGR2RGB"),
+        "rgba8": (4, "RGBA2RGB"),
+        "bgra8": (4, "BGRA2RGB"),
+        **dict.fromkeys(("mono8", "8UC1", "mono16", "16UC1"), (1, "GRAY2RGB")),
+        **dict.fromkeys(("yuv422", "uyvy"), (2, "YUV2RGB_UYVY")),
+        **dict.fromkeys(("yuv422_yuy2", "yuyv"), (2, "YUV2RGB_YUYV")),
+        **{
+            f"bayer_{one}{bits}": (1, f"Bayer{one.upper()}2RGB")
+            for one in ("rggb", "bggr", "gbrg", "grbg")
+            for bits in (8, 16)
+        },
+    }
+)
+"""The numbers of each pixel in an encoding, and what makes RGB of them."""
+
+
+def _library() -> Any:
+    """Return what decodes messages."""
+    try:
+        from mcap_ros2.decoder import DecoderFactory
+    except ImportError as error:
+        raise MissingExtraError("mcap-ros2-support", extra="logs", purpose="read ROS messages") from error
+    return DecoderFactory()
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a log has under a name.
+
+    Attributes:
+        type: What its messages are, such as sensor_msgs/Image.
+        count: How many there are.
+        decode: Makes a message of bytes.
+    """
+
+    type: str
+    count: int
+    decode: Callable[[bytes], Any] | None
+
+
+class _Mcap:
+    """The topics and messages of an MCAP file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        factory = _library()
+        with self._opened() as reader:
+            summary = reader.get_summary()
+            if summary is None or summary.statistics is None:
+                raise InputError(f"{path} has no index, its recording broke off: `mcap recover` makes one")
+            self.topics = {
+                channel.topic: Topic(
+                    _short(schema.name if (schema := summary.schemas.get(channel.schema_id)) else ""),
+                    summary.statistics.channel_message_counts.get(number, 0),
+                    factory.decoder_for(channel.message_encoding, schema),
+                )
+                for number, channel in summary.channels.items()
+            }
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        from mcap.reader import make_reader
+
+        with self._path.open("rb") as file:
+            yield make_reader(file)
+
+    def records(self, topic: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield times and messages of a topic, from a time on."""
+        with self._opened() as reader:
+            for _, _, message in reader.iter_messages([topic], starting_at=start):
+                yield message.log_time, message.data
+
+
+class _Sqlite:
+    """The topics and messages of a bag that is an SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        from mcap.records import Schema
+
+        self._path = path
+        factory = _library()
+        with self._opened() as base:
+            known = {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
+            asked = "SELECT topic_type, encoded_message_definition FROM message_definitions"
+            told = dict(base.execute(asked)) if "message_definitions" in known else {}
+            counted = dict(base.execute("SELECT topic_id, COUNT(*) FROM messages GROUP BY topic_id"))
+            self.topics = {}
+            self._numbers = {}
+            for number, name, type, encoding in base.execute(
+                "SELECT id, name, type, serialization_format FROM topics"
+            ):
+                text = told.get(type) or _definition(_short(type))
+                schema = None if text is None else Schema(number, text.encode(), "ros2msg", type)
+                decode = factory.decoder_for(encoding, schema)
+                self.topics[name] = Topic(_short(type), counted.get(number, 0), decode)
+                self._numbers[name] = number
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        base = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        try:
+            yield base
+        finally:
+            base.close()
+
+    def records(self, topic: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield times and messages of a topic, from a time on."""
+        asked = (
+            "SELECT timestamp, data FROM messages WHERE topic_id=? AND timestamp>=? ORDER BY timestamp, id"
+        )
+        with self._opened() as base:
+            yield from base.execute(asked, (self._numbers[topic], start))
+
+
+def _short(type: str) -> str:
+    return type.replace("/msg/", "/")
+
+
+@datasets.register("bag", summary="MCAP files and ROS 2 bags: images, speed and steering")
+class BagDataset(BaseDataset):
+    """The images of one topic. Ids are the times of recording in nanoseconds; a pause begins another drive.
+
+    Args:
+        path: An MCAP file, a .db3 file, or the folder of a bag.
+        images: The topic of the images; needed where there are several.
+        speed: The topic of the speed, and behind a dot the field where its type does not tell:
+            ``/vehicle/speed.data``.
+        steering: The topic of the steering, likewise. Of messages about motion (Twist, Odometry) it is worked
+            out from how the vehicle turns.
+        wheelbase: The metres between the axles, for that.
+        speed_unit: The unit of speed.
+        steering_unit: The unit of steering, or the degrees that 1 stands for.
+        steering_positive: The side to which steering is positive.
+        steering_ratio: Degrees of the steering wheel for one at the wheels, where it is that of the wheel.
+        on_error: What iteration does with an image that cannot be decoded; see `BaseDataset`.
+
+    Raises:
+        InputError: There is no bag, it cannot be read, or has no such topic; says which it has.
+        MissingExtraError: The libraries for it are not installed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        images: str | None = None,
+        speed: str | None = None,
+        steering: str | None = None,
+        wheelbase: float = 2.7,
+        speed_unit: SpeedUnit = "m/s",
+        steering_unit: SteeringUnit = "rad",
+        steering_positive: Side = "left",
+        steering_ratio: float = 1.0,
+        on_error: OnError = "raise",
+    ) -> None:
+        """List the images and read the signals; no image is decoded yet."""
+        self.units = SignalUnits(speed_unit, steering_unit, steering_positive, steering_ratio)
+        self._path = Path(path).expanduser()
+        self._wheelbase = wheelbase
+        self._open()
+        with telling(self._path, _ADVICE):
+            self._images = images or self._only_images()
+            self._topic(self._images, _IMAGES)
+            listed = [
+                (place, time)
+                for place, file in enumerate(self._files)
+                if self._images in file.topics
+                for time, _ in file.records(self._images)
+            ]
+            asked = {"speed": speed, "steering": steering}
+            tracks = {name: self._track(name, topic) for name, topic in asked.items() if topic is not None}
+        self._listed = listed
+        self._tracks = SignalTracks(tracks, self.units)
+        ids = [str(time) for _, time in listed]
+        twice = {id for id, next in pairwise(ids) if id == next}
+        ids = [f"{id}-{number}" if id in twice else id for number, id in enumerate(ids)]
+        super().__init__(f"bag:{path}", ids, on_error=on_error)
+        self._drives = drives_by_time([time / 1e9 for _, time in listed]) or []
+
+    def _open(self) -> None:
+        with telling(self._path, _ADVICE):
+            self._files = [
+                _Mcap(file) if file.suffix == ".mcap" else _Sqlite(file) for file in _parts(self._path)
+            ]
+        self._topics = {name: topic for file in self._files for name, topic in file.topics.items()}
+        self._lock = threading.Lock()
+        self._reading: Iterator[tuple[int, bytes]] = iter(())
+        self._process, self._next = 0, -1
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_by_opening = {"_files", "_topics", "_lock", "_reading"}
+        return {name: value for name, value in self.__dict__.items() if name not in made_by_opening}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._open()
+
+    def cluster(self, number: int) -> str:
+        """Return the drive of an image, by the time stamps."""
+        return self._drives[number]
+
+    def signals(self, index: SupportsIndex) -> Signals:
+        """Return the time of an image and what was recorded at it, without decoding it."""
+        return self._signals(self.number(index))
+
+    def read(self, number: int) -> Frame:
+        """Decode an image."""
+        with telling(self._path, _ADVICE), self._lock:
+            if (self._process, self._next) != (os.getpid(), number):
+                place, time = self._listed[number]
+                same = self._listed.index((place, time), max(0, number - 1000))
+                following = self._files[place].records(self._images, time)
+                self._reading, self._process = islice(following, number - same, None), os.getpid()
+            message = self._decoded(self._images, next(self._reading)[1])
+            more = number + 1 < len(self._listed) and self._listed[number + 1][0] == self._listed[number][0]
+            self._next = number + 1 if more else -1
+        try:
+            image = _image_of(message)
+        except FrameError as error:
+            raise FrameError(f"{self._path}: {self._images} at {self._listed[number][1]}: {error}") from error
+        return Frame(self.all_ids[number], image, signals=self._signals(number))
+
+    def _signals(self, number: int) -> Signals:
+        return self._tracks.at(self._listed[number][1] / 1e9)
+
+    def _only_images(self) -> str:
+        found = [name for name, topic in self._topics.items() if topic.type in _IMAGES and topic.count]
+        if len(found) != 1:
+            count = f"{len(found)} topics with" if found else "no"
+            advice = "choose one with images=" if found else "expected " + " or ".join(_IMAGES)
+            raise InputError(f"{self._path} has {count} images: {advice}; its topics are {self._listing()}")
+        return str(found[0])
+
+    def _listing(self) -> str:
+        told = (f"{name} ({topic.type}, {topic.count})" for name, topic in sorted(self._topics.items()))
+        return ", ".join(told) or "none"
+
+    def _topic(self, name: str, types: Collection[str] = ()) -> Topic:
+        topic = self._topics.get(name)
+        if topic is None or (types and topic.type not in types):
+            came = "has no topic" if topic is None else f"has {topic.type} under"
+            raise InputError(f"{self._path} {came} {name}: its topics are {self._listing()}")
+        return topic
+
+    def _decoded(self, name: str, data: bytes) -> Any:
+        topic = self._topics[name]
+        if topic.decode is None:
+            raise InputError(
+                f"{self._path}: {name} has {topic.type} in another encoding than ROS 2's CDR, or without a "
+                "definition: it cannot be read"
+            )
+        return topic.decode(data)
+
+    def _track(self, name: str, asked: str) -> Track:
+        """Return a signal at the times of its messages."""
+        topic_name, _, field = asked.partition(".")
+        type = self._topic(topic_name).type
+        field = field or _FIELDS.get(type, {}).get(name, "")
+        twist = _TWISTS.get(type) if name == "steering" and not field else None
+        if not field and twist is None:
+            raise InputError(
+                f"{self._path}: {topic_name} has {type}, of which no field is known to be the {name}: "
+                f"write {name}={topic_name}.field"
+            )
+        times, values = [], list[float | None]()
+        for file in self._files:
+            for time, data in file.records(topic_name) if topic_name in file.topics else ():
+                message = self._decoded(topic_name, data)
+                times.append(time / 1e9)
+                if twist is None:
+                    values.append(float(_field(message, field)))
+                else:
+                    speed, turn = (_field(message, f"{twist}{one}") for one in ("linear.x", "angular.z"))
+                    angle = turned_wheels(speed, turn, self._wheelbase)
+                    values.append(None if angle is None else self.units.encode_steering(angle))
+        return track_of(times, values)
+
+
+def _field(message: Any, path: str) -> Any:
+    for part in path.split("."):
+        message = message[int(part)] if part.isdigit() else getattr(message, part, None)
+        if message is None:
+            raise InputError(f"messages have no field {path!r}")
+    return message
+
+
+def _parts(path: Path) -> list[Path]:
+    """Return the files of a bag, in order."""
+    if is_file(path) and path.suffix in _ENDINGS:
+        return [path]
+    names = file_names(path, _ENDINGS)
+    if not names:
+        raise InputError(
+            f"expected a file {' or '.join(_ENDINGS)} or the folder of a bag with such files, got {path}: "
+            "unpack what is compressed"
+        )
+    return [path / name for name in names]
+
+
+def _image_of(message: Any) -> Image:
+    """Return the image of a message as RGB."""
+    import cv2
+
+    data = np.frombuffer(bytes(message.data), np.uint8)
+    if not hasattr(message, "encoding"):
+        if "compressedDepth" in message.format:
+            raise FrameError("it is a depth map and no image")
+        return decode_image(data.tobytes())
+    if message.encoding not in _PLAIN:
+        raise FrameError(f"the encoding {message.encoding!r} is not read, only {', '.join(_PLAIN)}")
+    channels, code = _PLAIN[message.encoding]
+    size = 2 if "16" in message.encoding else 1
+    width, height, step = message.width, message.height, message.step
+    used = width * channels * size
+    if not 0 < width * height <= MOST_PIXELS or step < used or len(data) < step * height:
+        raise FrameError(
+            f"{len(data)} bytes in rows of {step} cannot be {width}x{height} of {message.encoding}"
+        )
+    rows = data[: step * height].reshape(height, step)[:, :used]
+    if size == 2:  # the more significant byte of each number is what eight bits can hold
+        rows = rows[:, 0 if message.is_bigendian else 1 :: 2]
+    pixels = np.ascontiguousarray(rows).reshape(height, width, channels)
+    try:
+        return np.asarray(cv2.cvtColor(pixels, getattr(cv2, f"COLOR_{code}")) if code else pixels, np.uint8)
+    except cv2.error as error:
+        raise FrameError(f"{width}x{height} cannot be {message.encoding}") from error
+
+
+_KNOWN: Mapping[str, str] = FrozenDict(
+    {
+        "sensor_msgs/Image": (
+            "std_msgs/Header header; uint32 height; uint32 width; string encoding; uint8 is_bigendian; "
+            "uint32 step; uint8[] data"
+        ),
+        "sensor_msgs/CompressedImage": "std_msgs/Header header; string format; uint8[] data",
+        "geometry_msgs/Twist": "geometry_msgs/Vector3 linear; geometry_msgs/Vector3 angular",
+        "geometry_msgs/TwistStamped": "std_msgs/Header header; geometry_msgs/Twist twist",
+        "nav_msgs/Odometry": (
+            "std_msgs/Header header; string child_frame_id; geometry_msgs/PoseWithCovariance pose; "
+            "geometry_msgs/TwistWithCovariance twist"
+        ),
+        "ackermann_msgs/AckermannDrive": (
+            "float32 steering_angle; float32 steering_angle_velocity; float32 speed; float32 acceleration; "
+            "float32 jerk"
+        ),
+        "ackermann_msgs/AckermannDriveStamped": "std_msgs/Header header; ackermann_msgs/AckermannDrive drive",
+        "std_msgs/Float32": "float32 data",
+        "std_msgs/Float64": "float64 data",
+        "std_msgs/Header": "builtin_interfaces/Time stamp; string frame_id",
+        "builtin_interfaces/Time": "int32 sec; uint32 nanosec",
+        "geometry_msgs/Vector3": "float64 x; float64 y; float64 z",
+        "geometry_msgs/TwistWithCovariance": "geometry_msgs/Twist twist; float64[36] covariance",
+        "geometry_msgs/PoseWithCovariance": "geometry_msgs/Pose pose; float64[36] covariance",
+        "geometry_msgs/Pose": "geometry_msgs/Point position; geometry_msgs/Quaternion orientation",
+        "geometry_msgs/Point": "float64 x; float64 y; float64 z",
+        "geometry_msgs/Quaternion": "float64 x; float64 y; float64 z; float64 w",
+    }
+)
+"""What usual messages hold, for bags that do not tell: ROS 2 has written it into .db3 files since Iron."""
+
+
+def _definition(type: str) -> str | None:
+    """Return the definition of a usual message as bags have it: with what it is made of."""
+    if type not in _KNOWN:
+        return None
+    parts = [_KNOWN[type], *(f"{'=' * 80}; MSG: {name}; {fields}" for name, fields in _KNOWN.items())]
+    return "; ".join(parts).replace("; ", "\n")

@@ -1,0 +1,127 @@
+"""Tables of images by anyone, and those of Thunderhill and TORCS as they were published."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roadworthy.datasets import TableDataset, load
+from roadworthy.errors import FrameError, InputError
+from roadworthy.images import write_image
+
+
+def written(folder: Path, text: str, *images: str, name: str = "drive.csv") -> Path:
+    for number, image in enumerate(images):
+        (folder / image).parent.mkdir(parents=True, exist_ok=True)
+        write_image(folder / image, np.full((4, 6, 3), 20 * number, np.uint8))
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def table(path: Path, **options: object) -> TableDataset:
+    data = load(f"table:{path}", **options)
+    assert isinstance(data, TableDataset)
+    return data
+
+
+def test_a_table_with_names_and_more_columns_than_are_needed(tmp_path: Path) -> None:
+    text = "Image,Gear,Speed,Steering,Time,Brake\na.png,3,36,0.1,1000,0\nb.png,4,72,-0.1,1050,1\n"
+    text += "c.png,4,72,,9000,1\n"
+    path = written(tmp_path, text, "images/a.png", "images/b.png", "images/c.png")
+    units = {"speed_unit": "km/h", "steering_unit": "rad", "steering_positive": "left", "time_unit": "ms"}
+    data = table(path, **units)
+    assert [frame.image[0, 0, 0] for frame in data] == [0, 20, 40]
+    assert data.ids == ("a", "b", "c")
+    assert data[1].signals.as_dict() == pytest.approx(
+        {"speed": 20.0, "steering": math.degrees(0.1), "brake": 1.0, "timestamp": 1.05}
+    )
+    assert data[2].signals.steering is None, "a blank cell is unknown"
+    assert data.clusters == ("drive 1", "drive 1", "drive 2")
+
+
+def test_a_file_without_names_and_times_from_those_of_the_images(tmp_path: Path) -> None:
+    text = "cam/f_1500.png,12,x,7\ncam/f_1550.png,13,y,8\n"
+    path = written(tmp_path, text, "cam/f_1500.png", "cam/f_1550.png")
+    data = table(path, columns="image,speed", time="name", time_unit="ms")
+    assert [data.signals(number).timestamp for number in (0, 1)] == pytest.approx([1.5, 1.55])
+    assert data[1].signals.speed == 13
+    with pytest.raises(InputError, match=r"expected the columns image, missing image; got cam/f_1500.png"):
+        table(path)
+
+
+def test_times_from_a_rate_and_images_in_order(tmp_path: Path) -> None:
+    path = written(tmp_path, "speed,lap\n1,a\n2,a\n3,b\n", "cam/f9.png", "cam/f10.png", "cam/f11.png")
+    data = table(path, images=tmp_path / "cam", rate=20, drive="lap")
+    assert data.ids == ("f9", "f10", "f11")
+    assert [one.signals.timestamp for one in data] == pytest.approx([0, 0.05, 0.1])
+    assert data.clusters == ("a", "a", "b")
+    (tmp_path / "cam/f9.png").unlink()
+    with pytest.raises(InputError, match=r"drive\.csv has 3 rows and .*cam 2 images: name the column"):
+        table(path, images=tmp_path / "cam", rate=20)
+    with pytest.raises(InputError, match="rate must be above 0, got 0"):
+        table(path, rate=0)
+
+
+def test_numbers_that_stand_for_unknown(tmp_path: Path) -> None:
+    text = "image,speed,steering\na.png,-1,-1\na.png,9999,9999\na.png,nan,0.5\na.png,fast,0\n"
+    path = written(tmp_path, text, "a.png")
+    data = table(path, unknown="9999, speed=-1")
+    assert [data.signals(number).as_dict() for number in range(3)] == [
+        {"steering": -1.0},
+        {},
+        {"steering": 0.5},
+    ]
+    assert data.ids[0] == "a-row0"
+    with pytest.raises(FrameError, match=r"drive\.csv: line 5: speed must be a finite number, got 'fast'"):
+        data.signals(3)
+    with pytest.raises(InputError, match="unknown must be like 9999,speed=-1, got 'minus one'"):
+        table(path, unknown="minus one")
+    with pytest.raises(InputError, match="unknown: 'sped' is no signal: expected speed, steering"):
+        table(path, unknown="sped=-1")
+    with pytest.raises(InputError, match="expected the columns velocity, missing velocity"):
+        table(path, speed="velocity")
+
+
+# In the layout of the PolySync recordings; the first rows of these have this throttle and no motion.
+THUNDERHILL = """\
+path,heading,longitude,latitude,quarternion0,quarternion1,quarternion2,quarternion3,vel0,vel1,vel2,steering,throttle,brake
+IMG/15395510-1489359352755164.jpeg,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,-3.4,-200531542013902848.000000,0.0
+IMG/15395510-1489359463256420.jpeg,0.0,-2.1,0.69,0.01,-0.02,-0.6,0.8,4.3,-23.3,0.2,1.7,0.25,0.0
+"""
+
+
+def test_thunderhill(tmp_path: Path) -> None:
+    names = [line.partition(",")[0] for line in THUNDERHILL.splitlines()[1:]]
+    written(tmp_path, THUNDERHILL, *names, name="output.txt")
+    data = load(f"thunderhill:{tmp_path}")
+    parked, bend = (frame.signals for frame in data)
+    assert (parked.speed, parked.throttle) == (0, None)
+    assert bend.speed == pytest.approx(math.hypot(4.3, -23.3, 0.2))
+    assert bend.steering == pytest.approx(-math.degrees(1.7) / 14.4), "positive is to the left"
+    assert bend.throttle == 0.25
+    assert bend.timestamp == pytest.approx(1489359463.256420)
+
+
+def test_thunderhills_simulator_writes_more_columns_than_udacitys(tmp_path: Path) -> None:
+    image = "IMG/center_2017_03_21_08_18_10_228.jpg"
+    row = f"{image},,,0.4,1,0,30.5,-5.2:1.1:7.9,0:90:0\n"
+    written(tmp_path, row, image, name="driving_log.csv")
+    (frame,) = load(f"udacity-sim:{tmp_path}")
+    assert frame.signals.steering == 10.0
+    assert frame.signals.speed == pytest.approx(30.5 * 0.44704)
+
+
+def test_torcs(tmp_path: Path) -> None:
+    text = "ACCELERATION,BRAKE,STEERING,SPEED,TRACK_POSITION\n0.7,0,0.5,72,0.1\n0,1,-1,36,0.1\n"
+    path = written(tmp_path, text, "images/1.png", "images/2.png")
+    data = load(f"torcs:{path}", images=tmp_path / "images")
+    assert data[0].signals.as_dict() == pytest.approx(
+        {"throttle": 0.7, "brake": 0, "steering": -10.5, "speed": 20, "timestamp": 0}
+    )
+    assert data[1].signals.steering == 21
+    assert data[1].signals.timestamp == pytest.approx(0.02)
+    path = written(tmp_path, "image,steer,accel,speedX\n1.png,0,0,72\n", name="scr.csv")
+    assert load(f"torcs:{path}")[0].signals.speed == 20
