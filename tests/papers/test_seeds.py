@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.coverage.search.searching import Drive, network
+from tests.coverage.search.searching import SPEC, Drive, _exported
 
 from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.errors import FrameError, InputError
-from roadworthy.frames import Frame
+from roadworthy.frames import Frame, Signals
+from roadworthy.models import onnx_model
 from roadworthy.papers.deeptest.comparison import study_guided
 from roadworthy.papers.deeptest.seeds import SeedImages, Seeds, _part
 from roadworthy.runs import read_rows
@@ -35,7 +36,7 @@ class Film:
         if number == 3:
             raise FrameError("it is cut short")
         image = np.full((8, 8, 3), number, np.uint8)
-        return Frame(self.ids[number], image, metadata={"sequence": "film", "index": number})
+        return Frame(self.ids[number], image, signals=Signals(timestamp=number / 10))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_a_guided_study_has_a_row_for_each_way(tmp_path: Path) -> None:
         shown.append((what, total))
         yield lambda done: None
 
-    system = network()
+    system: Any = onnx_model(_exported(), spec=SPEC, name="small", threads=1)
     seeds = Seeds(SeedImages(Drive(3), (0, 1, 2)))
     settings = SearchSettings(transforms=("rotation", "brightness(bias=20)"))
     how: dict[str, Any] = {"out": tmp_path, "tries": 8, "progress": progress, "threshold": 0.3}
@@ -122,7 +123,7 @@ def test_a_guided_study_has_a_row_for_each_way(tmp_path: Path) -> None:
         *("seed images", "all transformations", "random", "algorithm-1", "curious")
     ]
     assert [row.images for row in study.rows[:2]] == [3, 3 * 11]
-    base, every, *searches = study.rows
+    base, _, *searches = study.rows
     assert base.kept is None
     assert all(row.covered >= base.covered for row in searches), "searches begin with the seed images"
     assert {row.total for row in study.rows} == {base.total}
