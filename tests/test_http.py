@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from roadworthy import _http
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import InputError
 
@@ -39,7 +38,7 @@ def test_a_server_that_fails_for_a_moment_is_asked_again(
 ) -> None:
     asked: list[tuple[bytes, str]] = []
     slept: list[float] = []
-    monkeypatch.setattr(_http.time, "sleep", slept.append)
+    monkeypatch.setattr(time, "sleep", slept.append)
 
     def answer(body: bytes, headers: Any) -> Any:
         asked.append((body, headers["X-Mine"]))

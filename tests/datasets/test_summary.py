@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ class Broken:
         if index in self.bad:
             raise FrameError(f"no {index}")
         return Frame(f"f{index}", np.zeros((4, 4, 3), np.uint8))
+
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))
 
 
 def quietly(items: Any, what: str) -> Any:

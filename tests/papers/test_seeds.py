@@ -38,6 +38,9 @@ class Film:
         image = np.full((8, 8, 3), number, np.uint8)
         return Frame(self.ids[number], image, signals=Signals(timestamp=number / 10))
 
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))
+
 
 @pytest.mark.parametrize(
     ("text", "numbers"),

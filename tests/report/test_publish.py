@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,12 @@ def test_composed_rules_and_frames_that_do_not_qualify_have_tables_of_their_own(
 
 def test_the_worst_violations_are_drawn_and_shrunk(rules: Published) -> None:
     progressed: list[str] = []
-    report = RulesReport(rules.result, progress=lambda items, what: progressed.append(what) or items)
+
+    def progress(items: Sequence[Any], what: str) -> Sequence[Any]:
+        progressed.append(what)
+        return items
+
+    report = RulesReport(rules.result, progress=progress)
     assert (report.write_sheets(0), report.shrink(0)) == ([], [])
     assert report.write_sheets(2) == ["sheets/r1-still.png"], "a rule that holds has no sheet"
     one, two = (read_image(rules.result.folder / "sheets/r1-still.png").shape[0], 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +30,12 @@ class Data:
     def __getitem__(self, index: int) -> Frame:
         return Frame(self.ids[index], picture(self.grey + index))
 
+    def __iter__(self) -> Iterator[Frame]:
+        return map(self.__getitem__, range(len(self)))
+
 
 def test_the_last_image_of_each_failing_case_is_the_changed_one(tmp_path: Path) -> None:
-    rows = [("one", -1.0, {"frame": "a~rain(amount=1)"}, {}), ("two", "error", {"frame": "b"}, {})]
+    rows: list[Any] = [("one", -1.0, {"frame": "a~rain(amount=1)"}, {}), ("two", "error", {"frame": "b"}, {})]
     add(tmp_path, [*rows, ("three", 1.0, {"frame": "c"}, {}), ("four", -2.0, {}, {})])
     first, last = stored_images(tmp_path)
     assert (first.case, first.original, first.failing) == ("one", "a", True)

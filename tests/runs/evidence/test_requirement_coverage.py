@@ -6,7 +6,7 @@ from typing import Any
 
 from roadworthy.cases import Requirement, Status
 from roadworthy.datasets import load
-from roadworthy.runs.evidence.requirement_coverage import TestedPair as PairTried
+from roadworthy.runs.evidence.pairs import TestedPair as PairTried
 from roadworthy.runs.evidence.requirement_coverage import (
     coverage_record,
     functional_coverage,
