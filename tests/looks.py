@@ -43,7 +43,8 @@ def kept(file: Path) -> Any:
 
 def keep(file: Path, looks: Mapping[str, Callable[[], object]]) -> None:
     """Write how everything looks now."""
-    file.write_text(json.dumps({name: look() for name, look in looks.items()}, indent=1) + "\n")
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(look())}" for name, look in looks.items())
+    file.write_text(f"{{\n{lines}\n}}\n")
 
 
 if __name__ == "__main__":

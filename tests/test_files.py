@@ -220,6 +220,9 @@ def test_a_record_names_file_and_part(tmp_path: Path) -> None:
     path.write_text('{"id": "c", "seconds": "long"}')
     with pytest.raises(InputError, match=r"clip.json: seconds: .*, got 'long'"):
         read_record(Clip, path)
+    path.write_text('{"id": 3, "seconds": "long"}')
+    with pytest.raises(InputError, match=r"clip.json: id: .*, got 3$"):
+        read_record(Clip, path)
     path.write_text("[]")
     with pytest.raises(InputError, match=r"clip.json: (?!:).*, got \[\]"):
         read_record(Clip, path)

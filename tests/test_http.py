@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -84,3 +86,20 @@ def test_the_beginning_of_an_answer() -> None:
     assert excerpt(b"x" * 200) == repr("x" * 200)
     assert excerpt(b"x" * 201) == repr("x" * 200) + " …"
     assert excerpt(b"\xff") == repr("\ufffd")
+
+
+def test_an_answer_that_is_cut_off_is_none() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def half() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+
+        answering = threading.Thread(target=half)
+        answering.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        with pytest.raises(NoAnswer, match=r"cannot reach .*IncompleteRead\(4 bytes read, 6 more expected\)"):
+            Endpoint(url, retries=0).post(b"x", {})
+        answering.join()

@@ -45,6 +45,7 @@ def test_a_reference_has_two_parts(reference: str) -> None:
         ("mine.py:anser", "mine.py has no 'anser'; did you mean 'answer'?"),
         ("none.py:answer", "there is no file none.py"),
         ("broken.py:answer", "cannot import broken.py: SyntaxError"),
+        ("zeros.py:answer", r"cannot import zeros.py: (Value|Syntax)Error: .*null bytes"),
         ("no_such_module:answer", "there is no module 'no_such_module', neither in .* nor installed"),
         ("json.no_such:answer", "there is no module 'json.no_such'"),
     ],
@@ -53,6 +54,7 @@ def test_what_is_not_there_is_told_alike_where_it_is_only_looked_at(
     code: Path, reference: str, told: str, looking: bool
 ) -> None:
     (code.parent / "broken.py").write_text("def answer(:\n")
+    (code.parent / "zeros.py").write_bytes(b"answer = 1\0")
     with only_looking() if looking else nullcontext(), pytest.raises(InputError, match=told):
         imported(reference, "callable:", "function")
 

@@ -24,6 +24,10 @@ def test_distinct_failures_are_measured_by_one_yardstick_for_all() -> None:
     near = [row(1.0 + number / 1e4, 1.0, 1.0) for number in range(50)]
     wide = [row(1.0, 1.0, 1.0), row(1.0, 50.0, 1.0), row(-1.0, 1.0, 1.0)]
     assert distinct_failures({"near": near, "wide": wide, "none": []}) == {"near": 1, "wide": 3, "none": 0}
+    apart = [row(1.0, 1.0, 1.0), row(1.0, 1.5, 1.0), row(1.0, 50.0, 1.0)]
+    counts = [distinct_failures({"some": apart}, radius=radius)["some"] for radius in (1e-9, 1.0, 1e9)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1] == 1
     assert distinct_failures({"passed": [{**row(1.0), "status": "passed"}]}) == {"passed": 0}
 
 

@@ -9,7 +9,7 @@ from roadworthy.cases import Outcome, OutcomeStatus
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.papers.reliability import LevelStudy, ranked, ranks, study_levels
+from roadworthy.papers.reliability import LevelStudy, level_table, ranked, ranks, study_levels
 from roadworthy.reliability import transformation_named
 from roadworthy.visual_change import visual_change
 
@@ -81,3 +81,15 @@ def test_what_covers_a_range() -> None:
     assert study.covered(np.full(50, 0.3)) == pytest.approx(0.1)
     assert study.covered(np.full(50, 0.9)) == 0
     assert study.covered(np.zeros(0)) == 0
+
+
+def test_the_table_of_levels_has_limits_reach_and_what_covers_them() -> None:
+    even, few = np.linspace(0.01, 0.79, 500), np.full(50, 0.3)
+    one = LevelStudy("fog", 0.8, 0.6, np.array([[0.2, 0.9]]), few, even)
+    table = level_table([one, LevelStudy("jpeg", None, 0.5, np.zeros((0, 0)), np.zeros(0), few)])
+    first, second = table.rows
+    assert first[:5] == ("fog", "0.8", "0.6", "0.20 to 0.90", "50%")
+    assert first[-2:] == (f"{one.covered(one.published):.0%}", f"{one.covered(one.even):.0%}")
+    assert first[-2] != first[-1]
+    assert second[:6] == ("jpeg", "-", "0.5", "-", "-", "-")
+    assert (table.columns[-2:], second[-2:].count("-")) == (("published", "even"), 1)
