@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from roadworthy.coverage import OperatingDomain
 from roadworthy.images import read_image
 from roadworthy.report.deriving import check_documents
 from roadworthy.report.drive_tables import DriveReport, write_rows
+from roadworthy.report.plots import held_figure
 from roadworthy.report.publish import Published, publish, run_suite
 from roadworthy.report.reliability import ReliabilityReport, _bound, _table_notes
 from roadworthy.report.rules import RulesReport, shrunk_table
@@ -22,6 +24,7 @@ from roadworthy.report.searches import SearchReport, sampling_suite
 from roadworthy.report.specifications import SpecificationReport
 from roadworthy.runs import read_rows
 from roadworthy.runs.evidence.checking import Verification
+from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.store import StoredRun
 
 SLOW_DOWN = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
@@ -421,3 +424,39 @@ def test_what_was_published_is_derived_again_and_compared(tmp_path: Path) -> Non
     ]
     (folder / "more.txt").write_text("x")
     assert any("only hashed: more.txt" in one for one in verified(folder).notes)
+
+
+def test_levels_beside_another_sampling_are_no_second_curve(tmp_path: Path) -> None:
+    usual = {"reliability": "contrast", "preserve": "correctness", "measure": "steering", "versions": 2}
+    entries = {"L1": usual, "L2": {**usual, "sampling": "levels"}}
+    report = ReliabilityReport(run_suite(suite(tmp_path, "dave2", entries), tmp_path / "out").result)
+    with patch("roadworthy.report.reliability.held_figure", wraps=held_figure) as drawn:
+        report.write_plots()
+        assert [len(held) for held in drawn.call_args.args[0].values()] == [1]
+    both = {id: one for id, one in report.requirements.items() if one.sampling == "levels"}
+    assert len(both) == 1
+
+
+def test_the_executor_that_is_given_carries_the_cases_out(tmp_path: Path) -> None:
+    used: list[str] = []
+
+    class Noted(SerialExecutor):
+        def session(self, job: Any, /) -> Any:
+            used.append("session")
+            return super().session(job)
+
+    run_suite(suite(tmp_path, "still", {"R2": RAIN}, sample=1), tmp_path / "out", executor=Noted())
+    assert used
+
+
+def test_a_search_on_several_data_keeps_the_settings_of_its_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"coverage": "neuron", "tries": 2, "counting": "deeptest", "transforms": ["shear"]}
+    document = suite(tmp_path, "dave2", {"C1": entry}, sample=1)
+    document["data"]["other"] = {**document["data"]["town"], "data": "world:meadow"}
+    result = run_suite(document, tmp_path / "out").result
+    monkeypatch.chdir(result.folder)
+    drawn = sampling_suite(StoredRun.open(result.folder), tries=4, accept=None, seed=1)
+    assert {one["counting"] for one in drawn["requirements"].values()} == {"deeptest"}
+    assert {one["data"] for one in drawn["requirements"].values()} == {"town", "other"}
