@@ -38,6 +38,7 @@ from roadworthy.cases import (
     conclude_rate,
     originals,
 )
+from roadworthy.cases.methods import conclude
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, Signals
@@ -597,3 +598,26 @@ def test_a_frame_that_was_written_anew_is_read_anew_by_the_next_pass(tmp_path: P
         assert source() is source()
         levels.append(int(source().image[0, 0, 0]))
     assert levels == [10, 200]
+
+
+def test_what_an_engine_said_first_is_in_the_outcome_and_what_the_model_said_is_not() -> None:
+    class Tried(BaseMethod):
+        name = "tried"
+
+        def cases(self, *_: object) -> Any:
+            raise AssertionError
+
+        def judge(self, *_: object) -> Any:
+            raise AssertionError
+
+    requirement = Requirement("R", "text", "tried", acceptance=Acceptance(0.5))
+    told = [(Status.ERROR, "the model"), (Status.ENGINE_ERROR, "first"), (Status.ENGINE_ERROR, "second")]
+    verdicts = [Verdict(f"c{n}", "R", *one[:1], reason=one[1]) for n, one in enumerate(told)]
+    found = conclude(Tried(), requirement, verdicts)
+    assert found.summary.endswith(
+        "; an image engine failed in 2 cases, which say nothing about the model: first"
+    )
+    assert found.counted["engine error"] == 2
+    alone = conclude(Tried(), requirement, verdicts[:1])
+    assert "engine" not in alone.summary
+    assert "engine error" not in alone.counted

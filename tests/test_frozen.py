@@ -1,12 +1,16 @@
 import copy
+import io
 import json
 import pickle
+import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from roadworthy._frozen import FrozenDict, frozen
+from roadworthy._frozen import FrozenDict, described, frozen, read_npz
 
 WEATHER = FrozenDict({"kind": "rainy", "level": 0.5})
 
@@ -51,3 +55,22 @@ def test_freezing_copies_what_could_still_change_and_nothing_else() -> None:
     mine["kind"] = "sunny"
     assert kept == {"kind": "rainy"}
     assert frozen(WEATHER) is WEATHER
+
+
+def test_arrays_of_a_file_come_back_and_what_is_none_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", numbers=np.arange(3), words=np.array(["ab", "é"]))
+    found = read_npz(tmp_path / "a.npz")
+    assert found["numbers"].tolist() == [0, 1, 2]
+    assert found["words"].tolist() == ["ab", "é"]
+    odd = io.BytesIO()
+    np.save(odd, np.array(["ab"]))
+    beyond = odd.getvalue().replace("ab".encode("utf-32-le"), b"\xff" * 8)
+    for name, content in (("text.npy", beyond), ("plain", b"no array"), ("cut.npy", odd.getvalue()[:20])):
+        with zipfile.ZipFile(tmp_path / "b.npz", "w") as archive:
+            archive.writestr(name, content)
+        with pytest.raises(ValueError, match=r"is no text|is no array|\w+Error: "):
+            read_npz(tmp_path / "b.npz")
+    with pytest.raises(ValueError, match="FileNotFoundError"):
+        read_npz(tmp_path / "none.npz")
+    assert described(np.zeros((2, 3), np.uint8)) == "shape (2, 3) and dtype uint8"
+    assert described([1]) == "a list"

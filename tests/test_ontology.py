@@ -234,6 +234,7 @@ def test_users_extend_without_changing_label_ids(tmp_path: Path) -> None:
         "    synonyms: [pylon]\n"
         "    color: [255, 90, 0]\n"
         "  hail: {parent: weather}\n"
+        "  sun shower: {parent: rainy, properties: {level: [light]}}\n"
         "extend:\n"
         "  vehicle:\n"
         "    synonyms: [Fahrzeug]\n"
@@ -250,6 +251,7 @@ def test_users_extend_without_changing_label_ids(tmp_path: Path) -> None:
     assert mine.check_property("vehicle", "make", "VW") == "vw"
     assert mine["vehicle"].senses[-1] == "tractor.n.01"
     assert mine["hail"].properties["level"] == ("light", "normal", "heavy"), "properties are inherited"
+    assert mine["sun shower"].properties["level"] == ("light",), "and its own come first"
     assert "pylon" not in ontology()
 
 

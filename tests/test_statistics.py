@@ -25,6 +25,7 @@ from roadworthy.statistics import (
     paired_difference,
     student_interval,
 )
+from roadworthy.statistics.bounds import _sign_flips
 
 COUNTS = st.integers(0, 300)
 CLUSTERS = st.lists(
@@ -337,3 +338,19 @@ def test_what_takes_too_many_clusters_is_refused_at_once(
         InputError, match=r"more than 100,000 clusters are needed: 0\.04\d+ is too near to 0\.05"
     ):
         clusters_needed(0.05, expected=expected, size=size, correlation=0.9)
+
+
+def test_what_comes_after_a_merge_is_no_part_of_the_last_cluster() -> None:
+    one, other = ClusterTally(), ClusterTally()
+    one.add("a", failed=True)
+    other.add("b", failed=False)
+    one.merge(other)
+    one.add("a", failed=True)
+    found = one.rate()
+    assert sorted(zip(found.sizes.tolist(), found.failing.tolist(), strict=True)) == [(1, 0), (2, 2)]
+
+
+def test_the_normal_distribution_takes_over_where_the_sums_are_large() -> None:
+    # 150,000 is beyond what is counted exactly; both sides of a standard deviation of 1.2 are 0.2301.
+    changes, counts = np.array([1000, -1000]), np.array([90, 60])
+    assert _sign_flips(changes, counts) == pytest.approx(2 * norm.sf(30_000 / (1000 * math.sqrt(150))))

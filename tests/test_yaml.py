@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field
 
-from roadworthy._yaml import read_yaml, yaml_text
+from roadworthy._yaml import FileProblem, FileSpan, check_form, read_form, read_yaml, yaml_text
 from roadworthy.errors import InputError
 
 _WORDS = st.text(
@@ -35,3 +37,93 @@ def test_what_is_wrong_is_marked_where_it_stands(tmp_path: Path) -> None:
     assert first.startswith(f"{path}:2:8: ")
     marked = line[marks.index("^") : marks.rindex("^") + 1]
     assert marked == "2026-99-99"
+
+
+class Inner(BaseModel, extra="forbid"):
+    width: int
+    signals: tuple[int, int] = (0, 0)
+    word: str = ""
+
+
+class Outer(BaseModel, extra="forbid"):
+    inner: Inner
+    others: dict[str, Inner | None] = {}
+    listed: list[Inner] = []
+    given: int = Field(0, alias="as")
+
+
+def refused(path: Path, text: str, form: type[BaseModel] = Outer) -> list[str]:
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_form(path, form, "outer file", "'inner:'")
+    return str(caught.value).removeprefix(f"{path}:").split(f"\n{path}:")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("inner: {wdth: 1}", "1: inner needs the key 'width'\n1: unknown key 'wdth': did you mean 'width'?"),
+        ("inner: {width: 1}\nothers:\n  a: {width: 1, wrd: x}", "3: unknown key 'wrd': did you mean 'word'?"),
+        ("inner: {width: 1}\nlisted:\n- {width: 1, as: x}", "3: unknown key 'as': known names are signals"),
+        ("inner: {width: 1}\ngiven: 3", "2: unknown key 'given': known names are as, inner, listed, others"),
+        ("as: 1", " the file needs the key 'inner'"),
+        ("inner: {width: 1, signals: [1]}", "1: inner > signals needs 2 values"),
+        ("inner:\n  width: wide", "2: inner > width: expected a whole number, .*, got 'wide'"),
+        ("inner: {width: 1, word: on}", "1: inner > word: expected text, got True: .*such a word in quotes"),
+    ],
+)  # fmt: skip
+def test_a_form_says_what_it_expects_and_where(tmp_path: Path, text: str, told: str) -> None:
+    found = refused(tmp_path / "a.yaml", text)
+    for line, expected in zip(found, told.splitlines(), strict=True):
+        assert re.match(expected.replace("?", r"\?"), line), line
+
+
+def test_a_form_inside_of_a_file_counts_from_there() -> None:
+    with pytest.raises(InputError, match=r"^models > a: unknown key 'wdth': did you mean 'width'") as caught:
+        check_form(
+            Inner, {"width": 1, "wdth": 1}, lambda *place: " > ".join(place[:2]), inside=("models", "a")
+        )
+    assert "needs" not in str(caught.value)
+
+
+def test_every_doubled_key_names_the_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 1\nb: 2\na: 3\na: 4\n")
+    twice: list[FileProblem] = []
+    assert read_yaml(path, "file", "a", twice=twice).data == {"a": 4, "b": 2}
+    assert [(one.line, one.message) for one in twice] == [
+        (line, "'a' is written twice, first on line 1: merge the two") for line in (3, 4)
+    ]
+    with pytest.raises(InputError, match="3:1: 'a' is written twice"):
+        read_yaml(path, "file", "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "the model description is empty: expected 'model:'"),
+        ("- a", ":1: expected a mapping with 'model:', got a list"),
+        ("a", ":1: expected a mapping with 'model:', got a single value"),
+        ("a: &x 1\nb: *x", "anchors and aliases"),
+        ("a: " + "[" * 60 + "]" * 60, "nested too deeply"),
+        ("a: " + "1" * 400, "the number is too large"),
+        ("? [a]\n: 1", "expected a word as key, got a list or mapping"),
+        ("a: [1\nb: 2", "broken YAML: .* on line "),
+    ],
+)
+def test_what_is_no_such_file(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(InputError, match=told):
+        read_yaml(tmp_path / "a.yaml", "model description", "'model:'")
+
+
+def test_a_place_is_where_it_is_written_or_the_nearest_around_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a:\n  b:\n  - c\n  - d\n")
+    file = read_yaml(path, "file", "a")
+    assert [file.where(*place) for place in (("a", "b", "1"), ("a", "b", "9", "x"), ("a",), ("x",))] == [
+        *(f"{path}:4", f"{path}:2", f"{path}:1", str(path))
+    ]
+    assert (file.line(2), file.line(9)) == ("  b:", "")
+    shown = file.problem("no", FileSpan(3, 4, 3, 5)).shown
+    assert shown == f"{path}:3:5: no\n  3 |   - c\n    |     ^"

@@ -232,6 +232,10 @@ IMAGE = {"id": 1, "file_name": "a.png"}
             r"annotations\[0\] belongs to the image 285, which is not among the images",
         ),
         (changed(annotations=[{"bbox": []}]), r"annotations\[0\] must have 'image_id', a number, got None"),
+        (
+            changed(annotations=[{"image_id": True}]),
+            r"annotations\[0\] must have 'image_id', a number, got True",
+        ),
         (changed(categories=[{"id": 1}]), r"categories\[0\] must have a 'name', got None"),
         (
             changed(categories=[{"id": 1, "name": "car"}, {"id": 1, "name": "bus"}]),

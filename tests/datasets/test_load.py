@@ -159,6 +159,10 @@ def test_what_text_cannot_spell_must_come_from_python() -> None:
 def test_a_path_alone_is_told_to_have_a_format(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"is a path: .*such as 'folder:.*formats are folder, "):
         load(str(tmp_path))
+    with pytest.raises(UnknownNameError, match=r"'data/none' is a path: "):
+        load("data/none")
+    with pytest.raises(UnknownNameError, match="there is no dataset 'wrold'; known names are "):
+        load("wrold")
 
 
 def test_chosen_frames_get_the_earlier_ones_of_their_drive() -> None:

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import math
 import pickle
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 
 from roadworthy.cases import Dataset
+from roadworthy.datasets import world_crops
 from roadworthy.datasets.world_crops import CROP_CLASSES, WorldCropsDataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
+from roadworthy.world import add
 
 
 def same(one: Frame, other: Frame) -> bool:
@@ -94,3 +98,18 @@ def test_classes_are_words_of_the_ontology() -> None:
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         WorldCropsDataset(**options)  # type: ignore[arg-type]
+
+
+def test_road_users_on_the_left_come_towards_us_and_signs_face_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    placed: list[tuple[str, bool, float]] = []
+
+    def noted(scene: Any, word: str, **how: Any) -> Any:
+        placed.append((word, how["place"] < 0, how["yaw"]))
+        return add(scene, word, **how)
+
+    monkeypatch.setattr(world_crops, "add", noted)
+    list(WorldCropsDataset(count=30, seed=1))
+    assert {left for _, left, _ in placed} == {True, False}
+    for word, left, yaw in placed:
+        facing = any(one in word for one in ("sign", "light", "stop", "yield", "limit", "turn"))
+        assert yaw == (math.pi if left and not facing else 0.0), word

@@ -263,6 +263,9 @@ def test_what_driving_oracle_writes_is_read(tmp_path: Path) -> None:
     file.write_text("{}")
     with pytest.raises(InputError, match=r"oracle.json: an oracle is a mapping with thresholds"):
         read_thresholds(file)
+    file.write_text('{"thresholds": {}}')
+    with pytest.raises(InputError, match="needs a threshold for at least one metric, got none"):
+        read_thresholds(file)
     file.write_text("not json")
     with pytest.raises(InputError, match="expected the JSON of `driving oracle --json`"):
         read_thresholds(file)

@@ -197,6 +197,8 @@ def test_concatenate_fills_unknown_occlusion_but_not_scores(street: Boxes) -> No
     assert np.isnan(joined.occlusion[[2, 4]]).all()
     with pytest.raises(FrameError, match="cannot concatenate boxes with scores and boxes without scores"):
         Boxes.concatenate([street, Boxes([[0, 0, 1, 1]], ["car"])])
+    with pytest.raises(FrameError, match="cannot concatenate boxes with track_ids and boxes without"):
+        Boxes.concatenate([Boxes([[0, 0, 1, 1]], ["car"], track_ids=[1]), Boxes([[0, 0, 1, 1]], ["car"])])
     assert Boxes.concatenate([]) == Boxes.empty()
 
 

@@ -158,6 +158,7 @@ def test_a_class_without_colour_needs_one_for_a_picture() -> None:
     with pytest.raises(FrameError, match=r"class 'lane' has no colour: pass colors=\{'lane': "):
         lanes.to_rgb()
     assert lanes.to_rgb({"lane": (9, 9, 9)}).tolist() == [[[128, 64, 128], [9, 9, 9]]]
+    assert lanes.to_rgb({"lane": (9, 9, 9), "road": (1, 2, 3)}).tolist() == [[[1, 2, 3], [9, 9, 9]]]
 
 
 def test_remapped(street: LabelMap) -> None:

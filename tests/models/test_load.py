@@ -20,7 +20,8 @@ from roadworthy.models import (
     SystemUnderTest,
     load_model,
 )
-from roadworthy.models.description import described
+from roadworthy.models.description import described, draft_description
+from roadworthy.models.network import Tensor
 from roadworthy.registry import Registry
 
 DESCRIPTION = """\
@@ -263,3 +264,46 @@ def test_models_of_others_are_opened_with_their_options(monkeypatch: pytest.Monk
     assert model.predict([Frame("a", np.zeros((2, 2, 3), np.uint8))]) == [Signals(speed=7)]
     with pytest.raises(InputError, match="'nothing' must give a model with name and predict, got int"):
         load_model("nothing")
+
+
+def drafted(image: Tensor | None, *outputs: Tensor, reference: str = "onnx:nets/my.onnx") -> dict[str, Any]:
+    class Declared:
+        input = image
+        files = ()
+
+    runtime: Any = Declared()
+    runtime.outputs = outputs
+    found: dict[str, Any] = yaml.safe_load(draft_description(reference, runtime))
+    return found
+
+
+def test_a_draft_says_what_the_file_says() -> None:
+    image = Tensor("in", (None, 3, 66, 200), "float32")
+    draft = drafted(image, Tensor("steer", (None, 1)))
+    assert (draft["model"], draft["name"]) == ("onnx:my.onnx", "my")
+    assert draft["input"] == {"width": 200, "height": 66, "layout": "nchw", "color": "rgb", "range": [0, 1]}
+    assert draft["output"]["signals"] == ["steering"]
+    assert draft["output"]["units"] == {"steering": "deg", "steering_positive": "right"}
+    gray = drafted(Tensor("in", (None, 66, 200, 1), "uint8"), Tensor("a", (1, 2)))
+    assert gray["input"] == {"width": 200, "height": 66, "layout": "nhwc", "color": "gray"}
+    assert (gray["output"]["signals"], gray["output"]["units"]["speed"]) == (["steering", "speed"], "m/s")
+    assert drafted(Tensor("in", (None, 5, 3, 66, 200)), Tensor("a", (1, 1)))["input"]["history"] == 4
+    assert drafted(None, reference="http://h/predict")["model"] == "http://h/predict"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        ([Tensor("speed_out", (1, 1)), Tensor("steer", (1, 1))], {"signals": ["speed", "steering"]}),
+        ([Tensor("speed", (1, 1)), Tensor("speedy", (1, 1))], {"signals": ["steering", "speed"]}),
+        ([Tensor("a", (None, 3))], {"signals": ["steering", "speed", "throttle"]}),
+        ([Tensor("a", (None, 4))], {"task": "classification", "classes": [f"class-{n}" for n in range(4)]}),
+        ([Tensor("a", (1, 2, 80, 160))], {"task": "segmentation", "classes": ["class-0", "class-1"]}),
+        ([Tensor("a", (1, 84, 8400))], {"task": "detection", "head": "yolov8", "score_threshold": 0.25}),
+        ([Tensor("a", (1, 8400, 85))], {"task": "detection", "head": "yolov5"}),
+        ([Tensor("a", (1, 10, 4))] * 3, {"task": "detection", "head": "separate"}),
+    ],
+)
+def test_a_draft_guesses_what_the_numbers_are(outputs: list[Tensor], expected: dict[str, Any]) -> None:
+    found = drafted(Tensor("in", (None, 3, 66, 200)), *outputs)["output"]
+    assert {name: found.get(name) for name in expected} == expected

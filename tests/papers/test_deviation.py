@@ -177,3 +177,20 @@ def test_real_transformations_of_a_shipped_network() -> None:
     ]
     one, two = (ask_models([load_model("dave2")], frames, parameter_sets(["fog"]), seed=3) for _ in range(2))
     assert all(np.array_equal(one[0].changed[pair], two[0].changed[pair]) for pair in one[0].changed)
+
+
+def test_the_seed_decides_what_is_random_in_the_changes(colours: Network[Any], frames: list[Frame]) -> None:
+    noisy = parameter_sets(["gaussian-noise(sigma=0.3)"])
+    one, same, other = (ask_models([colours], frames, noisy, seed=seed)[0].changed for seed in (1, 1, 2))
+    (key,) = one
+    assert one[key].tolist() == same[key].tolist() != other[key].tolist()
+
+
+def test_a_study_is_told_to_scripts_with_every_table_but_its_first() -> None:
+    study = study_deviation([answers()], lam=3, epsilon=0.5)
+    told = study.as_dict()
+    assert (told["lambda"], told["epsilon"], told["unit"]) == (3, 0.5, study.answers[0].unit)
+    assert {one.name for one in study.tables[1:]} <= set(told)
+    assert study.tables[0].name not in told
+    assert len(told["rows"]) == len(study.rows)
+    assert [one["violations"] for one in told["findings"]] == [one.violations for one in study.findings]

@@ -67,6 +67,9 @@ def test_signed_ranks_by_hand(before: list[int], seed: int) -> None:
 def test_the_exact_p_of_signed_ranks() -> None:
     # All n differences have one sign in two of 2^n cases.
     assert signed_rank([0] * 6, [1, 2, 3, 4, 5, 6]).p == pytest.approx(2 / 2**6)
+    # All of 25 pairs up is one of 2^25 signs, and as many down; beyond 25 the normal distribution stands in.
+    assert signed_rank([0] * 25, list(range(1, 26))).p == pytest.approx(2 / 2**25)
+    assert signed_rank([0] * 26, list(range(1, 27))).p > 1e-6
 
 
 def test_cohens_d_by_hand() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from roadworthy.pytest_plugin.expected import Expected, read_expected
+
 pytest_plugins = ["pytester"]
 
 INSTALLED = bool(entry_points(group="pytest11", name="roadworthy"))
@@ -406,3 +408,10 @@ def test_a_model_that_ends_its_process_does_not_end_the_session(project: pytest.
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "the process of gone died, tried alone 3 times" in done.stdout
+
+
+@pytest.mark.parametrize("line", ["R1", "R1:", "R1:  ", ": why", " : why"])
+def test_what_is_expected_to_fail_has_a_name_and_a_reason(line: str) -> None:
+    with pytest.raises(pytest.UsageError, match="expected a requirement, a colon and the reason"):
+        read_expected([line])
+    assert read_expected(["R1 : x: why "]) == [Expected("R1", "x: why")]

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from roadworthy.cases import ClassScores
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.models import load_model
 from roadworthy.models.average_precision import average_precision
+from roadworthy.models.scorers import answered_classes
 from roadworthy.reliability import (
     Accuracy,
     BoxPrecision,
@@ -20,6 +22,7 @@ from roadworthy.reliability import (
     measures_for,
     read_measure,
 )
+from roadworthy.reliability.requirements import fitting_measures, requirements_of
 
 BLACK = np.zeros((60, 60, 3), np.uint8)
 
@@ -217,3 +220,54 @@ def test_boxes_without_scores_are_refused() -> None:
     frame = Frame("a", BLACK, boxes=Boxes([[0, 0, 20, 20]], ["car"]))
     with pytest.raises(InputError, match="must have scores"):
         BoxPrecision().record(frame, Boxes([[0, 0, 20, 20]], ["car"]))
+
+
+def test_measures_that_fit_a_model() -> None:
+    driver = Classifierless("driver")
+    both = fitting_measures(driver, Signals(steering=1.0, speed=2.0), [])
+    assert {one.name for one in both} == {"steering within 1.39°", "speed within 1 m/s"}
+    steers = Signals(steering=1.0)
+    assert [one.name for one in fitting_measures(driver, steers, ["steering(tolerance=2)"])] == [
+        "steering within 2°"
+    ]
+    # Of several that are given, those for other tasks or outputs are left out, as there may be other models.
+    assert [one.name for one in fitting_measures(driver, steers, ["speed", "accuracy", "steering"])] == [
+        "steering within 1.39°"
+    ]
+    with pytest.raises(InputError, match=r"driver is a model for regression, which speed .* not measure"):
+        fitting_measures(driver, steers, ["speed"])
+    detector = load_model("detector")
+    (own,) = fitting_measures(detector, Boxes.empty(), [])
+    assert isinstance(own, BoxPrecision)
+    assert own.score == detector.output.score_threshold  # type: ignore[attr-defined]
+    assert set(own.classes) == set(answered_classes(detector) or ())
+    (given,) = fitting_measures(detector, Boxes.empty(), ["ap(iou=0.7)"])
+    assert (given.iou, given.score) == (0.7, own.score)  # type: ignore[attr-defined]
+
+
+def test_requirements_are_each_measure_under_each_change_for_each_kind() -> None:
+    made = requirements_of(
+        [SignalWithin("steering", 1.39), SignalWithin("speed", 1.0)],
+        ["fog", "contrast"],
+        "both",
+        study="imagenet",
+        limit=0.5,
+    )
+    assert [(one.measure.name[:5], one.transformation.name, one.preserve) for one in made] == [
+        (measure, change, kind)
+        for measure in ("steer", "speed")
+        for change in ("fog", "contrast")
+        for kind in ("correctness", "prediction")
+    ]
+    assert {one.limit for one in made} == {0.5}
+    speed = [SignalWithin("speed", 1.0)]
+    (alone,) = requirements_of(speed, ["contrast"], "prediction", study="imagenet", limit=None)
+    assert (alone.preserve, alone.limit) == ("prediction", 0.28)
+
+
+class Classifierless:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def predict(self, frames: object) -> list[Signals]:
+        raise AssertionError("it is not asked")

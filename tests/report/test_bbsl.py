@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from roadworthy.bbsl import parse
@@ -14,7 +15,14 @@ from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.testing import TestRow
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
-from roadworthy.report.bbsl import draw_cells, draw_coverage, draw_findings, draw_labelled, draw_witness
+from roadworthy.report.bbsl import (
+    _borders,
+    draw_cells,
+    draw_coverage,
+    draw_findings,
+    draw_labelled,
+    draw_witness,
+)
 from roadworthy.report.plots import save
 
 CAR = Box(Interval(100, 300), Interval(50, 150))
@@ -101,3 +109,17 @@ def test_coverage_and_frames_are_drawn(tmp_path: object) -> None:
     assert outlines(figure.axes[0]) >= {(1, 2, 2, 2)}
     assert math.isclose(figure.axes[0].get_ylim()[0], 50)
     save(figure, f"{tmp_path}/frame.png")
+
+
+def test_borders_are_approached_from_both_sides_of_0() -> None:
+    class Atom:
+        case, text, has_border, nearest_true, nearest_false = "stop", "a", True, 5.0, 3.0
+
+    class Coverage:
+        atoms, near, border_share = (Atom(),), 2.0, 0.5
+
+    axes = Figure().subplots()
+    _borders(axes, Coverage())  # type: ignore[arg-type]
+    places = [float(np.asarray(line.get_xdata())[0]) for line in axes.lines if line.get_marker() == "o"]
+    assert places == [5.0, -3.0]
+    assert axes.get_title("left") == "borders approached from both sides: 50%"

@@ -8,7 +8,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
 from roadworthy.report import draw_difference, draw_frame, drawing, parse_overlays
-from roadworthy.report.drawing import draw_legend, draw_text, fitted, text_width
+from roadworthy.report.drawing import draw_legend, draw_text, fitted, round_rectangle, text_width
 
 GREY = np.full((40, 80, 3), 120, np.uint8)
 
@@ -195,3 +195,13 @@ def test_text_is_cut_to_its_room_and_drawn_with_soft_edges() -> None:
     draw_text(canvas, "3.5° → Köln · 東", 5, 15, 11, (255, 255, 255))
     assert len(np.unique(canvas)) > 20
     draw_text(canvas, "beyond every edge", -30, -2, 11, (255, 255, 255))
+
+
+def test_a_rounded_rectangle_stays_within_its_corners_however_round_it_is() -> None:
+    canvas = np.zeros((40, 60, 3), np.uint8)
+    round_rectangle(canvas, (10, 10), (50, 20), 30, (255, 255, 255))
+    rows, columns = np.nonzero(canvas.max(axis=2))
+    assert (rows.min(), columns.min()) >= (9, 9)
+    assert rows.max() <= 21
+    assert columns.max() <= 51
+    assert canvas[15, 30].all()

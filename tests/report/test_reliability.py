@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from roadworthy.images import read_image
-from roadworthy.papers.reliability import LevelStudy
-from roadworthy.papers.reliability_figures import distribution_figure, range_figure
 from roadworthy.report.plots import Held, held_figure, save
 
 
@@ -30,17 +28,3 @@ def test_a_part_of_the_range_needs_three_images_to_have_a_mean() -> None:
     figure = held_figure({"fog": [Held("net", changes, np.ones(9), 0.9)]}, {"fog": 1.0}, "accuracy")
     curve, _ = figure.axes[0].get_lines()
     np.testing.assert_allclose(np.asarray(curve.get_xdata(), np.float64), np.array([0.05, 0.85]))
-
-
-def test_ranges_and_distributions_show_every_transformation() -> None:
-    some = np.linspace(0.1, 0.7, 30)
-    studies = [
-        LevelStudy("fog", 0.8, 0.6, some.reshape(5, 6), some, some),
-        LevelStudy("rgb-shift", None, None, np.zeros((0, 0)), some, np.zeros(0)),
-    ]
-    (axis,) = range_figure(studies).axes
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["rgb-shift", "fog"]
-    boxes = [bar.get_path().get_extents(bar.get_patch_transform()) for bar in axis.patches]
-    ends = {(round(box.x0, 6), round(box.x1, 6)) for box in boxes}
-    assert ends == {(0.0, 0.6), (0.0, 0.8), (0.1, 0.7)}
-    assert [one.get_title() for one in distribution_figure(studies).axes] == ["fog", "rgb-shift"]

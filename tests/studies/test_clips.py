@@ -18,7 +18,13 @@ from hypothesis import strategies as st
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.metrics import compute
 from roadworthy.errors import InputError
-from roadworthy.studies.clip_results import ClipRatings, ClipResult, evaluate_clips, read_clip_ratings
+from roadworthy.studies.clip_results import (
+    ClipRatings,
+    ClipResult,
+    ScoredClip,
+    evaluate_clips,
+    read_clip_ratings,
+)
 from roadworthy.studies.clips import (
     Clip,
     ClipDesign,
@@ -463,3 +469,25 @@ def test_what_cannot_be_said_is_not_said(tmp_path: Path) -> None:
     nobody = evaluate_clips(study, ClipRatings({"Q01": {}}, {"Q01": ("a",)}, {"Q01": ()}))
     assert nobody.clips == ()
     assert "0 raters of 1 questionnaires count; 1 did not" in nobody.markdown()
+
+
+@pytest.mark.parametrize(
+    ("checks", "told"),
+    [
+        (1, "- 1 clip of each questionnaire ends in a crash."),
+        (2, "- 2 clips of each questionnaire end in a crash."),
+        (0, ""),
+    ],
+)
+def test_the_readme_counts_the_clips_that_end_in_a_crash(tmp_path: Path, checks: int, told: str) -> None:
+    study = plan_clips(pool(6, 5, 2), ClipDesign(2, 2, checks, 3), seed=3)
+    text = (written(study, tmp_path / "study") / "README.md").read_text()
+    assert told in text
+    assert ("in a crash. Whoever" in text) is bool(checks)
+
+
+def test_a_clip_has_the_mean_of_its_scores_and_its_seconds() -> None:
+    (clip, *_) = pool(1, 1)
+    clip = dataclasses.replace(clip, last=clip.first + 12.34567)
+    found = ScoredClip.of(clip, "1", (1, 0, 0, 0, 3), used=True)
+    assert (found.seconds, found.score, found.raters) == (12.346, 4.0, 4)

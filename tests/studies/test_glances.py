@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -311,3 +312,28 @@ def test_the_truth_of_a_street_is_whether_a_thing_is_plain_to_see() -> None:
     assert truth(street(8)) is None
     assert truth(street()) == "not pedestrian"
     assert truth(Frame("unknown", np.zeros((200, 300, 3), np.uint8))) is None
+
+
+def test_each_change_of_a_frame_has_a_seed_of_its_own() -> None:
+    seeds: dict[tuple[str, str], int] = {}
+
+    def change(name: str) -> Any:
+        def made(frame: Frame, place: float, seed: int) -> tuple[Frame, str]:
+            seeds[name, frame.id] = seed
+            return frame.replace(visual_change=place), name
+
+        return made
+
+    frames = [Frame(f"f{n}", np.zeros((8, 8, 3), np.uint8)) for n in range(6)]
+
+    class Pictures(list[Frame]):
+        name = "pictures"
+
+    def truth(frame: Frame) -> str:
+        return "yes" if int(frame.id[1:]) % 2 else "no"
+
+    changes = [(name, change(name)) for name in ("fog", "rain")]
+    list(Stimuli(Pictures(frames), changes, truth, 4, 0, seed=3).shown())
+    both = {id for name, id in seeds if name == "fog"} & {id for name, id in seeds if name == "rain"}
+    assert both, "some frames have both changes"
+    assert all(seeds["fog", id] != seeds["rain", id] for id in both)

@@ -5,19 +5,23 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report.runs_for_reports import add, requirement_of
 
 from roadworthy.errors import InputError
 from roadworthy.studies.pairs import (
     PairPlan,
     PairRating,
+    Scores,
     StudyPair,
     evaluate_pairs,
     plan_pairs,
+    rated_system,
     read_ratings,
     sample_size,
     write_pairs,
@@ -242,3 +246,51 @@ class TestFiles:
         (tmp_path / "key.json").write_text('{"items": [{"id": 1}]}')
         with pytest.raises(InputError, match=r"key\.json must be the key of a study"):
             PairPlan.read(tmp_path)
+
+
+def test_what_raters_think_is_told_to_scripts_and_people() -> None:
+    ratings = [
+        rated("pair-0001", "ann", 6, 2), rated("pair-0001", "bob", 7, 1), rated("pair-0002", "ann", 5, 6),
+        rated("pair-0002", "bob", 5, 7), rated("pair-0003", "cid", 4, None), rated("pair-0004", "cid", 3, 5),
+    ]  # fmt: skip
+    result = evaluate_pairs(small_plan(), ratings)
+    document: Any = result.document()
+    assert (document["raters"], document["missing"]) == (3, 5)
+    assert document["authenticity"]["R1"] == {"ratings": 4, "mean": 5.75, "quartiles": [5.0, 5.5, 6.25]}
+    found = {(one["rule"], one["violated"]): one["mean"] for one in document["reasonability"]}
+    assert found == {("R1", True): 1.5, ("R1", False): 6.5, ("R5", False): 5.0}
+    assert set(document["agreement"]["authenticity"]["groups"]) == {"1", "2"}
+    assert document["agreement"]["reasonability"]["mean"] == result.mean_agreement("reasonability")
+    real, reasonable, agreement = result.tables()
+    assert real.rows[0] == ("R1", "4", "5.75", "5", "5.5", "6.25")
+    assert [row[:4] for row in reasonable.rows] == [
+        ("R1", "holds", "2", "6.50"),
+        ("R1", "violates", "2", "1.50"),
+        ("R5", "holds", "1", "5.00"),
+    ]
+    assert agreement.note == "3 raters; 5 answers that were asked for are missing."
+    nothing = replace(result, agreement={"authenticity": {1: 0.25, 2: 0.75}, "reasonability": {1: None}})
+    assert nothing.tables()[2].rows == (
+        ("authenticity", "0.50", "0.75"),
+        ("reasonability", "not defined", "not defined"),
+    )
+
+
+def test_whiskers_reach_to_the_last_rating_within_one_and_a_half_times_the_box() -> None:
+    # The box is from 4 to 5, so 2.5 and 6.5 are the ends: 2 and 7 lie outside.
+    assert Scores.of([2, 4, 4, 4, 5, 5, 5, 6, 7]).whiskers == (4.0, 6.0)
+    assert Scores.of([3]) == Scores(1, 3.0, (3.0, 3.0, 3.0), (3.0, 3.0))
+
+
+def test_the_model_that_is_rated_is_the_one_asked_for_or_the_first_of_the_run(tmp_path: Path) -> None:
+    rules, other = requirement_of("R1"), requirement_of("C1", method="coverage")
+    add(tmp_path, [("a", 1.0, {}, {})], requirement=rules, system="b-net")
+    add(tmp_path, [("a", 1.0, {}, {})], requirement=rules, system="a-net")
+    run = add(tmp_path, [("a", 1.0, {}, {})], requirement=other, system="searched")
+    assert rated_system(run) == "a-net"
+    assert rated_system(run, "b-net") == "b-net"
+    with pytest.raises(InputError, match="no model 'searched'; known names are a-net, b-net"):
+        rated_system(run, "searched")
+    only = add(tmp_path / "other", [("a", 1.0, {}, {})], requirement=other)
+    with pytest.raises(InputError, match="is not the folder of a run of rules"):
+        rated_system(only)

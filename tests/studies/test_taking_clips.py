@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from tests.studies.planned import clip_study
 from tests.web.client import Browser, Client
 
 from roadworthy.errors import InputError
-from roadworthy.studies import ClipStudy, open_study
+from roadworthy.studies import ClipStudy, PairStudy, open_study
 from roadworthy.studies.clip_results import read_clip_ratings
 from roadworthy.studies.clips import ClipPlan
 from roadworthy.web.app import create_app
@@ -103,3 +104,12 @@ def test_pages(study: ClipStudy) -> None:
     page = browser.page("/studies/study/itself/results").text
     assert "almost perfect" in page
     assert '<td class="number">5.00</td><td class="number">0 · 0 · 0 · 0 · 2</td>' in page
+
+
+@pytest.mark.parametrize("id", ["study-1/../../..", "study-", "study-01", "../study-1", "study-1x", ""])
+def test_an_id_that_is_none_leads_nowhere(tmp_path: Path, id: str) -> None:
+    with (
+        patch.object(PairStudy, "is_in", return_value=True),
+        pytest.raises(InputError, match="there is no such study here"),
+    ):
+        open_study(tmp_path, id)

@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roadworthy.datasets import WorldDataset
+from roadworthy.datasets import WorldDataset, load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.models import load_model
 from roadworthy.models.zoo import Variant, architecture
+from roadworthy.reliability import transformation_named
 from roadworthy.runs.changed_images import StoredImage
 from roadworthy.training import Settings, train
 from roadworthy.training.retraining.comparing import ErrorComparison, compared, judged
-from roadworthy.training.retraining.material import ErrorUnit, Material, read_material
+from roadworthy.training.retraining.material import ErrorUnit, Material, WithChanges, read_material
 from roadworthy.training.retraining.retrain import (
     RetrainingPlan,
     divide,
@@ -331,3 +332,33 @@ def test_samples_are_taken_in_order(material: Material) -> None:
     assert some.targets.tolist() == material.clean.targets[chosen].tolist()
     shown = material.clean.images[material.clean.windows[chosen]]
     assert some.images[some.windows].tolist() == shown.tolist()
+
+
+def test_training_data_with_changes_keeps_the_truth_and_stays_in_the_range() -> None:
+    kinds = [transformation_named(one) for one in ("jpeg", "contrast")]
+    frames = load("world-crops", count=3, size=32)
+    data = WithChanges(frames, kinds, [0.94, 0.77], seed=4)
+    made = list(data)
+    assert len(made) == len(data) == 9
+    for number, frame in enumerate(frames):
+        own = made[3 * number : 3 * number + 3]
+        assert [one.metadata["class"] for one in own] == [frame.metadata["class"]] * 3
+        np.testing.assert_array_equal(own[0].image, frame.image)
+        assert all((one.visual_change or 0) <= 0.94 for one in own[1:])
+        assert {one.id.partition("~")[2].partition("(")[0] for one in own[1:]} == {"jpeg", "contrast"}
+    np.testing.assert_array_equal(data[-1].image, made[8].image)
+    with pytest.raises(IndexError):
+        data[9]
+    with pytest.raises(InputError, match="a limit for each"):
+        WithChanges(frames, kinds, [0.5])
+    with pytest.raises(InputError, match="versions must be 1 or more"):
+        WithChanges(frames, kinds, [0.5, 0.5], versions=0)
+
+
+def test_a_frame_that_cannot_be_changed_stays_as_it_is() -> None:
+    class Pictures(list[Frame]):
+        name = "pictures"
+
+    flat = Frame("flat", np.full((32, 32, 3), 60, np.uint8))
+    data = WithChanges(Pictures([flat]), [transformation_named("contrast")], [0.77])
+    np.testing.assert_array_equal(data[1].image, flat.image)

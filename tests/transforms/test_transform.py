@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.images import Image
+from roadworthy.images import Image, read_image
 from roadworthy.transforms import (
     ImageTransform,
     Keeps,
@@ -21,6 +23,7 @@ from roadworthy.transforms import (
     parse_transform,
     word,
 )
+from roadworthy.transforms.making import write_changed
 from roadworthy.transforms.transform import Presets
 
 
@@ -250,3 +253,18 @@ def test_a_changed_frame_says_whether_people_tolerate_as_much(town: Frame) -> No
     assert strong(town, measure=False).tolerated is None
     assert weak(strong(town)).tolerated is None  # Δv is that from an image that was changed before
     assert strong(weak(town), measure=False).tolerated is None
+
+
+def test_changed_frames_are_written_with_their_rows_and_seeds_of_their_own(tmp_path: Path) -> None:
+    frames = [Frame(name, np.full((8, 8, 3), 90, np.uint8)) for name in "ab"]
+    noise = make_transform("gaussian-noise")
+    for name, some in (("both", frames), ("one", frames[1:])):
+        (tmp_path / name).mkdir()
+        assert not write_changed(noise, some, tmp_path / name, 5)
+    both, one = (read_image(tmp_path / name) for name in ("both/000001.png", "one/000000.png"))
+    np.testing.assert_array_equal(both, one)
+    rows = [json.loads(line) for line in (tmp_path / "both" / "changes.jsonl").read_text().splitlines()]
+    assert [(row["frame"], row["image"]) for row in rows] == [("a", "000000.png"), ("b", "000001.png")]
+    assert rows[0]["visual_change"] > 0
+    with pytest.raises(InputError, match="exists, from an earlier run: remove"):
+        write_changed(noise, frames, tmp_path / "both", 5)

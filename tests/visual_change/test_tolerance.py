@@ -8,6 +8,8 @@ import pytest
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.result_tables import ResultTable
 from roadworthy.visual_change.tolerance import (
+    HumanStudy,
+    Tolerance,
     human_studies,
     human_study,
     known_tolerance,
@@ -131,3 +133,24 @@ def test_a_change_is_held_against_what_people_tolerate() -> None:
     assert facts["visible"] == "yes"
     assert isinstance(table, ResultTable)
     assert table.rows == (("contrast", *(cell for one in limits.values() for cell in (f"{one:g}", "no"))),)
+
+
+def test_a_study_is_told_to_scripts_and_people() -> None:
+    study = HumanStudy(
+        *("mine", "which class", "100 crops", "a paper", 0.97, "counted"),
+        {
+            "fog": Tolerance("mine", "fog", 0.8, 0.3, "a paper", "few"),
+            "jpeg": Tolerance("mine", "jpeg", 0.5, 0.25, "a paper"),
+        },
+    )
+    assert study.as_dict() == {
+        **{"task": "which class", "images": "100 crops", "source": "a paper"},
+        **{"originals": 0.97, "originals_source": "counted"},
+        "transformations": {
+            "fog": {"t_c": 0.8, "t_p": 0.3, "note": "few"},
+            "jpeg": {"t_c": 0.5, "t_p": 0.25, "note": ""},
+        },
+    }
+    table = study.table()
+    assert (table.title, table.note) == ("mine: which class; 100 crops", "a paper")
+    assert table.rows == (("fog", "0.80", "0.30", "few"), ("jpeg", "0.50", "0.25", ""))

@@ -108,6 +108,10 @@ class TestVisibility:
         with pytest.raises(InputError, match=f"viewing {name} must be a positive number, got {value}"):
             Viewing(**{name: value})
 
+    def test_luminance_is_a_power_of_the_voltage(self) -> None:
+        viewing = Viewing(black_level=0.5, gain=0.01, gamma=2.0)
+        assert viewing.luminance(np.array([0.0, 100.0, 300.0])) == pytest.approx([0.25, 2.25, 3.05**2])
+
     def test_the_black_level_may_be_zero_but_not_below(self) -> None:
         with pytest.raises(InputError, match="viewing black level must be a non-negative number, got -1"):
             Viewing(black_level=-1)

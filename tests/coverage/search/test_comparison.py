@@ -5,25 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.coverage_search import paired_difference
-from tests.coverage.search.searching import Drive, network
 
-from roadworthy.coverage.criteria import NeuronCoverage
-from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.coverage.search.findings import findings_of, growth_of, most_different
 from roadworthy.errors import InputError
-from roadworthy.papers.deeptest.comparison import GuidedStudy, Reached, add_every_change, distinct_failures
 
 
 def row(error: float, *seen: float, status: str = "violated") -> dict[str, Any]:
     numbers = {f"measure.seen.{place}": value for place, value in enumerate(seen)}
     return {"case": "try 000001", "status": status, "margin": -(error**2), "measure.error": error, **numbers}
-
-
-def test_distinct_failures_are_measured_by_one_yardstick_for_all() -> None:
-    near = [row(1.0 + number / 1e4, 1.0, 1.0) for number in range(50)]
-    wide = [row(1.0, 1.0, 1.0), row(1.0, 50.0, 1.0), row(-1.0, 1.0, 1.0)]
-    assert distinct_failures({"near": near, "wide": wide, "none": []}) == {"near": 1, "wide": 3, "none": 0}
-    assert distinct_failures({"passed": [{**row(1.0), "status": "passed"}]}) == {"passed": 0}
 
 
 def test_the_interval_covers_the_true_difference_about_as_often_as_it_says() -> None:
@@ -96,30 +85,3 @@ def test_growth_begins_with_the_originals_and_stays_where_a_try_was_not_answered
     assert grown.failures == [0, 0, 0, 0, 1, 1], "a crash is no violation of Equation 2"
     nothing = growth_of([original, tried("error")], 0.3)
     assert (nothing.coverage, nothing.failures) == ([0.3, 0.3], [0, 0])
-
-
-def test_every_change_is_added() -> None:
-    system = network()
-    sets = parameter_sets(["rotation", "brightness(bias=20)"])
-    coverage = NeuronCoverage(system.observe([Drive()[0]])[1].layers)
-    assert add_every_change(system, Drive(2), sets, coverage) == 2 * 11
-    images = [choice.transform(frame) for frame in Drive(2) for one in sets for choice in one]
-    alone = NeuronCoverage(coverage.layers)
-    alone.update(system.observe(images)[1])
-    assert (coverage.seen == alone.seen).all()
-
-
-def test_the_table_tells_increases_over_seeds_and_over_all_transformations() -> None:
-    study = GuidedStudy(
-        (
-            Reached("epoch", "seed images", 100, 621, 2500),
-            Reached("epoch", "all transformations", 7000, 1034, 2500),
-            Reached("epoch", "algorithm-1", 864, 1266, 2500, kept=221, failures=65, findings=9),
-        )
-    )
-    # The numbers of Epoch in Table 6 of the paper, with its percentages.
-    assert [cells[5:8] for cells in study.table().rows] == [
-        ("24.8%", "-", "-"),
-        ("41.4%", "+66.5%", "-"),
-        ("50.6%", "+103.9%", "+22.4%"),
-    ]

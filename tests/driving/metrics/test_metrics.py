@@ -415,6 +415,8 @@ def test_braking_distance_is_from_the_pedal_to_the_stand() -> None:
     late = (drive.time > 11) & (drive.time < 20)
     begun = {name: values[late] for name, values in drive.signals.items()}
     assert math.isnan(_one(Drive("begun", drive.time[late], begun), "BD"))  # nobody saw where it began
+    both = compute(Drive("cut", drive.time, drive.signals, sectors=(drive.time >= 12).astype(int)), ["BD"])
+    assert both["BD"] == pytest.approx([40, np.nan], rel=0.02, nan_ok=True), "it counts where it begins"
 
 
 def test_time_to_what_never_comes_is_infinite_and_to_what_comes_is_told_per_step() -> None:

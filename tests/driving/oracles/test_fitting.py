@@ -347,3 +347,12 @@ def test_an_export_refuses_what_a_fit_does() -> None:
 def test_figure_1_is_refused_for_metrics_below_0() -> None:
     with pytest.raises(InputError, match="below 0; write the form implication"):
         to_smtlib({"Min(Acc)": [-1.0, 2.0]}, {"Min(Acc)": [0.0]}, form="figure-1")
+
+
+def test_metrics_may_come_in_another_order_for_the_mutants() -> None:
+    nominal = {"m1": [0.5, 0.4], "m2": [3.0, 6.0]}
+    mutant = {"m1": [1.5, 0.2], "m2": [1.0, 2.0]}
+    turned = {name: mutant[name] for name in ("m2", "m1")}
+    one, other = fit_oracle(nominal, mutant), fit_oracle(nominal, turned)
+    assert (one.alarms, one.thresholds, one.intervals) == (other.alarms, other.thresholds, other.intervals)
+    assert one.alarms == 1

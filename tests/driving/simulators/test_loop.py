@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from roadworthy.cases import BaseMethod, Case, Requirement, Verdict
 from roadworthy.cases import RecordDrive as AskForDrive
 from roadworthy.driving.drives import Drive
+from roadworthy.driving.drives.readers.recorded import read_recorded
 from roadworthy.driving.simulators import (
     Controls,
     DriveLimits,
@@ -23,6 +27,7 @@ from roadworthy.driving.simulators import (
     open_simulator,
     pedals,
 )
+from roadworthy.driving.simulators.scenarios import CameraFrames, _failure, kept_drive
 from roadworthy.errors import InputError, SimulatorError, SystemUnderTestError, UnknownNameError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ImageInput, ModelSpec, RegressionOutput, Truth, callable_model
@@ -254,3 +259,84 @@ def test_simulators_that_there_are_not() -> None:
         open_simulator("world:town", trafic=1)
     with pytest.raises(InputError, match="written name or name:path"):
         open_simulator(":town")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyboardInterrupt(), "the drive was interrupted"),
+        (SystemUnderTestError("it broke"), "the model failed: it broke"),
+        (SimulatorError("no answer"), "the simulator failed: no answer"),
+        (ValueError(), "ValueError"),
+        (ValueError("x"), "ValueError: x"),
+    ],
+)
+def test_why_a_drive_was_not_driven_to_its_end(error: BaseException, told: str) -> None:
+    assert _failure(error) == told
+
+
+@pytest.mark.parametrize(("kept", "frames"), [("none", False), ("failing", False), ("all", True)])
+def test_a_drive_is_kept_where_a_run_has_it(tmp_path: Path, kept: Any, frames: bool) -> None:
+    scenario = Scenario("world:meadow", {"traffic": 0}, DriveLimits(seconds=0.3), frames=kept)
+    driven = ScenarioDriver(tmp_path).drive(scenario, Truth())
+    path, film = kept_drive(tmp_path, *scenario.key[:1], "truth")
+    assert read_recorded(path).duration == driven.duration
+    assert read_recorded(path).ended == "time over"
+    assert film.is_file() is frames
+    if frames:
+        assert len(CameraFrames.read(film)) == len(driven.time)
+
+
+def test_a_drive_that_fails_is_kept_with_its_reason(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def answer(frame: Frame) -> Signals:
+        asked.append(1)
+        if len(asked) > 5:
+            raise RuntimeError("no more")
+        return Signals(speed=5.0, steering=0.0)
+
+    scenario = Scenario("world:meadow", {"traffic": 0}, DriveLimits(seconds=5))
+    with pytest.raises(SystemUnderTestError):
+        ScenarioDriver(tmp_path).drive(scenario, model(answer, "breaks"))  # type: ignore[arg-type]
+    (path,) = (tmp_path / "drives").glob("*.parquet")
+    assert read_recorded(path).ended.startswith("the model failed: ")
+    with pytest.raises(InputError, match="expected a Scenario to drive through, got str"):
+        ScenarioDriver().drive("world:meadow", Truth())
+
+
+def test_frames_of_a_drive_come_back_in_their_order(tmp_path: Path) -> None:
+    frames = CameraFrames()
+    for grey, time in ((10, 0.0), (90, 0.5), (200, 0.5), (170, 1.0)):
+        frames.add(Frame("f", np.full((16, 16, 3), grey, np.uint8)), time)
+    frames.save(tmp_path / "a.zip")
+    again = CameraFrames.read(tmp_path / "a.zip")
+    assert len(again) == 3, "the third is not later than the second"
+    assert [round(float(again._image(row).mean()) / 10) for row in range(3)] == [1, 9, 17]
+    with pytest.raises(InputError, match=r"none.zip: cannot be read: No such file"):
+        CameraFrames.read(tmp_path / "none.zip")
+    for times, told in (
+        ("[0, 0]", "must grow"),
+        ('["x"]', "expected the frames of a drive"),
+        ("[NaN]", "must grow"),
+    ):
+        with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+            archive.writestr("times.json", times)
+            for number in range(2):
+                archive.writestr(f"{number:06d}.jpg", b"")
+        with pytest.raises(InputError, match=told):
+            CameraFrames.read(tmp_path / "b.zip")
+
+
+@pytest.mark.parametrize(
+    ("simulator", "options", "track"),
+    [
+        ("world", {}, "meadow"),
+        ("world:town", {"track": "x"}, "town"),
+        ("udacity:h", {"track": "lake"}, "lake"),
+        ("donkey:h:1", {"scene": "s"}, "s"),
+        ("donkey:h:1", {}, ""),
+    ],
+)
+def test_where_a_scenario_is_driven(simulator: str, options: dict[str, object], track: str) -> None:
+    assert Scenario(simulator, options).track == track

@@ -62,6 +62,10 @@ def test_backbones_have_the_published_parameters(name: str, published: int) -> N
     assert parameters(part(module, "features")) == published
     layers = [one for one in part(module, "dense").modules() if isinstance(one, torch.nn.Linear)]
     assert [one.out_features for one in layers] == [8, 4, 1]
+    if name == "resnet101":
+        blocks = [one.residual[-1] for one in part(module, "features").modules() if hasattr(one, "residual")]
+        assert len(blocks) == 33
+        assert not any(one.weight.any() for one in blocks), "blocks add nothing at first"
 
 
 def test_the_large_networks_take_320x160() -> None:

@@ -1,6 +1,7 @@
 """Thresholds from counted answers."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from roadworthy.reliability.human import (
     estimate_thresholds,
 )
 from roadworthy.reliability.human.answers import Bins
+from roadworthy.reliability.human.thresholds import write_study
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
+from roadworthy.visual_change.tolerance import human_study
 
 EDGES = np.round(np.arange(1, 101) / 100, 2)
 STEP = float("inf")
@@ -232,3 +235,24 @@ def test_the_thresholds_of_all_transformations_at_once() -> None:
     assert [(row[0], row[-1]) for row in table.rows] == [("rain", ""), ("jpeg", "no drop found")]
     assert rule == f"Rule careful: {RULES['careful'].summary}."
     assert left_out == ["not counted: snow: too few answers", f"not counted: {study.troubles[0]}"]
+
+
+def test_thresholds_become_a_study_of_ones_own(tmp_path: Path) -> None:
+    people = SimulatedHumans(0.6, images=2000)
+    both = [
+        estimate_threshold(people.answer(requirement=kind, seed=1), samples=samples)
+        for kind, samples in (("correctness", 20), ("prediction", 0))
+    ]
+    name = both[0].bins.transformation
+    alone = dataclasses.replace(both[0], bins=dataclasses.replace(both[0].bins, transformation="rain"))
+    assert write_study([*both, alone], tmp_path / "mine.yaml") == ["rain"]
+    study = human_study(str(tmp_path / "mine.yaml"))
+    assert study.originals == both[0].baseline
+    (found,) = study.tolerances.values()
+    assert (found.transformation, found.correctness, found.prediction) == (name, both[0].value, both[1].value)
+    assert found.note.startswith("t_c spreads from ")
+    assert "t_p" not in found.note
+    with pytest.raises(InputError, match=r"must name a file that ends in .yaml, got .*mine.json"):
+        write_study(both, tmp_path / "mine.json")
+    with pytest.raises(InputError, match="no transformation has both t_c and t_p"):
+        write_study([alone], tmp_path / "mine.yml")

@@ -12,13 +12,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.report.runs_for_reports import EVIL, add, requirement_of
 
 from roadworthy.cases import Acceptance, Severity, Status
 from roadworthy.errors import InputError
 from roadworthy.report.html import ReportLimits, write_report
-from roadworthy.report.html.cards import PictureBox, read, seen_by_people
+from roadworthy.report.html.cards import PictureBox, _card, read, seen_by_people
+from roadworthy.report.html.figures import _by_change, _Cases, _limit
 from roadworthy.report.html.page import policy, style
 from roadworthy.runs.store import StoredRun
 
@@ -500,3 +502,38 @@ def test_counts_are_those_of_the_rows(run: StoredRun, tmp_path: Path) -> None:
     counted = {status: sum(pair.counts[status] for pair in run.pairs) for status in Status}
     assert f"{sum(counted.values())} cases tried" in text
     assert f"{counted[Status.VIOLATED] + counted[Status.ERROR]} failed" in text
+
+
+def test_the_outline_is_that_of_the_last_change() -> None:
+    class Picture:
+        def __init__(self, place: int | None) -> None:
+            self.image = np.full((40, 80, 3), 90, np.uint8)
+            if place is not None:
+                self.image[10:20, place : place + 10] = 255
+
+    class Three:
+        def of(self, digests: list[str]) -> list[Picture]:
+            return [Picture(place) for place in (None, 5, 60)]
+
+    row: Any = {"case": "a", "status": "violated", "margin": -1.0, "visual_change": None, "reason": None}
+    card = _card(requirement_of(), row, ["a", "b", "c"], Three())  # type: ignore[arg-type]
+    assert card.region is not None
+    assert card.region.corners[0] > 50
+
+
+def test_a_limit_is_that_of_the_only_change_and_what_is_unknown_gives_no_figure(tmp_path: Path) -> None:
+    def found(name: str, *changes: str, **others: Any) -> list[str]:
+        rows = [(f"c{n}", -1.0, {"change.1": change}, {}) for n, change in enumerate(changes)]
+        run = add(tmp_path / name, rows, visual_change=0.5, **others)
+        (result,) = run.pairs
+        cases = _Cases(run, result)  # type: ignore[arg-type]
+        return [str(_limit(cases)[0]), str(_by_change(cases) is not None)]
+
+    assert found("one", "contrast(gain=1)", "contrast(gain=2)") == ["0.77", "True"]
+    assert found("two", "contrast(gain=1)", "jpeg(quality=3)") == ["None", "True"]
+    rows = [("a", 1.0, {}, {})]
+    add(tmp_path / "half", rows, visual_change=0.5)
+    both = add(tmp_path / "half", [("b", -1.0, {}, {})], requirement=requirement_of("R2"))
+    first, second = (_by_change(_Cases(both, one)) for one in both.pairs)  # type: ignore[arg-type]
+    assert first is not None
+    assert second is None

@@ -74,6 +74,11 @@ def test_the_papers_rules() -> None:
             ),
         ),
         ("the lane markings are no longer there", SceneChange("remove", "line")),
+        ("a pedestrian is not there any longer", SceneChange("remove", "pedestrian")),
+        ("the tree is not longer there", SceneChange("remove", "tree")),
+        ("day breaks", SceneChange("replace", "time", replacement="day")),
+        ("the sun rises", SceneChange("replace", "time", replacement="day")),
+        ("it gets darker", SceneChange("replace", "time", replacement="night")),
         ("it rains heavily", SceneChange("replace", "weather", {"level": "heavy"}, replacement="rainy")),
     ],
 )
@@ -210,3 +215,11 @@ def test_sentences_in_which_nobody_finds_the_way_are_refused(text: str, said: st
     """Every "and if" may begin a part of the rule, and there were twice as many ways to cut with each."""
     with pytest.raises(RuleError, match=said):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    "condition", ["a pedestrian stays longer", "the car is longer on the road", "it rains longer"]
+)
+def test_what_stays_longer_is_not_gone(condition: str) -> None:
+    with pytest.raises(RuleError, match="these words are not understood here|is no change of a scene"):
+        parse(f"If {condition}, slow down.")

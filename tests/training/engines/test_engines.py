@@ -18,6 +18,7 @@ from roadworthy.cli.engine_training import app
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
+from roadworthy.training.engine_networks.settings import NetworkInputs
 from roadworthy.training.engines import make_engines, making
 from roadworthy.training.engines.comparing import EngineComparison, interval
 from roadworthy.training.engines.method import FittedEngine, fit_engine
@@ -33,7 +34,7 @@ from roadworthy.training.engines.settings import (
     PairedWeights,
 )
 from roadworthy.training.engines.train import Folder, train_synthesis, train_translation
-from roadworthy.training.engines.writing import Purpose
+from roadworthy.training.engines.writing import Import, Purpose, _imported_inputs, _table, channels_of
 from roadworthy.transforms import RemoveOperation, ReplaceOperation
 from roadworthy.transforms.engines.files import parse_supports
 from roadworthy.transforms.learned import EngineCard, LearnedEngine, shipped_names
@@ -272,3 +273,47 @@ def test_a_comparison_says_whether_the_difference_is_more_than_chance() -> None:
     assert (low, high) == pytest.approx(
         (classical.mean() - 1.96 * deviation, classical.mean() + 1.96 * deviation), abs=deviation / 3
     )
+
+
+def said(**others: Any) -> Import:
+    return Import("mine", ({"operation": "remove", "element": "line"},), **others)
+
+
+def imported_inputs(channels: int, given: Import, kind: str = "synthesis") -> NetworkInputs:
+    class Settings:
+        architecture = "pix2pixHD"
+
+    class Checkpoint:
+        path, settings = Path("net.pth"), Settings()
+
+    found: Any = Checkpoint()
+    found.settings.kind, found.settings.channels = kind, channels
+    return _imported_inputs(found, given)
+
+
+def test_the_label_channels_of_a_checkpoint_are_named_in_full() -> None:
+    named = channels_of("road, -, cars")
+    assert named == (("road", "road"), ("-", "void"), ("cars", "vehicle"))
+    assert imported_inputs(3, said(channels=named)) == NetworkInputs(labels=3, edges=False)
+    assert imported_inputs(4, said(channels=named)) == NetworkInputs(labels=3, edges=True)
+    assert imported_inputs(4, said(channels=named, edges=True)) == NetworkInputs(labels=3, edges=True)
+    assert imported_inputs(3, said(), kind="translation") == NetworkInputs()
+    for channels, given, told in (
+        (5, said(channels=named), "has 5 input channels, and 3 label channels were named: name all"),
+        (3, said(channels=named, edges=True), "3 label channels and one of edges were named"),
+        (3, said(), "with 3 input channels: say what they mean"),
+    ):
+        with pytest.raises(InputError, match=told):
+            imported_inputs(channels, given)
+    with pytest.raises(InputError, match="it has no label channels; leave them out"):
+        imported_inputs(3, said(channels=named), kind="translation")
+    with pytest.raises(InputError, match="'rain' is not a class of label maps; these are: "):
+        channels_of("road, rain")
+
+
+def test_each_class_of_ours_switches_on_one_channel_of_theirs() -> None:
+    vehicles = ("caravan", "vehicle"), ("-", "void"), ("vehicle", "vehicle")
+    channels = (*vehicles, ("house", "building"), ("hut", "building"))
+    table = _table(channels, ("vehicle", "building", "tree"))
+    # The one of the same name, else the first; the last column is what has no class.
+    assert table.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]

@@ -222,3 +222,6 @@ def test_prompts_hold_words_and_no_files(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"engines\.yaml:5: \{image\} stands for nothing"):
         read_engines(file)
+    file.write_text(file.read_text().replace("a {image}'", "a'\n      negative_prompt: '{image}'"))
+    with pytest.raises(InputError, match=r"engines\.yaml:6: \{image\} stands for nothing"):
+        read_engines(file)

@@ -12,6 +12,7 @@ from roadworthy.errors import InputError, NotApplicable, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.transforms.objects.inpainting import edge_width
 from roadworthy.transforms.objects.remove import Remove
+from roadworthy.transforms.objects.selection import _scraps
 from roadworthy.world import Camera, Scene, add, frame_of, make_scene, remove
 
 CAMERA = Camera(320, 160)
@@ -310,3 +311,13 @@ def test_a_light_may_have_a_box_thinner_than_a_pixel() -> None:
     edited = Remove(element="red traffic light")(frame, 1, measure=False)
     assert edited.boxes is not None
     assert len(edited.boxes) == 0
+
+
+def test_a_large_part_of_a_thing_that_nobody_labelled_goes_with_it_and_a_large_sky_does_not() -> None:
+    ids = np.full((60, 80), 1, np.uint8)
+    ids[10:50, 10:70] = 5  # a building
+    for number, taken in ((0, True), (4, False)):
+        ids[20:40, 20:60] = number  # void, then sky, a sixth of the image
+        mask = _scraps(LabelMap(ids, CLASSES), ids == 5)
+        assert mask[20:40, 20:60].all() == taken
+        assert not mask[ids == 1].any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,7 +20,7 @@ from roadworthy.runs import RunStore
 from roadworthy.runs.store import StoredRun, begin_manifest
 from roadworthy.runs.suites import plan_suite, read_suite, run_suite
 from roadworthy.web.app import create_app
-from roadworthy.web.copying import _text
+from roadworthy.web.copying import _place_in_suite, _text
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
 from roadworthy.web.jobs.worker import work_on
 from roadworthy.web.settings import ServerSettings
@@ -417,3 +418,15 @@ def test_a_case_of_other_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(rows) < 5, "no more than the frame is tried"
     (row,) = (row for row in rows if row["case"] == one["case"])
     assert_same(stored(tmp_path / "run", one), row)
+
+
+def test_a_copy_is_of_the_entry_and_the_data_of_its_own_system(tmp_path: Path) -> None:
+    class Pair:
+        requirement, system = Requirement("R1", "text", "rules"), "second"
+
+    rows = [
+        {"id": "R1", "system": name, "run": {"entry": name, "data": name}} for name in ("first", "second")
+    ]
+    (tmp_path / "requirements.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    found = _place_in_suite(tmp_path, Pair(), None, of_command=False)  # type: ignore[arg-type]
+    assert found == ("second", "second")

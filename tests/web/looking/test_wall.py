@@ -13,7 +13,7 @@ import pytest
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs import RunStore
-from roadworthy.web.wall import FILE, CaseMark, Selection, Wall, Walls, add_mark, read_marks
+from roadworthy.web.wall import FILE, CaseMark, Selection, Wall, Walls, add_mark, orders_of, read_marks
 
 
 def verdicts(requirement: str, margins: dict[str, float], change: str) -> Iterator[tuple[Case, Verdict]]:
@@ -296,3 +296,8 @@ class TestMarks:
             add_mark(tmp_path, CaseMark("R1", "dave2", "a", "fault", "x" * 2001))
         with pytest.raises(InputError, match="cannot write"):
             add_mark(tmp_path / "missing", CaseMark("R1", "dave2", "a", "fault"))
+
+
+@pytest.mark.parametrize("name", ["margin", "best", "unseen", "seen"])
+def test_what_is_alike_comes_worst_first_and_what_is_unknown_last(name: str) -> None:
+    assert orders_of([])[name].expression.endswith(" NULLS LAST, margin NULLS LAST")

@@ -90,6 +90,7 @@ def test_bands_are_drawn_along_their_axis() -> None:
     assert (band["name"], band["axis"]) == ("stoppingDistance", "y")
     # Within the stopping distance or nearer, and nearer is lower in an image.
     assert box["y2"] >= band["from"]
+    assert band["from"] < band["to"]
 
 
 def test_specifications_over_time_are_not_checked() -> None:

@@ -188,7 +188,9 @@ class EventReader(ExchangeReader):
             lemma in lexicon.SEE_VERBS and group.passive
         ):
             gone = group.negated or group.no_longer
-            while self.lower() in _THERE or (self.lower() == "any" and self.lower(1) in ("more", "longer")):
+            while (self.lower() in _THERE and (gone or self.lower() != "longer")) or (
+                self.lower() == "any" and self.lower(1) in ("more", "longer")
+            ):
                 gone = gone or self.lower() in ("any", "anymore", "longer")
                 self.at += 2 if self.lower() == "any" else 1
             tail = self._crossed(group) or self.tail()

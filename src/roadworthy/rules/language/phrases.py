@@ -177,10 +177,13 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         last += 1
     if not lemma:
         last = at = max(last, begin + 1)
-        while last < len(words) and words[last].lower in (*_NEGATIONS - {"no"}, "longer"):
+        while last < len(words) and (
+            words[last].lower in _NEGATIONS - {"no"} or (negated and words[last].lower == "longer")
+        ):
             negated = True
             last += 1
-    while last < len(words) and words[last].lower in ("anymore", "longer"):
+    # What stays longer is not gone.
+    while last < len(words) and words[last].lower in (("anymore", "longer") if negated else ("anymore",)):
         no_longer = True
         last += 1
     group = VerbGroup(lemma or "be", words[begin:last], passive, negated, no_longer, particle)

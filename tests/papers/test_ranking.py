@@ -1,4 +1,4 @@
-"""Rankings, the study of ImageNet-C's levels, and data for retraining."""
+"""Rankings, and the study of ImageNet-C's levels."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from roadworthy.cases import Outcome, OutcomeStatus
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.papers.reliability import LevelStudy, ranked, ranks, study_levels
+from roadworthy.papers.reliability import LevelStudy, level_table, ranked, ranks, study_levels
 from roadworthy.reliability import transformation_named
-from roadworthy.training.retraining.material import WithChanges
 from roadworthy.visual_change import visual_change
 
 
@@ -84,29 +83,13 @@ def test_what_covers_a_range() -> None:
     assert study.covered(np.zeros(0)) == 0
 
 
-def test_training_data_with_changes_keeps_the_truth_and_stays_in_the_range() -> None:
-    kinds = [transformation_named(one) for one in ("jpeg", "contrast")]
-    frames = load("world-crops", count=3, size=32)
-    data = WithChanges(frames, kinds, [0.94, 0.77], seed=4)
-    made = list(data)
-    assert len(made) == len(data) == 9
-    for number, frame in enumerate(frames):
-        own = made[3 * number : 3 * number + 3]
-        assert [one.metadata["class"] for one in own] == [frame.metadata["class"]] * 3
-        np.testing.assert_array_equal(own[0].image, frame.image)
-        assert all((one.visual_change or 0) <= 0.94 for one in own[1:])
-        assert {one.id.partition("~")[2].partition("(")[0] for one in own[1:]} == {"jpeg", "contrast"}
-    np.testing.assert_array_equal(data[-1].image, made[8].image)
-    with pytest.raises(IndexError):
-        data[9]
-    with pytest.raises(InputError, match="a limit for each"):
-        WithChanges(frames, kinds, [0.5])
-    with pytest.raises(InputError, match="versions must be 1 or more"):
-        WithChanges(frames, kinds, [0.5, 0.5], versions=0)
-
-
-def test_a_frame_that_cannot_be_changed_stays_as_it_is() -> None:
-    flat = Frame("flat", np.full((32, 32, 3), 60, np.uint8))
-
-    data = WithChanges(Pictures([flat]), [transformation_named("contrast")], [0.77])
-    np.testing.assert_array_equal(data[1].image, flat.image)
+def test_the_table_of_levels_has_limits_reach_and_what_covers_them() -> None:
+    even, few = np.linspace(0.01, 0.79, 500), np.full(50, 0.3)
+    one = LevelStudy("fog", 0.8, 0.6, np.array([[0.2, 0.9]]), few, even)
+    table = level_table([one, LevelStudy("jpeg", None, 0.5, np.zeros((0, 0)), np.zeros(0), few)])
+    first, second = table.rows
+    assert first[:5] == ("fog", "0.8", "0.6", "0.20 to 0.90", "50%")
+    assert first[-2:] == (f"{one.covered(one.published):.0%}", f"{one.covered(one.even):.0%}")
+    assert first[-2] != first[-1]
+    assert second[:6] == ("jpeg", "-", "0.5", "-", "-", "-")
+    assert (table.columns[-2:], second[-2:].count("-")) == (("published", "even"), 1)

@@ -1,4 +1,4 @@
-"""Plots of what people tolerate."""
+"""Plots of what people tolerate and of the levels of changes."""
 
 from pathlib import Path
 
@@ -7,8 +7,13 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from roadworthy.errors import InputError
-from roadworthy.papers.reliability import study_bins
-from roadworthy.papers.reliability_figures import draw_subsets, draw_thresholds
+from roadworthy.papers.reliability import LevelStudy, study_bins
+from roadworthy.papers.reliability_figures import (
+    distribution_figure,
+    draw_subsets,
+    draw_thresholds,
+    range_figure,
+)
 from roadworthy.reliability.human import SimulatedHumans, estimate_threshold
 from roadworthy.report.plots import save
 
@@ -48,3 +53,17 @@ def test_several_side_by_side() -> None:
 def test_nothing_to_draw() -> None:
     with pytest.raises(InputError, match="nothing to draw"):
         draw_thresholds([])
+
+
+def test_ranges_and_distributions_show_every_transformation() -> None:
+    some = np.linspace(0.1, 0.7, 30)
+    studies = [
+        LevelStudy("fog", 0.8, 0.6, some.reshape(5, 6), some, some),
+        LevelStudy("rgb-shift", None, None, np.zeros((0, 0)), some, np.zeros(0)),
+    ]
+    (axis,) = range_figure(studies).axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["rgb-shift", "fog"]
+    boxes = [bar.get_path().get_extents(bar.get_patch_transform()) for bar in axis.patches]
+    ends = {(round(box.x0, 6), round(box.x1, 6)) for box in boxes}
+    assert ends == {(0.0, 0.6), (0.0, 0.8), (0.1, 0.7)}
+    assert [one.get_title() for one in distribution_figure(studies).axes] == ["fog", "rgb-shift"]

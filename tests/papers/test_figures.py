@@ -15,6 +15,7 @@ from roadworthy.papers.deeptest.deviation import DeviationFinding
 from roadworthy.papers.deeptest.directions import DirectionRow, DirectionStudy
 from roadworthy.papers.deeptest.figures import (
     CheckPair,
+    _draw_counts,
     check_sheet,
     draw_change,
     draw_deviation,
@@ -23,6 +24,7 @@ from roadworthy.papers.deeptest.figures import (
 )
 from roadworthy.papers.deeptest.statistics import Statistic
 from roadworthy.report.plots import save
+from roadworthy.result_tables import ResultTable
 
 
 def activity(model: str) -> Activity:
@@ -91,6 +93,11 @@ def test_deviation_shows_both_errors_and_counts() -> None:
     assert [line.get_label() for line in counts.lines][-1] == "fog"
     # Squared errors 16, 16, 0 and 6.25 against λ times an MSE of 1.
     assert np.array_equal(counts.lines[-1].get_ydata(), [3] * 6 + [2] * 4)
+    unknown = ResultTable("", ("λ", "ε = 1", "fog"), (("1", "4", "-"), ("2", "3", "5")))
+    _draw_counts(counts, unknown)
+    solid, dashed = counts.lines[-2:]
+    np.testing.assert_array_equal(np.asarray(dashed.get_ydata(), float), [np.nan, 5.0])
+    assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
 
 
 def test_nothing_that_violates_is_said() -> None:

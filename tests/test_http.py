@@ -1,0 +1,105 @@
+"""Posting to an endpoint: limited in time and size, and repeated where that may help."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
+from roadworthy.errors import InputError
+
+Serve = Callable[[Callable[[bytes, Any], Any]], str]
+
+
+@pytest.mark.parametrize("url", ["ftp://a/b", "http://", "a/b", "http://h:0/", "http://h:x/", "http://[::1/"])
+def test_an_address_is_of_http(url: str) -> None:
+    with pytest.raises(InputError, match="expected an address such as http"):
+        Endpoint(url)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"timeout": 0}, "timeout must be more than 0 seconds, got 0"),
+        ({"retries": -1}, "retries and backoff must be 0 or more, got -1"),
+        ({"backoff": -0.5}, "must be 0 or more, got 2, -0.5"),
+    ],
+)
+def test_settings_that_cannot_be(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        Endpoint("http://h/", **options)
+
+
+def test_a_server_that_fails_for_a_moment_is_asked_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[bytes, str]] = []
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+
+    def answer(body: bytes, headers: Any) -> Any:
+        asked.append((body, headers["X-Mine"]))
+        return (500, b"busy") if len(asked) < 3 else (200, b"well")
+
+    url = serve(answer)
+    assert Endpoint(url, backoff=0.25).post(b"body", {"X-Mine": "yes"}) == b"well"
+    assert asked == [(b"body", "yes")] * 3
+    assert slept == [0.25, 0.5]
+    asked.clear()
+    with pytest.raises(NoAnswer, match=r"answered with status 500: 'busy' \(2 tries\)"):
+        Endpoint(url, retries=1).post(b"body", {"X-Mine": "yes"})
+    assert len(asked) == 2
+
+
+def test_another_status_or_too_much_is_not_asked_again(serve: Serve) -> None:
+    asked: list[bytes] = []
+
+    def answer(body: bytes, headers: Any) -> Any:
+        asked.append(body)
+        return (404, b"no such page") if body == b"a" else (200, b"x" * 11)
+
+    url = serve(answer)
+    with pytest.raises(UnusableAnswer, match="answered with status 404: 'no such page'"):
+        Endpoint(url).post(b"a", {})
+    with pytest.raises(UnusableAnswer, match="answered with more than 10 bytes"):
+        Endpoint(url, longest=10).post(b"b", {})
+    assert asked == [b"a", b"b"]
+    assert Endpoint(url, longest=11).post(b"b", {}) == b"x" * 11
+
+
+def test_no_server_and_no_answer_in_time(serve: Serve) -> None:
+    with pytest.raises(
+        NoAnswer, match=r"no server listens at http://127.0.0.1:1/: connection refused \(1 try\)"
+    ):
+        Endpoint("http://127.0.0.1:1/", retries=0).post(b"", {})
+    slow = serve(lambda body, headers: time.sleep(0.5))
+    with pytest.raises(NoAnswer, match=r"gave no answer within 0.1 s \(1 try\)"):
+        Endpoint(slow, timeout=0.1, retries=0).post(b"", {})
+
+
+def test_the_beginning_of_an_answer() -> None:
+    assert excerpt(b"x" * 200) == repr("x" * 200)
+    assert excerpt(b"x" * 201) == repr("x" * 200) + " …"
+    assert excerpt(b"\xff") == repr("\ufffd")
+
+
+def test_an_answer_that_is_cut_off_is_none() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def half() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+
+        answering = threading.Thread(target=half)
+        answering.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        with pytest.raises(NoAnswer, match=r"cannot reach .*IncompleteRead\(4 bytes read, 6 more expected\)"):
+            Endpoint(url, retries=0).post(b"x", {})
+        answering.join()
