@@ -210,7 +210,11 @@ def folder_of(path: Path, what: str, prepared: Mapping[str, Any] | None = None, 
     return path
 
 
-NORMALIZED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "resample": 2}
+NORMALIZED: dict[str, Any] = {
+    "image_mean": [0.485, 0.456, 0.406],
+    "image_std": [0.229, 0.224, 0.225],
+    "resample": 2,
+}
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:

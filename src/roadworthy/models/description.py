@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
@@ -217,7 +217,10 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
         if known := class_lists().get(text.lower()):
             data = {**data, "classes": list(known.names)}
             if task != "classification":
-                data["class_names"] = {**known.words, **(_mapped(data.get("class_names")) or {})}
+                data["class_names"] = {
+                    **known.words,
+                    **cast("dict[str, Any]", _mapped(data.get("class_names")) or {}),
+                }
         else:
             data = {**data, "classes": _classes(text, where("output", "classes"), folder)}
     kind, build = _OUTPUTS[task]

@@ -231,7 +231,7 @@ def _module(runtime: Runtime) -> Recognised | None:
         return None
     if isinstance(told := getattr(module, "pretrained_cfg", None), dict) and "mean" in told:
         return _timm(told, int(module.num_classes), told.get("label_names"))
-    script = getattr(module, "_c", None)
+    script: Any = getattr(module, "_c", None)
     where = str(script._type()) if hasattr(script, "_type") else type(module).__module__
     shapes = {name: tuple(one.shape) for name, one in module.state_dict().items()}
     if "torchvision.models.detection" in where and _detected(shapes) == len(class_lists()["coco-91"].names):
@@ -242,10 +242,15 @@ def _module(runtime: Runtime) -> Recognised | None:
         )
     own = [shape[0] for name, shape in shapes.items() if name.startswith("classifier.") and len(shape) == 4]
     if "torchvision.models.segmentation" in where and own[-1:] == [21]:
-        seen = {"width": 520 * _WIDEST, "height": 520, "fit": "within", "interpolation": _LINEAR}
+        seen: dict[str, Any] = {
+            "width": 520 * _WIDEST,
+            "height": 520,
+            "fit": "within",
+            "interpolation": _LINEAR,
+        }
         seen |= {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
-        answer = {"task": "segmentation", "classes": "voc-21", "outputs": ["out"]}
-        return Recognised("a torchvision segmenter of VOC's classes", {"input": seen, "output": answer})
+        maps = {"task": "segmentation", "classes": "voc-21", "outputs": ["out"]}
+        return Recognised("a torchvision segmenter of VOC's classes", {"input": seen, "output": maps})
     return None
 
 
