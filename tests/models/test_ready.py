@@ -317,6 +317,16 @@ def test_a_folder_without_a_network_or_library_says_what_to_do(tmp_path: Path) -
         load_model(folder)
 
 
+@pytest.mark.parametrize("change", [{"id2label": [1]}, {"id2label": {"a": "b"}}, {"architectures": 3}])
+def test_a_config_of_another_form_is_told(tmp_path: Path, change: dict[str, Any]) -> None:
+    folder = folder_of(tmp_path / "vit", "ViTForImageClassification", **change)
+    onnx_file(folder / "model.onnx", {"logits": np.zeros((1, 2))}, names=["pixel_values"])
+    with pytest.raises(
+        InputError, match=r"config.json and preprocessor_config.json must be as Hugging Face or"
+    ):
+        load_model(folder)
+
+
 def test_a_timm_classifier_crops_as_timm_does(tmp_path: Path, frame: Frame) -> None:
     config = {"input_size": [3, 16, 16], "crop_pct": 0.8, "crop_mode": "center", "interpolation": "bicubic"}
     config |= {"mean": [0.5] * 3, "std": [0.25] * 3}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import is_file, read_json
+from roadworthy._files import is_file, naming, read_json
 from roadworthy.errors import InputError
 from roadworthy.models.class_lists import class_lists
 from roadworthy.models.description import described
@@ -32,7 +32,8 @@ def ready_spec(runtime: Runtime) -> ModelSpec[Any] | None:
     """
     for recognise in (_public, _ultralytics, _config_beside, _module, _yolox):
         if (found := recognise(runtime)) is not None:
-            spec = described(found.sections).spec
+            with naming(next(iter(runtime.files), found.what)):
+                spec = described(found.sections).spec
             assert spec is not None  # each has an output
             return ModelSpec(spec.output, spec.input, spec.batch, found)
     return None
@@ -132,16 +133,24 @@ def _config_beside(runtime: Runtime) -> Recognised | None:
     """Recognise a network with the config.json of Hugging Face or timm beside it, or one folder above."""
     for file in runtime.files[:1]:
         for folder in (file.parent, file.parent.parent) if file.parent.name == "onnx" else (file.parent,):
-            if is_file(folder / "config.json") and isinstance(
-                told := read_json(folder / "config.json"), dict
-            ):
-                if "pretrained_cfg" in told:
-                    labels = told.get("label_names") or told["pretrained_cfg"].get("label_names")
-                    count = int(told.get("num_classes", 1000))
-                    return _timm(told["pretrained_cfg"], count, labels, runtime.input)
-                if "model_type" in told:
-                    return _hugging_face(told, folder, runtime.input)
+            path = folder / "config.json"
+            if is_file(path) and isinstance(told := read_json(path), dict):
+                try:
+                    return _configured(told, folder, runtime.input)
+                except (AttributeError, KeyError, TypeError, ValueError) as error:
+                    problem = f"{type(error).__name__}: {error}"
+                    raise InputError(
+                        f"{folder}: config.json and preprocessor_config.json must be as Hugging Face or timm "
+                        f"write them ({problem}); or describe the network in a model.yaml"
+                    ) from error
     return None
+
+
+def _configured(told: Mapping[str, Any], folder: Path, declared: Tensor | None) -> Recognised | None:
+    if "pretrained_cfg" in told:
+        labels = told.get("label_names") or told["pretrained_cfg"].get("label_names")
+        return _timm(told["pretrained_cfg"], int(told.get("num_classes", 1000)), labels, declared)
+    return _hugging_face(told, folder, declared) if "model_type" in told else None
 
 
 def _timm(
