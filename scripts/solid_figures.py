@@ -103,7 +103,9 @@ def _cone(points: Floats, start: Floats, end: Floats, first: float, last: float)
 
 def _outside(beyond: Floats) -> Floats:
     """Return the distance to a box, given how far points are beyond its sides, negative inside."""
-    return np.asarray(np.linalg.norm(np.maximum(beyond, 0), axis=1) + np.minimum(beyond.max(1), 0), np.float32)
+    return np.asarray(
+        np.linalg.norm(np.maximum(beyond, 0), axis=1) + np.minimum(beyond.max(1), 0), np.float32
+    )
 
 
 def _ellipsoid(points: Floats, middle: Floats, axes: Floats) -> Floats:
@@ -178,7 +180,9 @@ def rendered(
     solid = _Field(figure, math.radians(turn), seed)
     start = np.full((tall // coarse, wide // coarse), figure.distance - figure.reach, np.float32)
     far = figure.distance + figure.reach
-    rough, _ = _traced(solid, eye, _rays(eye, start.shape, pixel * coarse), start.ravel(), far, pixel * coarse)
+    rough, _ = _traced(
+        solid, eye, _rays(eye, start.shape, pixel * coarse), start.ravel(), far, pixel * coarse
+    )
     # Beside a hit there may be another one nearer, by less than it is wide.
     near = cv2.erode(rough.reshape(start.shape), np.ones((3, 3), np.uint8)) - 3 * pixel * coarse
     begin = cv2.resize(near, (wide, tall), interpolation=cv2.INTER_NEAREST).ravel()
@@ -320,7 +324,11 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
     for sign in (1.0, -1.0):
         forward = swing * side * sign
         hip = (0.095 * sign, 0.93, 0.0)
-        knee = (0.10 * sign, 0.50 + 0.03 * abs(forward), 0.21 * math.sin(forward) + 0.04 * abs(forward) + 0.01)
+        knee = (
+            0.10 * sign,
+            0.50 + 0.03 * abs(forward),
+            0.21 * math.sin(forward) + 0.04 * abs(forward) + 0.01,
+        )
         back = min(0.0, forward)
         ankle = (
             0.10 * sign,
@@ -396,7 +404,12 @@ def vehicle(rng: np.random.Generator, kind: str, color: str) -> Figure:
     parts: list[Part] = []
 
     def box(
-        middle: Point, half: Point, material: int, rounding: float = 0.05, narrow: float = 0.0, short: float = 0.0,
+        middle: Point,
+        half: Point,
+        material: int,
+        rounding: float = 0.05,
+        narrow: float = 0.0,
+        short: float = 0.0,
         soft: float = 0.02,
     ) -> None:
         parts.append(Part(middle, middle, (*half, rounding, narrow, short), material, soft, "box"))
@@ -416,7 +429,9 @@ def vehicle(rng: np.random.Generator, kind: str, color: str) -> Figure:
             for side, share in ((x - 0.05, 0.24), (half, 0.30))
         )
         panes = (wide[0], pane, deep[0])
-        box((0, waist + pane + 0.02, middle), panes, glass, 0.06, 1 - wide[1] / wide[0], 1 - deep[1] / deep[0])
+        box(
+            (0, waist + pane + 0.02, middle), panes, glass, 0.06, 1 - wide[1] / wide[0], 1 - deep[1] / deep[0]
+        )
         for sign in (1.0, -1.0):
             for at in (back + 0.08, middle - 0.1, front - 0.08):
                 top = middle + (at - middle) * 0.74
@@ -439,7 +454,9 @@ def vehicle(rng: np.random.Generator, kind: str, color: str) -> Figure:
     for sign in (1.0, -1.0):
         for at in (z * 0.62, -z * 0.60):
             parts.append(Part((sign * (x - 0.10), wheel, at), (0, 0, 0), (wheel, 0.115), tyre, 0.01, "wheel"))
-            parts.append(Part((sign * (x - 0.03), wheel, at), (0, 0, 0), (wheel * 0.6, 0.05), rim, 0.01, "wheel"))
+            parts.append(
+                Part((sign * (x - 0.03), wheel, at), (0, 0, 0), (wheel * 0.6, 0.05), rim, 0.01, "wheel")
+            )
         low = 0.70 if kind in ("car", "van") else 0.75
         box((sign * (x - 0.22), low + 0.02, z - 0.05), (0.17, 0.07, 0.06), lamp, 0.03)
         box((sign * (x - 0.16), low + 0.10, -z + 0.04), (0.13, 0.09, 0.06), red, 0.03)
@@ -447,4 +464,5 @@ def vehicle(rng: np.random.Generator, kind: str, color: str) -> Figure:
     box((0, 0.56, z - 0.02), (x * 0.45, 0.07, 0.03), dark, 0.02)
     box((0, 0.62 if kind == "car" else 0.60, -z + 0.005), (0.26, 0.055, 0.02), plate, 0.01)
     box((0, 0.42, z + 0.01), (0.26, 0.055, 0.02), plate, 0.01)
-    return Figure(parts, materials, height, width=1.1 * math.hypot(width, 0.7 * length), reach=z + 1.0, distance=z + 16.0)
+    seen = 1.1 * math.hypot(width, 0.7 * length)
+    return Figure(parts, materials, height, width=seen, reach=z + 1.0, distance=z + 16.0)

@@ -210,7 +210,11 @@ def folder_of(path: Path, what: str, prepared: Mapping[str, Any] | None = None, 
     return path
 
 
-NORMALIZED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "resample": 2}
+NORMALIZED: dict[str, Any] = {
+    "image_mean": [0.485, 0.456, 0.406],
+    "image_std": [0.229, 0.224, 0.225],
+    "resample": 2,
+}
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
@@ -309,6 +313,16 @@ def test_a_folder_without_a_network_or_library_says_what_to_do(tmp_path: Path) -
     (folder / "model.safetensors").write_bytes(b"")
     with pytest.raises(
         InputError, match=r"optimum-cli export onnx --model .*; a model.onnx needs neither torch nor"
+    ):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("change", [{"id2label": [1]}, {"id2label": {"a": "b"}}, {"architectures": 3}])
+def test_a_config_of_another_form_is_told(tmp_path: Path, change: dict[str, Any]) -> None:
+    folder = folder_of(tmp_path / "vit", "ViTForImageClassification", **change)
+    onnx_file(folder / "model.onnx", {"logits": np.zeros((1, 2))}, names=["pixel_values"])
+    with pytest.raises(
+        InputError, match=r"config.json and preprocessor_config.json must be as Hugging Face or"
     ):
         load_model(folder)
 

@@ -57,10 +57,10 @@ def list_networks() -> Answer:
         roadworthy networks list --json
     """
     every = public_networks().values()
-    rows = [
+    rows = tuple(
         (one.name, one.does, one.license, "no" if one.missing else "yes", one.get, ", ".join(one.files))
         for one in every
-    ]
+    )
     columns = ("network", "does", "license", "imported", "how to get it", "files")
     return Answer(
         [{**one.card(), **_state(one)} for one in every],

@@ -292,8 +292,11 @@ class DepthOutput:
                 f"expected a number per pixel, (n, height, width), got shape {array.shape}; correct outputs"
             )
         metric = self.values == "metres"
-        found = [view.values_to_frame(own) for view, own in zip(views, array, strict=True)]
-        return [InverseDepth(1 / np.maximum(one, _NEAREST) if metric else one, metric) for one in found]
+        if metric:
+            array = 1 / np.maximum(array, _NEAREST)
+        return [
+            InverseDepth(view.values_to_frame(own), metric) for view, own in zip(views, array, strict=True)
+        ]
 
 
 _NEAREST = 1e-3  # metres, so that a network that answers 0 does not divide by it

@@ -98,7 +98,7 @@ class BoxSegmenter(_Imported):
         given = {
             **self._embedded(image),
             "point_coords": points,
-            "point_labels": np.tile(np.float32(_CORNERS), (len(boxes), 1)),
+            "point_labels": np.tile(np.array(_CORNERS, np.float32), (len(boxes), 1)),
             "mask_input": np.zeros((len(boxes), 1, 256, 256), np.float32),
             "has_mask_input": np.zeros(1, np.float32),
         }

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import is_file, read_json
+from roadworthy._files import is_file, naming, read_json
 from roadworthy.errors import InputError
 from roadworthy.models.class_lists import class_lists
 from roadworthy.models.description import described
@@ -32,7 +32,8 @@ def ready_spec(runtime: Runtime) -> ModelSpec[Any] | None:
     """
     for recognise in (_public, _ultralytics, _config_beside, _module, _yolox):
         if (found := recognise(runtime)) is not None:
-            spec = described(found.sections).spec
+            with naming(next(iter(runtime.files), found.what)):
+                spec = described(found.sections).spec
             assert spec is not None  # each has an output
             return ModelSpec(spec.output, spec.input, spec.batch, found)
     return None
@@ -132,16 +133,24 @@ def _config_beside(runtime: Runtime) -> Recognised | None:
     """Recognise a network with the config.json of Hugging Face or timm beside it, or one folder above."""
     for file in runtime.files[:1]:
         for folder in (file.parent, file.parent.parent) if file.parent.name == "onnx" else (file.parent,):
-            if is_file(folder / "config.json") and isinstance(
-                told := read_json(folder / "config.json"), dict
-            ):
-                if "pretrained_cfg" in told:
-                    labels = told.get("label_names") or told["pretrained_cfg"].get("label_names")
-                    count = int(told.get("num_classes", 1000))
-                    return _timm(told["pretrained_cfg"], count, labels, runtime.input)
-                if "model_type" in told:
-                    return _hugging_face(told, folder, runtime.input)
+            path = folder / "config.json"
+            if is_file(path) and isinstance(told := read_json(path), dict):
+                try:
+                    return _configured(told, folder, runtime.input)
+                except (AttributeError, KeyError, TypeError, ValueError) as error:
+                    problem = f"{type(error).__name__}: {error}"
+                    raise InputError(
+                        f"{folder}: config.json and preprocessor_config.json must be as Hugging Face or timm "
+                        f"write them ({problem}); or describe the network in a model.yaml"
+                    ) from error
     return None
+
+
+def _configured(told: Mapping[str, Any], folder: Path, declared: Tensor | None) -> Recognised | None:
+    if "pretrained_cfg" in told:
+        labels = told.get("label_names") or told["pretrained_cfg"].get("label_names")
+        return _timm(told["pretrained_cfg"], int(told.get("num_classes", 1000)), labels, declared)
+    return _hugging_face(told, folder, declared) if "model_type" in told else None
 
 
 def _timm(
@@ -231,7 +240,7 @@ def _module(runtime: Runtime) -> Recognised | None:
         return None
     if isinstance(told := getattr(module, "pretrained_cfg", None), dict) and "mean" in told:
         return _timm(told, int(module.num_classes), told.get("label_names"))
-    script = getattr(module, "_c", None)
+    script: Any = getattr(module, "_c", None)
     where = str(script._type()) if hasattr(script, "_type") else type(module).__module__
     shapes = {name: tuple(one.shape) for name, one in module.state_dict().items()}
     if "torchvision.models.detection" in where and _detected(shapes) == len(class_lists()["coco-91"].names):
@@ -242,10 +251,15 @@ def _module(runtime: Runtime) -> Recognised | None:
         )
     own = [shape[0] for name, shape in shapes.items() if name.startswith("classifier.") and len(shape) == 4]
     if "torchvision.models.segmentation" in where and own[-1:] == [21]:
-        seen = {"width": 520 * _WIDEST, "height": 520, "fit": "within", "interpolation": _LINEAR}
+        seen: dict[str, Any] = {
+            "width": 520 * _WIDEST,
+            "height": 520,
+            "fit": "within",
+            "interpolation": _LINEAR,
+        }
         seen |= {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
-        answer = {"task": "segmentation", "classes": "voc-21", "outputs": ["out"]}
-        return Recognised("a torchvision segmenter of VOC's classes", {"input": seen, "output": answer})
+        maps = {"task": "segmentation", "classes": "voc-21", "outputs": ["out"]}
+        return Recognised("a torchvision segmenter of VOC's classes", {"input": seen, "output": maps})
     return None
 
 

@@ -88,7 +88,7 @@ class _Places(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         query, key, value = (one(x).flatten(2) for one in (self.query_conv, self.key_conv, self.value_conv))
         attention = (query.transpose(1, 2) @ key).softmax(-1)
-        return self.gamma * (value @ attention.transpose(1, 2)).view_as(x) + x
+        return cast("Tensor", self.gamma * (value @ attention.transpose(1, 2)).view_as(x) + x)
 
 
 class _Channels(nn.Module):

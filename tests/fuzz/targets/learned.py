@@ -83,6 +83,14 @@ def _beginning(folder: Path) -> None:
         read_description(folder / "model.yaml")
 
 
+def _configured(folder: Path) -> None:
+    from roadworthy.models import load_model
+    from roadworthy.models.network import UndescribedError
+
+    with suppress(UndescribedError):
+        load_model(folder)
+
+
 def _training(folder: Path) -> None:
     from roadworthy.training.loop import read_checkpoint
 
@@ -136,6 +144,9 @@ TARGETS = (
     Target("engine-answer", "answer.json", _answered, mutated_json, names=""),
     Target("engines-edited", "engines.yaml", _edited, mutated_yaml, examples=15),
     Target("model-beginning", "net.onnx", _beginning, mutated_bytes),
+    Target(
+        "model-config", "config.json", _configured, mutated_json, {"model.onnx": seed_of("model-beginning")}
+    ),
     Target("training-checkpoint", "checkpoint.pt", _training, mutated_zip),
     Target("retraining-material", "material.npz", _retraining, mutated_zip, examples=10),
     Target("mutants-material", "material.npz", _mutants, mutated_zip, examples=10),
