@@ -221,5 +221,5 @@ def test_sentences_in_which_nobody_finds_the_way_are_refused(text: str, said: st
     "condition", ["a pedestrian stays longer", "the car is longer on the road", "it rains longer"]
 )
 def test_what_stays_longer_is_not_gone(condition: str) -> None:
-    with pytest.raises(RuleError, match="these words are not understood here|is no change of a scene"):
+    with pytest.raises(RuleError, match=r"these words are not understood here|is no change of a scene"):
         parse(f"If {condition}, slow down.")
