@@ -3,6 +3,7 @@
 from itertools import product
 
 import pytest
+import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.bbsl.published_specs import mended, published
@@ -10,6 +11,7 @@ from tests.bbsl.published_specs import mended, published
 from roadworthy.bbsl import SpecificationError, parse
 from roadworthy.bbsl.checking import ProofStatus, check
 from roadworthy.bbsl.checking.solving import sufficient_sizes
+from roadworthy.bbsl.checking.symbols import disjunction
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 
@@ -427,3 +429,9 @@ def test_answers_agree_with_trying_every_small_input(first: str, second: str) ->
             assert one.status is PROVED
     for one in result.findings:
         assert one.status in (PROVED, REFUTED)
+
+
+def test_nothing_to_choose_from_never_holds() -> None:
+    assert z3.is_false(disjunction([]))
+    assert z3.is_true(disjunction([z3.BoolVal(False), z3.BoolVal(True)]))
+    assert str(disjunction([z3.BoolVal(False), z3.Bool("a")])) == "a"

@@ -250,3 +250,9 @@ def test_what_a_method_cannot_use() -> None:
         run(BbslMethod(spec, values(1)), Requirement("R", "text", "bbsl"), bare, detector)
     with pytest.raises(InputError, match="1x1 or more, got 0x5"):
         LabelledFrames(bare, 0, 5)  # type: ignore[arg-type]
+
+
+def test_a_row_out_of_scope_has_no_case_at_all() -> None:
+    found = TestRow("f", ("stop",), None, None, 0.0).measures()
+    assert (found["found"], found["expected"], found["iou"]) == (None, "stop", None)
+    assert "truth.x1" not in found

@@ -317,6 +317,8 @@ def test_requirements_without_a_tolerance_are_older_and_conclude_by_the_papers_r
         "the paper's rule wants to be at most 0: passed; that rule claims no coverage"
         in result.outcome.summary
     )
+    unsure = checked(contrast(rule="paper"), pictures, Classifier(25.0)).outcome.measures
+    assert float(str(unsure["other_bound"])) > float(str(unsure["other_distance"]))
     by_name = checked(contrast(rule="paper"), pictures, Classifier())
     assert by_name.outcome.summary == result.outcome.summary
     assert by_name.outcome.measures == result.outcome.measures

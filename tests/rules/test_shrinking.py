@@ -136,3 +136,11 @@ def test_what_does_not_violate_is_not_shrunk() -> None:
     result = run(search, REQUIREMENT, load("world", count=3), ByPixels())
     assert search.smallest == {}
     assert result.counts[Status.PASSED] == 1
+
+
+def test_the_amount_is_halved_as_often_as_is_said() -> None:
+    plan = plan_of(SceneChange("remove", "line"), Expectation("steering", "same", None, Quantity(0.3)))
+    search = Shrinking(plan, [Violation(id, 7) for id in IDS], rounds=1)
+    run(search, REQUIREMENT, load("world", count=3), ByPixels())
+    assert {one.amount for one in search.smallest.values()} <= {0.5, 1.0}
+    assert search.smallest

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,7 +64,8 @@ def test_backbones_have_the_published_parameters(name: str, published: int) -> N
     layers = [one for one in part(module, "dense").modules() if isinstance(one, torch.nn.Linear)]
     assert [one.out_features for one in layers] == [8, 4, 1]
     if name == "resnet101":
-        blocks = [one.residual[-1] for one in part(module, "features").modules() if hasattr(one, "residual")]
+        parts: Any = part(module, "features").modules()
+        blocks = [one.residual[-1] for one in parts if hasattr(one, "residual")]
         assert len(blocks) == 33
         assert not any(one.weight.any() for one in blocks), "blocks add nothing at first"
 

@@ -127,6 +127,8 @@ def test_answers_are_recognised_in_any_form(tmp_path: Path) -> None:
     assert len(data.answers) == 24
     with pytest.raises(InputError, match="no answers about 'rain'"):
         data.only(["rain"])
+    assert data.only([]).bins == data.bins, "nothing chosen is everything"
+    assert len(data.only(["frost"]).bins) == 2
     folder = tmp_path / "bins"
     folder.mkdir()
     with pytest.raises(InputError, match="must hold CSV files"):
@@ -134,5 +136,7 @@ def test_answers_are_recognised_in_any_form(tmp_path: Path) -> None:
     (folder / "imagenet_c_p_frost.csv").write_text("IQA,Accuracy,Count,Num_Accs\n0.1,0.95,20,19\n")
     (one,) = read_human(folder).bins
     assert one.transformation == "frost"
+    with pytest.raises(InputError, match="can be chosen for single answers only"):
+        read_human(folder, width=0.1)
     with pytest.raises(InputError, match="found nothing at"):
         read_human(tmp_path / "absent")

@@ -240,7 +240,7 @@ def test_the_thresholds_of_all_transformations_at_once() -> None:
 def test_thresholds_become_a_study_of_ones_own(tmp_path: Path) -> None:
     people = SimulatedHumans(0.6, images=2000)
     both = [
-        estimate_threshold(people.answer(requirement=kind, seed=1), samples=samples)
+        estimate_threshold(people.answer(requirement=kind, seed=1), samples=samples)  # type: ignore[arg-type]
         for kind, samples in (("correctness", 20), ("prediction", 0))
     ]
     name = both[0].bins.transformation

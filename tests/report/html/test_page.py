@@ -523,7 +523,7 @@ def test_the_outline_is_that_of_the_last_change() -> None:
 
 def test_a_limit_is_that_of_the_only_change_and_what_is_unknown_gives_no_figure(tmp_path: Path) -> None:
     def found(name: str, *changes: str, **others: Any) -> list[str]:
-        rows = [(f"c{n}", -1.0, {"change.1": change}, {}) for n, change in enumerate(changes)]
+        rows: list[Any] = [(f"c{n}", -1.0, {"change.1": change}, {}) for n, change in enumerate(changes)]
         run = add(tmp_path / name, rows, visual_change=0.5, **others)
         (result,) = run.pairs
         cases = _Cases(run, result)  # type: ignore[arg-type]
@@ -531,8 +531,7 @@ def test_a_limit_is_that_of_the_only_change_and_what_is_unknown_gives_no_figure(
 
     assert found("one", "contrast(gain=1)", "contrast(gain=2)") == ["0.77", "True"]
     assert found("two", "contrast(gain=1)", "jpeg(quality=3)") == ["None", "True"]
-    rows = [("a", 1.0, {}, {})]
-    add(tmp_path / "half", rows, visual_change=0.5)
+    add(tmp_path / "half", [("a", 1.0, {}, {})], visual_change=0.5)
     both = add(tmp_path / "half", [("b", -1.0, {}, {})], requirement=requirement_of("R2"))
     first, second = (_by_change(_Cases(both, one)) for one in both.pairs)  # type: ignore[arg-type]
     assert first is not None

@@ -216,3 +216,8 @@ def test_what_is_matched_with_the_built_in_ontology_reaches_the_floor_of_the_pap
     found = [match for match in matches if match]
     assert len(found) > 300
     assert min(match.similarity for match in found) >= 0.75
+
+
+def test_a_name_in_use_is_no_thing_of_the_same_letters() -> None:
+    assert match_element("berlin") is None, "the town is meant more often than the carriage"
+    assert match_element("limousine") is not None
