@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roadworthy.cases import ClassScores
+from roadworthy.cases import ClassScores, InverseDepth
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.report import Image, Tile, prediction_sheet, sheets
@@ -66,6 +66,15 @@ def test_class_scores_are_written_below_the_image() -> None:
     )
     np.testing.assert_array_equal(one[:276], other[:276])
     assert (one[276:] != other[276:]).any()
+
+
+def test_depth_is_drawn_beside_the_known_one_and_without_a_scale_of_its_own() -> None:
+    slope = np.repeat(np.linspace(0.1, 1, 80, dtype=np.float32)[:, None], 160, axis=1)
+    alone = prediction_sheet([frame()], [InverseDepth(slope)])
+    np.testing.assert_array_equal(prediction_sheet([frame()], [InverseDepth(7 * slope + 3)]), alone)
+    assert (prediction_sheet([frame()], [InverseDepth(slope[::-1])]) != alone).any()
+    beside = prediction_sheet([frame(depth=1 / slope)], [InverseDepth(slope, metric=True)])
+    assert beside.shape[1] > 1.5 * alone.shape[1]
 
 
 def test_a_prediction_is_needed_for_each_frame() -> None:

@@ -57,12 +57,13 @@ def list_networks() -> Answer:
         roadworthy networks list --json
     """
     every = public_networks().values()
-    rows = tuple(
-        (one.name, one.does, one.license, "no" if one.missing else "yes", one.get, ", ".join(one.files))
-        for one in every
-    )
-    columns = ("network", "does", "license", "imported", "how to get it", "files")
+    rows = tuple((one.name, one.does, one.license, "no" if one.missing else "yes") for one in every)
+    note = f"Imported ones lie in {networks_folder()}"
     return Answer(
         [{**one.card(), **_state(one)} for one in every],
-        [ResultTable("Public networks", columns, rows, f"Imported ones lie in {networks_folder()}")],
+        [
+            ResultTable("Public networks", ("network", "does", "license", "imported"), rows, note),
+            "How to get them",
+            {one.name: one.get for one in every},
+        ],
     )
