@@ -22,6 +22,7 @@ from roadworthy.datasets import (
 from roadworthy.datasets.a2d2 import CLASSES as A2D2_CLASSES
 from roadworthy.datasets.camvid import CLASSES as CAMVID_CLASSES
 from roadworthy.errors import FrameError
+from roadworthy.images import read_image
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +158,34 @@ def test_a_log_of_the_udacity_simulator_without_its_images(real_data: Path) -> N
         FrameError, match=r"IMG/center_2018_07_16_17_16_32_161\.jpg: no such file .*C:\\Users"
     ):
         data[-1]
+
+
+def test_the_published_interpolated_csv_has_speed(real_data: Path) -> None:
+    data = load(f"udacity-ch2:{real_data / 'udacity_hmb1'}")
+    assert isinstance(data, UdacityCh2Dataset)
+    assert len(data) == 1000
+    first = data[0].signals
+    assert first.speed == pytest.approx(23.0044313542)
+    assert first.steering == pytest.approx(-np.degrees(0.00103893906341) / 14.4)
+    speeds = [data.signals(number).speed or 0.0 for number in range(1000)]
+    assert 0 <= min(speeds) <= max(speeds) < 35
+    assert set(data.clusters) == {"drive 1"}
+
+
+def test_a_film_of_a_real_drive(real_data: Path, tmp_path: Path) -> None:
+    files = sorted((real_data / "udacity_ch2" / "frames").glob("*.jpg"))[:150]
+    writer = cv2.VideoWriter(str(tmp_path / "dash.mp4"), cv2.VideoWriter.fourcc(*"mp4v"), 20, (320, 240))
+    for file in files:
+        writer.write(read_image(file)[..., ::-1])
+    writer.release()
+    data = load(f"video:{tmp_path / 'dash.mp4'}")
+    plain = cv2.VideoCapture(str(tmp_path / "dash.mp4"))
+    shown = []
+    while plain.grab():
+        shown.append(plain.retrieve()[1][..., ::-1])
+    assert len(shown) == len(data) == 150
+    for number in (149, 0, 90, 89, 30, 119, 120, 121):
+        assert np.array_equal(data[number].image, shown[number]), number
+        assert data[number].signals.timestamp == pytest.approx(number / 20)
+        original = read_image(files[number])
+        assert np.abs(data[number].image.astype(int) - original).mean() < 12, "the film shows this frame"

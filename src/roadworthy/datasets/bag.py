@@ -282,10 +282,9 @@ class BagDataset(BaseDataset):
             message = self._decoded(self._images, next(self._reading)[1])
             more = number + 1 < len(self._listed) and self._listed[number + 1][0] == self._listed[number][0]
             self._next = number + 1 if more else -1
-        try:
+        where = Path(f"{self._path}: {self._images} at {self._listed[number][1]}")
+        with telling(where, "it is no usual image"):
             image = _image_of(message)
-        except FrameError as error:
-            raise FrameError(f"{self._path}: {self._images} at {self._listed[number][1]}: {error}") from error
         return Frame(self.all_ids[number], image, signals=self._signals(number))
 
     def _signals(self, number: int) -> Signals:

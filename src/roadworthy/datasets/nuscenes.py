@@ -84,11 +84,10 @@ class NuScenesDataset(_base.BaseDataset):
         self._words = {**CLASSES, **_base.class_names_of(class_names)}
         with _base.telling(self._tables, "is it nuScenes' own?"):
             self._read_tables(camera, sweeps, wheelbase)
-        if not self._shots:
+            ids = [Path(one["filename"]).stem for one in self._shots]
+        if not ids:
             raise InputError(f"{self._tables} has no images of {camera}")
-        super().__init__(
-            f"nuscenes:{path}", [Path(one["filename"]).stem for one in self._shots], on_error=on_error
-        )
+        super().__init__(f"nuscenes:{path}", ids, on_error=on_error)
 
     def _read_tables(self, camera: str, sweeps: bool, wheelbase: float) -> None:
         sensors = {one["token"] for one in self._table("sensor").values() if one["channel"] == camera}

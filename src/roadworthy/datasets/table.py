@@ -111,7 +111,10 @@ class TableDataset(BaseDataset):
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
-        return Frame.from_file(self._files[number], id=self.all_ids[number], signals=self._signals(number))
+        with naming(self._table.path):
+            return Frame.from_file(
+                self._files[number], id=self.all_ids[number], signals=self._signals(number)
+            )
 
     def signals(self, index: SupportsIndex) -> Signals:
         """Return the signals of a frame without reading its image."""
