@@ -329,8 +329,7 @@ class Transform(ABC):
             for name in self.needs:
                 if getattr(frame, name) is None:
                     raise NotApplicable(
-                        f"{self.name} needs {_NEEDS[name]}, and the frame has none: open the data with "
-                        f"{name}=street, which estimates it"
+                        f"{self.name} needs {_NEEDS[name]}, and the frame has none: {name}=street estimates one"
                     )
             changed = self.change(frame, rng)
             return without_places(changed) if self.keeps in _MOVING else changed
