@@ -1,8 +1,8 @@
 """Solid models of people and vehicles, drawn by sphere tracing: all that is seen is a smooth distance field.
 
-`make_solid_gallery.py` makes the gallery for real frames of them. A figure is a list of parts, each a round cone,
-an ellipsoid, a box or a wheel with a material; parts of one material flow into each other. Light comes from the whole sky, less
-of it from below and into folds, and a little more from the sun's side.
+A figure is a list of parts, each a round cone, an ellipsoid, a box or a wheel with a material; parts of one
+material flow into each other. Light comes from the whole sky, less of it from below and into folds, and a
+little more from the sun's side.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class Part:
             return _outside(flat + np.float32(0.03)) - np.float32(0.03)
         up = np.clip(gap[:, 1] / (2 * radii[1]) + 0.5, 0, 1)
         narrow = np.stack([1 - radii[4] * up, np.ones_like(up), 1 - radii[5] * up], 1)
-        return 0.8 * (_outside(np.abs(gap) - (radii[:3] * narrow - radii[3])) - radii[3])
+        distance = _outside(np.abs(gap) - (radii[:3] * narrow - radii[3])) - radii[3]
+        return np.asarray(0.8 * distance, np.float32)
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _cone(points: Floats, start: Floats, end: Floats, first: float, last: float)
     along = end - start
     share = np.clip((points - start) @ along / max(float(along @ along), 1e-9), 0, 1)
     gap = points - start - share[:, None] * along
-    return np.sqrt((gap * gap).sum(1)) - (first + (last - first) * share)
+    return np.asarray(np.sqrt((gap * gap).sum(1)) - (first + (last - first) * share), np.float32)
 
 
 def _outside(beyond: Floats) -> Floats:
@@ -112,7 +113,8 @@ def _ellipsoid(points: Floats, middle: Floats, axes: Floats) -> Floats:
     scaled = (points - middle) / axes
     length = np.sqrt((scaled * scaled).sum(1))
     slope = np.sqrt(((scaled / axes) ** 2).sum(1))
-    return np.where(length < 1e-6, -axes.min(), length * (length - 1) / np.maximum(slope, 1e-6))
+    distance = length * (length - 1) / np.maximum(slope, 1e-6)
+    return np.asarray(np.where(length < 1e-6, -axes.min(), distance), np.float32)
 
 
 def _noise(points: Floats, scale: float, seed: int) -> Floats:
@@ -185,7 +187,7 @@ def rendered(
     )
     # Beside a hit there may be another one nearer, by less than it is wide.
     near = cv2.erode(rough.reshape(start.shape), np.ones((3, 3), np.uint8)) - 3 * pixel * coarse
-    begin = cv2.resize(near, (wide, tall), interpolation=cv2.INTER_NEAREST).ravel()
+    begin = np.asarray(cv2.resize(near, (wide, tall), interpolation=cv2.INTER_NEAREST), np.float32).ravel()
     rays = _rays(eye, (tall, wide), pixel)
     travelled, hit = _traced(solid, eye, rays, begin, far, _NEAR)
     points = eye + rays[hit] * travelled[hit, None]
@@ -211,7 +213,7 @@ def _rays(eye: Floats, shape: tuple[int, int], pixel: float) -> Floats:
 def _traced(
     solid: _Field, eye: Floats, rays: Floats, begin: Floats, far: float, near: float
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return how far rays go until something is near, and whether it is; those that begin too far do not go."""
+    """Return how far rays go until something is near, and whether it is; what begins too far stays."""
     travelled = begin.astype(np.float32).copy()
     hit = np.zeros(len(rays), np.bool_)
     alive = np.flatnonzero(travelled < far - 1e-3)
@@ -230,7 +232,7 @@ def _traced(
 def _cropped(picture: Floats, fine: int) -> NDArray[np.uint8]:
     picture[..., :3] *= picture[..., 3:]
     size = (picture.shape[1] // fine, picture.shape[0] // fine)
-    small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+    small = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.float32)
     small[..., :3] /= np.maximum(small[..., 3:], 1e-3)
     columns = np.flatnonzero((small[..., 3] > 0.02).any(0))
     rows = np.flatnonzero((small[..., 3] > 0.02).any(1))
@@ -244,9 +246,8 @@ def _lit(solid: _Field, points: Floats, views: Floats, sun: float) -> tuple[Floa
     """Return how much light reaches places, how much they mirror, and their materials."""
     step = 0.004
     axes = np.eye(3, dtype=np.float32) * np.float32(step)
-    normals = np.stack(
-        [solid.distances(points + axis)[0] - solid.distances(points - axis)[0] for axis in axes], 1
-    )
+    slopes = [solid.distances(points + axis)[0] - solid.distances(points - axis)[0] for axis in axes]
+    normals: Floats = np.stack(slopes, 1)
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
     _, material = solid.distances(points)
     # How much of the sky a place sees: less where something is close in front of it.
@@ -256,7 +257,7 @@ def _lit(solid: _Field, points: Floats, views: Floats, sun: float) -> tuple[Floa
     sky = 0.5 + 0.5 * normals[:, 1]
     ground = np.clip(-normals[:, 1], 0, 1) * 0.25 + 0.12 * (1 - sky)
     light = 0.85 * sky * free + ground * free + 0.05
-    direction = np.array([-0.55, 0.7, 0.45], np.float32)
+    direction: Floats = np.array([-0.55, 0.7, 0.45], np.float32)
     direction /= np.linalg.norm(direction)
     side = np.clip(normals @ direction, 0, 1)
     shade = np.ones(len(points), np.float32)
@@ -370,7 +371,9 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
 
 
 def _of(rng: np.random.Generator, colors: Sequence[Color]) -> Color:
-    red, green, blue = np.clip(np.array(colors[rng.integers(len(colors))]) * rng.uniform(0.85, 1.15), 0, 1)
+    red, green, blue = np.clip(
+        np.array(colors[int(rng.integers(len(colors)))]) * rng.uniform(0.85, 1.15), 0, 1
+    )
     return float(red), float(green), float(blue)
 
 

@@ -111,7 +111,9 @@ def test_apply_counts_frames_that_do_not_qualify(roadworthy: Run, tmp_path: Path
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert (document["frames"], document["changed"]) == (2, 0)
-    assert document["reasons"] == {"remove needs a label map, and the frame has none": 2}
+    assert document["reasons"] == {
+        "remove needs a label map, and the frame has none: labels=street estimates one": 2
+    }
 
 
 def broken_gallery(folder: Path, trouble: str) -> Path:

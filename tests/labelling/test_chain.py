@@ -215,7 +215,7 @@ class TestAsNeeded:
         )
         change = make_transform("add", element="pedestrian")
         with pytest.raises(
-            NotApplicable, match="needs a label map, and the frame has none: open the data with labels=street"
+            NotApplicable, match="needs a label map, and the frame has none: labels=street estimates one"
         ):
             change(plain, 3)
         made = change(plain.replace(estimator=as_needed), 3)

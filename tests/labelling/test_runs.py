@@ -97,7 +97,7 @@ def test_whoever_wants_no_labels_gets_none(dash: Path, looks: list[int], tmp_pat
     result = run_suite(suite(dash, {"P": PERSON}, labels="none"), tmp_path / "run")
     assert looks == []
     assert result.outcomes["P", "dave2"].counts[Status.NOT_APPLICABLE] == 4
-    assert "open the data with labels=street" in rows_of(tmp_path / "run", "P")[0]["reason"]
+    assert "labels=street estimates one" in rows_of(tmp_path / "run", "P")[0]["reason"]
 
 
 def test_labels_by_name_are_told_and_are_part_of_the_data(dash: Path, tmp_path: Path) -> None:

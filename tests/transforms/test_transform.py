@@ -116,7 +116,10 @@ def test_a_step_that_misses_what_an_earlier_one_left_out_says_so(town: Frame) ->
     both = compose([Forgetful(), make_transform("remove", element="vehicle")])
     with pytest.raises(NotApplicable) as refused:
         both(town, 1)
-    assert refused.value.reason == "remove needs a label map, and the frame has none"
+    assert (
+        refused.value.reason
+        == "remove needs a label map, and the frame has none: labels=street estimates one"
+    )
     assert refused.value.frame == town.id
 
 
@@ -124,7 +127,9 @@ def test_a_frame_that_does_not_qualify_is_named_and_its_reason_is_not() -> None:
     bare = Frame("drive/9", np.zeros((32, 32, 3), np.uint8))
     with pytest.raises(NotApplicable) as missing:
         Picky()(bare)
-    assert missing.value.reason == "picky needs a label map, and the frame has none"
+    assert (
+        missing.value.reason == "picky needs a label map, and the frame has none: labels=street estimates one"
+    )
     assert str(missing.value).startswith("frame 'drive/9': ")
 
 

@@ -328,10 +328,8 @@ class Transform(ABC):
             frame = frame.with_known(*self.needs)
             for name in self.needs:
                 if getattr(frame, name) is None:
-                    raise NotApplicable(
-                        f"{self.name} needs {_NEEDS[name]}, and the frame has none: open the data with "
-                        f"{name}=street, which estimates it"
-                    )
+                    known = f"{self.name} needs {_NEEDS[name]}, and the frame has none"
+                    raise NotApplicable(f"{known}: {name}=street estimates one")
             changed = self.change(frame, rng)
             return without_places(changed) if self.keeps in _MOVING else changed
         except NotApplicable as error:
