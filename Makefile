@@ -66,8 +66,8 @@ site: $(SITE)  ## Build the documentation site into site/; a warning is an error
 dist:  ## Build wheel, sdist and bill of materials, and try the wheel in a clean environment
 	scripts/build_dist.sh $(PYTHON)
 
-gallery: $(CORE)  ## Cut the gallery of objects that ships out of the world again
-	$(BIN)/python scripts/make_gallery.py
+gallery: $(CORE)  ## Make the galleries of objects that ship again
+	$(BIN)/python -m scripts.make_gallery
 
 clean:  ## Remove the environment and everything built
 	rm -rf .venv .venv-bench build dist demo-out site

@@ -1,6 +1,6 @@
-"""Make the gallery that ships with Roadworthy: things of the built-in world, alone and large.
+"""Make the galleries that ship with Roadworthy: things of the built-in world, and solid ones for real frames.
 
-Run by ``make gallery``. The same world gives the same files.
+Run by ``make gallery``, or with ``world`` or ``solid`` for one of them. The same code gives the same files.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import cv2
 import numpy as np
+from scripts.solid_figures import PAINTS as SOLID_PAINTS
+from scripts.solid_figures import person, rendered, vehicle
 
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery
+from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery, Rgba
 from roadworthy.world import Camera, Conditions, Scene, Track, WorldObject, render, track
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.scene import Details
 
-OUT = Path(__file__).resolve().parents[1] / "src/roadworthy/transforms/objects/gallery_data"
+OUT = Path(__file__).resolve().parents[1] / "src/roadworthy/transforms/objects"
 CAMERA = Camera(1600, 1600, field_of_view=20, tilt=0)
 # Thin cloud: light from all sides, so that a cut-out fits wherever the sun stands, yet sides differ.
 SKY = Conditions("cloudy", "light", "day")
@@ -28,17 +30,25 @@ AWAY = (0.0, 9.0, 20.0)  # degrees to the right at which things that drive our w
 TOWARD = (5.0, 16.0)
 ID = 7
 STEP = 5
+SOLID_STEP = 3
+VANS, TRUCKS = ("white", "silver", "blue"), ("white", "red", "green")
+ASPHALT = (111.0, 111.0, 113.0)  # what a road looks like in the light in which solid models are drawn
 
 
 def main() -> None:
     """Render everything and write it."""
-    gallery = Gallery(cut_outs(), "shipped")
-    if OUT.is_dir():
-        for file in OUT.glob("*.png"):
+    made = {"world": (cut_outs, "gallery_data"), "solid": (solid_cut_outs, "gallery_solid")}
+    for name in sys.argv[1:] or made:
+        make, folder = made[name]
+        out = OUT / folder
+        gallery = Gallery(make(), "shipped")
+        for file in out.glob("*.png"):
             file.unlink()
-    gallery.save(OUT)
-    size = sum(file.stat().st_size for file in OUT.iterdir())
-    sys.stdout.write(f"{OUT / INDEX}: {len(gallery)} cut-outs, {size / 1e6:.2f} MB: {gallery.contents()}\n")
+        gallery.save(out)
+        size = sum(file.stat().st_size for file in out.iterdir())
+        sys.stdout.write(
+            f"{out / INDEX}: {len(gallery)} cut-outs, {size / 1e6:.2f} MB: {gallery.contents()}\n"
+        )
 
 
 def cut_outs() -> Iterator[CutOut]:
@@ -154,6 +164,41 @@ def cut_out(
         parts=parts,
         part_names=names if len(names) > 1 else (),
     )
+
+
+def solid_cut_outs() -> Iterator[CutOut]:
+    """Yield people and vehicles as solid models."""
+    for look in range(36):
+        rng = np.random.default_rng([3, look])
+        shown = person(rng, walking=look % 3 != 2)
+        (rgba,) = rendered([shown], turn=float(rng.uniform(0, 360)), height=400, seed=look)
+        yield solid_cut_out(f"solid-pedestrian-{look:02d}", "pedestrian", shown.height, rgba)
+    for kind, colors in (("car", tuple(SOLID_PAINTS)), ("van", VANS), ("truck", TRUCKS)):
+        figures = [vehicle(np.random.default_rng(5), kind, color) for color in colors]
+        seen: tuple[tuple[Facing, float, float], ...] = (
+            *(("away", bearing, 180 - bearing) for bearing in AWAY),
+            *(("toward", bearing, -bearing) for bearing in TOWARD),
+        )
+        for facing, bearing, turn in seen:
+            pictures = rendered(figures, turn=turn, height=240, seed=5)
+            for color, figure, rgba in zip(colors, figures, pictures, strict=True):
+                thing = f"solid-{color}-{kind}"
+                yield solid_cut_out(
+                    f"{thing}-{facing}-{bearing:.0f}",
+                    "vehicle",
+                    figure.height,
+                    rgba,
+                    properties={"type": kind, "color": color},
+                    thing=thing,
+                    facing=facing,
+                    bearing=bearing,
+                )
+
+
+def solid_cut_out(name: str, element: str, height: float, rgba: Rgba, **others: Any) -> CutOut:
+    """Return a cut-out of a picture of a solid model."""
+    rgba = (np.rint(rgba / SOLID_STEP) * SOLID_STEP).clip(0, 255).astype(np.uint8)
+    return CutOut(name, element, height, ASPHALT, source="solid model", pixels=rgba, **others)
 
 
 def straightest(road: Track) -> float:

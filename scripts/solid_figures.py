@@ -380,7 +380,8 @@ def _of(rng: np.random.Generator, colors: Sequence[Color]) -> Color:
 PAINTS = {
     "white": (0.88, 0.88, 0.87), "silver": (0.62, 0.64, 0.66), "grey": (0.33, 0.34, 0.36),
     "black": (0.09, 0.09, 0.10), "blue": (0.13, 0.22, 0.42), "red": (0.52, 0.08, 0.08),
-    "green": (0.14, 0.28, 0.20), "yellow": (0.85, 0.62, 0.10),
+    "green": (0.14, 0.28, 0.20), "yellow": (0.85, 0.62, 0.10), "orange": (0.80, 0.36, 0.08),
+    "brown": (0.27, 0.19, 0.14),
 }  # fmt: skip
 
 
@@ -426,7 +427,7 @@ def vehicle(rng: np.random.Generator, kind: str, color: str) -> Figure:
         box((0, waist - 0.06 + high, middle), (x - 0.05, high, half), paint, 0.10, 0.24, 0.30, 0.05)
         # Panes lie a centimetre before the cabin, which they follow.
         pane = high - 0.11
-        low, top = 0.14 / (2 * high), (0.14 + 2 * pane) / (2 * high)
+        low, top = 0.08 / (2 * high), (0.08 + 2 * pane) / (2 * high)
         wide, deep = (
             [side * (1 - share * at) + 0.012 for at in (low, top)]
             for side, share in ((x - 0.05, 0.24), (half, 0.30))

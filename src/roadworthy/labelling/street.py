@@ -31,6 +31,9 @@ _ROAD, _BESIDE = ("road", "line"), ("terrain", "sidewalk")
 _UNSURE = 2.6  # of the scores, which are logarithms: road is 7% as likely, or more
 _HORIZON = 0.5  # of the image's height: the road's plane ends above this, unless the camera looks up
 _MARGIN = 0.02  # of the image's height: how far above the road's end verges may be seen
+_WEIGHED = {"sidewalk": 0.26}  # what training added to scores: the logarithm of the class's weight
+_THIN = 2.0  # of the scores: a crown in which sky is at most so much less likely may be seen through
+_BRIGHT = 0.9  # of the sky's own brightness: what is seen through a crown is as bright
 
 Map = NDArray[np.float32]
 
@@ -48,7 +51,8 @@ class StreetNetwork(OpensLater):
     @cached_property
     def identity(self) -> str:
         """What it is, by content: the SHA-256 of its file and how it is used."""
-        return f"{sha256_of(self.path)} {_PIXELS} {_SIDE} {_ISLAND} {_UNSURE} {_HORIZON} {_MARGIN}"
+        settings = (_PIXELS, _SIDE, _ISLAND, _UNSURE, _HORIZON, _MARGIN, _WEIGHED, _THIN, _BRIGHT)
+        return f"{sha256_of(self.path)} {settings}"
 
     @cached_property
     def _session(self) -> Any:
@@ -71,7 +75,7 @@ class StreetNetwork(OpensLater):
             batch = np.stack([_fitted(images[one]) for one in numbers])
             scores, inverse = self._session.run(["scores", "depth"], {"image": batch})
             for number, own, near in zip(numbers, scores, inverse[:, 0], strict=True):
-                found[number] = _labels(own, shape), cv2.resize(near, shape[::-1]).astype(np.float32)
+                found[number] = _labels(own, images[number]), cv2.resize(near, shape[::-1]).astype(np.float32)
         return [found[number] for number in range(len(images))]
 
 
@@ -94,25 +98,39 @@ def _fitted(image: Image) -> Map:
     return np.moveaxis(cv2.resize(image, (wide, high), interpolation=how), 2, 0).astype(np.float32)
 
 
-def _labels(scores: Map, shape: tuple[int, int]) -> LabelMap:
+def _labels(scores: Map, image: Image) -> LabelMap:
     """Return the class with the largest score of each pixel, in the label classes of the ontology.
 
     Beside the road, what may as well be road is void: nobody should be put there.
     """
+    shape = image.shape[:2]
     best, ids = np.full(shape, -np.inf, np.float32), np.zeros(shape, np.uint8)
     road = best.copy()
+    sky = road
     # Class by class: all scores of a large image at once would be 100 MB.
     for score, word in zip(scores, class_list("street").words.values(), strict=True):
-        large = cv2.resize(score, shape[::-1], interpolation=cv2.INTER_LINEAR)
+        large = cv2.resize(score, shape[::-1], interpolation=cv2.INTER_LINEAR) - _WEIGHED.get(str(word), 0)
         higher = large > best
         best[higher] = large[higher]
         ids[higher] = ontology().label_id(str(word))
         if word in _ROAD:
             road = np.maximum(road, large)
+        elif word == "sky":
+            sky = large
     ids = _cleaned(_grounded(ids))
+    _look_through(ids, best - sky < _THIN, image)
     beside = np.isin(ids, [ontology().label_id(one) for one in _BESIDE])
     ids[beside & (road > best - _UNSURE)] = 0
     return LabelMap(ids)
+
+
+def _look_through(ids: Image, thin: Mask, image: Image) -> None:
+    """Label what is as bright as the sky in thin crowns as sky: the network labels crowns whole."""
+    sky, tree = (ontology().label_id(word) for word in ("sky", "tree"))
+    seen = ids == sky
+    if np.count_nonzero(seen) > _ISLAND * ids.size:
+        darkest = image.min(axis=2)
+        ids[(ids == tree) & thin & (darkest > _BRIGHT * np.median(darkest[seen]))] = sky
 
 
 def _grounded(ids: Image) -> Image:

@@ -18,7 +18,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import CutOut, Gallery
+from roadworthy.transforms.objects.gallery import SHIPPED, CutOut, Gallery
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
     RELATIONS,
@@ -467,6 +467,9 @@ class Add(ObjectEdit):
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
         by_element = self._things
+        if self.gallery == SHIPPED:
+            # Only the built-in world tells its track; the drawings in its style stand out from all else.
+            by_element = _things(self.element, Gallery.shipped_for("track" in frame.metadata))
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)

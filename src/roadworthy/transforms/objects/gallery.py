@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -261,6 +261,17 @@ class Gallery(Sequence[CutOut]):
     def shipped(cls) -> Gallery:
         """Return the gallery that comes with Roadworthy."""
         return _loaded(Path(__file__).with_name("gallery_data"), SHIPPED, SHIPPED)
+
+    @classmethod
+    @cache
+    def shipped_for(cls, frame_is_drawn: bool) -> Gallery:
+        """Return what comes with Roadworthy for drawn frames, or for real ones: there, solid models."""
+        if frame_is_drawn:
+            return cls.shipped()
+        solid = _loaded(Path(__file__).with_name("gallery_solid"), SHIPPED, SHIPPED)
+        known = {(one.element, one.properties.get("type")) for one in solid}
+        others = [one for one in cls.shipped() if (one.element, one.properties.get("type")) not in known]
+        return cls([*solid, *others], SHIPPED)
 
     @classmethod
     def opened(cls, reference: str) -> Gallery:
