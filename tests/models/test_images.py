@@ -172,3 +172,16 @@ def test_what_the_networks_file_contradicts_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         ImageInput(**declared).completed(shape, dtype)
+
+
+def test_what_covering_cuts_off_is_unknown_in_maps_and_depth() -> None:
+    frame = Frame("wide", np.zeros((4, 12, 3), np.uint8))
+    view = ImageInput(width=4, height=4, fit="cover").view(frame)
+    labels = view.map_to_frame(np.arange(16).reshape(4, 4), 99)
+    assert labels[1].tolist() == [99] * 4 + [4, 5, 6, 7] + [99] * 4
+    depth = view.values_to_frame(np.arange(16.0).reshape(4, 4))
+    assert np.isnan(depth[1]).tolist() == [True] * 4 + [False] * 4 + [True] * 4
+    assert depth[1, 4:8].tolist() == [4, 5, 6, 7]
+    # At half the resolution, values between two pixels are drawn from both.
+    small = view.values_to_frame(np.array([[0.0, 4.0], [0.0, 4.0]]))
+    assert small[0, 4:8].tolist() == [0, 1, 3, 4]

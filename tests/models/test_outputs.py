@@ -342,3 +342,22 @@ class TestSegmentation:
     def test_what_is_wrong_is_said(self, array: Any, message: str) -> None:
         with pytest.raises(SystemUnderTestError, match=message):
             self.output.decode({"y": array}, views())
+
+
+def test_layers_are_painted_over_each_other() -> None:
+    frame = Frame("a", np.zeros((2, 2, 3), np.uint8))
+    view = ImageInput().view(frame)
+    output = SegmentationOutput(
+        ("background", "drivable area", "lane line"),
+        class_names={"background": None, "drivable area": "road", "lane line": "line"},
+        layers=True,
+    )
+    area = np.array([[[[1.0, 0], [0, 0]], [[0.0, 1], [1, 1]]]])
+    lines = np.array([[[[1.0, 1], [1, 0]], [[0.0, 0], [0, 1]]]])
+    (found,) = output.decode({"area": area, "lines": lines}, [view])
+    names = [found.classes[number] for number in found.ids.ravel()]
+    assert names == ["void", "road", "road", "line"]
+    with pytest.raises(
+        SystemUnderTestError, match=r"expected 2 outputs \(n, 2, height, width\), one for each"
+    ):
+        output.decode({"area": area}, [view])
