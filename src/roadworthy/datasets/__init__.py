@@ -28,8 +28,7 @@ from roadworthy.datasets.bdd100k import Bdd100kDataset
 from roadworthy.datasets.camvid import CamVidDataset
 from roadworthy.datasets.cityscapes import CityscapesDataset
 from roadworthy.datasets.coco import CocoDataset
-from roadworthy.datasets.comma2k19 import Comma2k19Dataset
-from roadworthy.datasets.folder import FolderDataset, VideoDataset
+from roadworthy.datasets.folder import Comma2k19Dataset, FolderDataset, VideoDataset
 from roadworthy.datasets.kitti import KittiDataset
 from roadworthy.datasets.nuscenes import NuScenesDataset
 from roadworthy.datasets.table import TableDataset, ThunderhillDataset, TorcsDataset

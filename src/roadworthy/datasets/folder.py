@@ -1,4 +1,4 @@
-"""Images and films: a folder of them, or one film.
+"""Images and films: a folder of them, one film, or the segments of comma2k19.
 
 A film is read by OpenCV. Its packets are listed when it is opened, which takes no decoding: so every frame
 has its own number and time, whatever the container claims about rate and length, and what the decoder gives
@@ -31,9 +31,12 @@ from roadworthy.datasets._base import (
     SignalTracks,
     SpeedUnit,
     SteeringUnit,
+    Track,
     existing_folder,
     file_names,
     is_film,
+    natural_order,
+    track_of,
 )
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
@@ -65,7 +68,7 @@ def _capture(path: Path, *options: int) -> Iterator[Any]:
         cv2.utils.logging.setLogLevel(level)
 
 
-class Film:
+class FilmReader:
     """The frames of one film by their numbers.
 
     A decoder stays open where it is, one for each process, so that frames in order cost no jump. A copy for
@@ -224,7 +227,7 @@ class Film:
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class FilmPart:
     """What is taken of a film: numbers of frames, with the times of all, and what was recorded beside it."""
 
     name: str
@@ -300,17 +303,17 @@ class VideoDataset(BaseDataset):
         names = ids_of([file.name if file == given else file.relative_to(given).as_posix() for file in files])
         clips = []
         for name, file in zip(names, files, strict=True):
-            film = Film(file, rotation)
+            film = FilmReader(file, rotation)
             if on_error == "raise":
                 _check_whole(film)
             times = np.arange(len(film)) / rate if rate else film.times
             chosen = _chosen(film, times, start, end, step)
             clips.append(
-                Clip(name, film, chosen, times, _tracks(signals, file, self.units, time_unit, offset))
+                FilmPart(name, film, chosen, times, _tracks(signals, file, self.units, time_unit, offset))
             )
         self._begin(f"video:{path}", clips, on_error)
 
-    def _begin(self, name: str, clips: Sequence[Clip], on_error: OnError) -> None:
+    def _begin(self, name: str, clips: Sequence[FilmPart], on_error: OnError) -> None:
         self._clips = clips
         self._starts = np.cumsum([0, *(len(clip.numbers) for clip in clips)])
         ids = [f"{clip.name}-{number:06d}" for clip in clips for number in clip.numbers]
@@ -330,7 +333,7 @@ class VideoDataset(BaseDataset):
         clip, within = self._place(self.number(index))
         return clip.signals(within)
 
-    def _place(self, number: int) -> tuple[Clip, int]:
+    def _place(self, number: int) -> tuple[FilmPart, int]:
         """Return what a frame is of, and its number in the film."""
         place = int(np.searchsorted(self._starts, number, "right")) - 1
         clip = self._clips[place]
@@ -349,7 +352,7 @@ def _film_files(given: Path, recursive: bool) -> list[Path]:
     return files
 
 
-def _check_whole(film: Film) -> None:
+def _check_whole(film: FilmReader) -> None:
     """Refuse a film that ends long before it says it does."""
     if film.times is not None and film.claimed - film.times[-1] > 1 + 2 * film.claimed / len(film):
         raise InputError(
@@ -359,7 +362,7 @@ def _check_whole(film: Film) -> None:
 
 
 def _chosen(
-    film: Film,
+    film: FilmReader,
     times: NDArray[np.float64] | None,
     start: float | str | None,
     end: float | str | None,
@@ -377,7 +380,7 @@ def _chosen(
 
 
 def _frame_at(
-    film: Film, times: NDArray[np.float64] | None, name: str, given: float | str | None
+    film: FilmReader, times: NDArray[np.float64] | None, name: str, given: float | str | None
 ) -> int | None:
     if given is None:
         return None
@@ -412,6 +415,81 @@ def ids_of(names: Sequence[str]) -> list[str]:
     stems = [name.rpartition(".")[0] for name in names]
     times = Counter(stems)
     return [name if times[stem] > 1 else stem for name, stem in zip(names, stems, strict=True)]
+
+
+_FILM = "video.hevc"
+_LOGS = {"speed": ("speed", "car_speed"), "steering": ("steering_angle",)}
+
+
+@datasets.register("comma2k19", summary="comma2k19: films of commutes with speed and steering")
+class Comma2k19Dataset(VideoDataset):
+    """Frames of segments of a minute; those of one route are one drive. Times are those of the device.
+
+    A segment has ``video.hevc``, ``processed_log/CAN`` and ``global_pose/frame_times``. The steering is that
+    of the wheel in degrees, positive to the left.
+
+    Args:
+        path: A segment, or a folder above segments, such as a route or a chunk.
+        step: Every how many frames one is taken.
+        steering_ratio: Degrees of the steering wheel for one at the wheels; 15.3 is that of the Civic, the
+            car of chunks 3 to 10.
+        on_error: What iteration does with a frame that cannot be decoded; see `BaseDataset`. With "skip", a
+            film that ends before its log is taken as it is.
+
+    Raises:
+        InputError: There is no segment, or its film or logs cannot be read.
+    """
+
+    def __init__(
+        self, path: str, *, step: int = 1, steering_ratio: float = 15.3, on_error: OnError = "raise"
+    ) -> None:
+        """List the frames; none is decoded but the first of each segment."""
+        self.units = SignalUnits(steering="deg", steering_positive="left", steering_ratio=steering_ratio)
+        folder = existing_folder(path, "the comma2k19 data set")
+        found = sorted((file.parent for file in folder.rglob(_FILM)), key=lambda one: natural_order(str(one)))
+        if not found or step < 1:
+            raise InputError(
+                f"{folder} has no segment with {_FILM}"
+                if not found
+                else f"step must be 1 or more, got {step}"
+            )
+        clips = []
+        for segment in found:
+            film, times = FilmReader(segment / _FILM), _array(segment / "global_pose" / "frame_times")
+            if on_error == "raise" and len(film) + 20 < len(times):
+                raise InputError(
+                    f"{film.path} ends in the middle: {len(film):,} frames, and {len(times):,} in its log; "
+                    "on_error=skip takes those that there are"
+                )
+            name = "/".join(segment.resolve().parts[-2:])
+            numbers = range(0, len(film), step)
+            clips.append(FilmPart(name, film, numbers, times, SignalTracks(_logged(segment), self.units)))
+        self._begin(f"comma2k19:{path}", clips, on_error)
+
+    def cluster(self, number: int) -> str:
+        """Return the route of a frame."""
+        return super().cluster(number).rpartition("/")[0]
+
+
+def _logged(segment: Path) -> dict[str, Track]:
+    tracks = {}
+    for signal, names in _LOGS.items():
+        folders = [segment / "processed_log" / "CAN" / name for name in names]
+        folder = next((one for one in folders if is_file(one / "t")), None)
+        if folder is not None:
+            times, values = _array(folder / "t"), _array(folder / "value")
+            if len(times) != len(values):
+                raise InputError(f"{folder} has {len(times)} times and {len(values)} values")
+            tracks[signal] = track_of(times, values.tolist())
+    return tracks
+
+
+def _array(path: Path) -> NDArray[np.float64]:
+    """Return the numbers of a file of numpy, one after the other."""
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), np.float64).reshape(-1)
+    except (OSError, ValueError, EOFError, TypeError, MemoryError) as error:
+        raise InputError(f"{path} must be an array of numpy: {str(error).splitlines()[0]}") from error
 
 
 @datasets.register("folder", summary="a folder of images (PNG, JPEG, BMP), or of films")
