@@ -26,6 +26,7 @@ from roadworthy.runs import read_rows
 from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.store import StoredRun
+from roadworthy.runs.suites import plan_suite, suite_of
 
 SLOW_DOWN = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 RAIN = "If it rains, the steering angle should stay the same."
@@ -445,7 +446,8 @@ def test_the_executor_that_is_given_carries_the_cases_out(tmp_path: Path) -> Non
             used.append("session")
             return super().session(job)
 
-    run_suite(suite(tmp_path, "still", {"R2": RAIN}, sample=1), tmp_path / "out", executor=Noted())
+    plan = plan_suite(suite_of(suite(tmp_path, "still", {"R2": RAIN}, sample=1), tmp_path))
+    run_suite(plan, tmp_path / "out", executor=Noted())
     assert used
 
 

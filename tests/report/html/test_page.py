@@ -536,3 +536,6 @@ def test_a_limit_is_that_of_the_only_change_and_what_is_unknown_gives_no_figure(
     first, second = (_by_change(_Cases(both, one)) for one in both.pairs)  # type: ignore[arg-type]
     assert first is not None
     assert second is None
+    mixed = add(tmp_path / "mixed", [("a", 1.0, {}, {}), ("b", "error", {}, {})], visual_change=0.5)
+    (result,) = mixed.pairs
+    assert _by_change(_Cases(mixed, result)) is None, "what failed has no known change"  # type: ignore[arg-type]
