@@ -231,7 +231,7 @@ class FilmPart:
     """What is taken of a film: numbers of frames, with the times of all, and what was recorded beside it."""
 
     name: str
-    film: Film
+    film: FilmReader
     numbers: range
     times: NDArray[np.float64] | None
     tracks: SignalTracks
