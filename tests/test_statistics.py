@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
 from roadworthy.errors import InputError
-from roadworthy.selftest.simulating import LEAST, STATEMENTS, KnownClusters, simulate
+from roadworthy.selftest.simulating import LARGEST, LEAST, STATEMENTS, KnownClusters, simulate
 from roadworthy.statistics import (
     ClusteredRate,
     ClusterTally,
@@ -251,6 +251,15 @@ def test_what_is_stated_with_95_percent_confidence_is_true(statement: str) -> No
     for one in simulate(statement, 100, FEW_TRUTHS):
         # Of 100 repetitions, three standard deviations less than what is stated.
         assert one.true >= LEAST - 0.04, one
+
+
+def test_a_weighted_rate_has_the_bounds_of_its_mean() -> None:
+    truth, rng = KnownClusters(300, 0.1, 0.17), np.random.default_rng(5)
+    sizes, failing = truth.drawn_weighted(rng)
+    found, means = ClusteredRate.of(sizes, failing), LARGEST * failing / sizes
+    assert LARGEST * found.rate == pytest.approx(truth.rate, abs=0.03)
+    low, high = mean_bounds(means, weights=sizes, least=0, most=LARGEST)
+    assert (LARGEST * found.lower(), LARGEST * found.upper()) == pytest.approx((low, high), abs=1e-7)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -25,6 +25,9 @@ LEAST = 0.93
 """How often it must be true at least: what is stated, less what a simulation leaves open."""
 _SIZES = (10, 50)  # cases of a cluster
 _WORSE = 0.05  # of what passed before fails after an update
+_SHARES = (0.6, 0.1, 0.2, 0.1)  # how often a sample of a domain tries each change; the first two can fail
+LARGEST = 1 / len(_SHARES) / min(_SHARES)
+"""How much a try of such a sample can count."""
 
 Counts = NDArray[np.int64]
 
@@ -51,12 +54,22 @@ class KnownClusters:
     def drawn_twice(self, rng: np.random.Generator) -> tuple[Counts, Counts, Counts]:
         """Return the sizes of clusters and how many of their cases fail, before and after nothing changed."""
         sizes = rng.integers(*_SIZES, size=self.clusters, endpoint=True)
-        chances: float | NDArray[np.float64] = self.rate
-        if self.correlation and self.rate:
-            spread = (1 - self.correlation) / self.correlation
-            chances = rng.beta(self.rate * spread, (1 - self.rate) * spread, self.clusters)
+        chances = self._chances(rng)
         before, after = (rng.binomial(sizes, chances, self.clusters) for _ in range(2))
         return sizes, before, after
+
+    def drawn_weighted(self, rng: np.random.Generator) -> tuple[Counts, Counts]:
+        """Return the sizes of clusters and what failing tries count, both in sixths of the largest weight."""
+        sizes = rng.integers(*_SIZES, size=self.clusters, endpoint=True)
+        chances = replace(self, rate=2 * self.rate)._chances(rng)
+        often, seldom = rng.binomial(rng.multinomial(sizes, _SHARES).T[:2], chances)
+        return 6 * sizes, often + 6 * seldom
+
+    def _chances(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        if not self.correlation or not self.rate:
+            return np.full(self.clusters, self.rate)
+        spread = (1 - self.correlation) / self.correlation
+        return rng.beta(self.rate * spread, (1 - self.rate) * spread, self.clusters)
 
 
 TRUTHS = tuple(
@@ -66,13 +79,32 @@ TRUTHS = tuple(
 
 
 def _upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
-    return truth.rate == 0 or not ClusteredRate.of(*truth.drawn(rng)).shows_at_most(truth.rate, STATED)
+    return _at_most(truth.rate, *truth.drawn(rng), STATED)
 
 
 def _lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
     sizes, failing = truth.drawn(rng)
-    passing = ClusteredRate.of(sizes, sizes - failing)
-    return truth.rate == 0 or not passing.shows_at_most(1 - truth.rate, STATED)
+    return _at_most(1 - truth.rate, sizes, sizes - failing, STATED)
+
+
+def _interval(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    sizes, failing = truth.drawn(rng)
+    side = (1 + STATED) / 2
+    above = _at_most(1 - truth.rate, sizes, sizes - failing, side)
+    return above and _at_most(truth.rate, sizes, failing, side)
+
+
+def _at_most(rate: float, sizes: Counts, failing: Counts, stated: float) -> bool:
+    return rate in (0, 1) or not ClusteredRate.of(sizes, failing).shows_at_most(rate, stated)
+
+
+def _weighted_upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return _at_most(truth.rate / LARGEST, *truth.drawn_weighted(rng), STATED)
+
+
+def _weighted_lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    sizes, failing = truth.drawn_weighted(rng)
+    return _at_most(1 - truth.rate / LARGEST, sizes, sizes - failing, STATED)
 
 
 def _early(truth: KnownClusters, rng: np.random.Generator) -> bool:
@@ -115,6 +147,9 @@ def _student(truth: KnownClusters, rng: np.random.Generator) -> bool:
 STATEMENTS: Mapping[str, Callable[[KnownClusters, np.random.Generator], bool]] = {
     "upper bound of a rate": _upper,
     "lower bound of a rate": _lower,
+    "interval of a rate": _interval,
+    "upper bound of a weighted rate": _weighted_upper,
+    "lower bound of a weighted rate": _weighted_lower,
     "a rate decided early": _early,
     "upper bound of a mean loss": _mean,
     "test that nothing changed": _unchanged,
