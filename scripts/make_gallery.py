@@ -9,15 +9,14 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import cv2
 import numpy as np
-from scripts.solid_figures import PAINTS as SOLID_PAINTS
-from scripts.solid_figures import person, rendered, vehicle
+from scripts.solid_figures import person, rendered
 
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery, Rgba
+from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery
 from roadworthy.world import Camera, Conditions, Scene, Track, WorldObject, render, track
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.scene import Details
@@ -31,7 +30,6 @@ TOWARD = (5.0, 16.0)
 ID = 7
 STEP = 5
 SOLID_STEP = 3
-VANS, TRUCKS = ("white", "silver", "blue"), ("white", "red", "green")
 ASPHALT = (111.0, 111.0, 113.0)  # what a road looks like in the light in which solid models are drawn
 
 
@@ -167,38 +165,14 @@ def cut_out(
 
 
 def solid_cut_outs() -> Iterator[CutOut]:
-    """Yield people and vehicles as solid models."""
+    """Yield people as solid models."""
     for look in range(36):
         rng = np.random.default_rng([3, look])
         shown = person(rng, walking=look % 3 != 2)
         (rgba,) = rendered([shown], turn=float(rng.uniform(0, 360)), height=400, seed=look)
-        yield solid_cut_out(f"solid-pedestrian-{look:02d}", "pedestrian", shown.height, rgba)
-    for kind, colors in (("car", tuple(SOLID_PAINTS)), ("van", VANS), ("truck", TRUCKS)):
-        figures = [vehicle(np.random.default_rng(5), kind, color) for color in colors]
-        seen: tuple[tuple[Facing, float, float], ...] = (
-            *(("away", bearing, 180 - bearing) for bearing in AWAY),
-            *(("toward", bearing, -bearing) for bearing in TOWARD),
-        )
-        for facing, bearing, turn in seen:
-            pictures = rendered(figures, turn=turn, height=240, seed=5)
-            for color, figure, rgba in zip(colors, figures, pictures, strict=True):
-                thing = f"solid-{color}-{kind}"
-                yield solid_cut_out(
-                    f"{thing}-{facing}-{bearing:.0f}",
-                    "vehicle",
-                    figure.height,
-                    rgba,
-                    properties={"type": kind, "color": color},
-                    thing=thing,
-                    facing=facing,
-                    bearing=bearing,
-                )
-
-
-def solid_cut_out(name: str, element: str, height: float, rgba: Rgba, **others: Any) -> CutOut:
-    """Return a cut-out of a picture of a solid model."""
-    rgba = (np.rint(rgba / SOLID_STEP) * SOLID_STEP).clip(0, 255).astype(np.uint8)
-    return CutOut(name, element, height, ASPHALT, source="solid model", pixels=rgba, **others)
+        rgba = (np.rint(rgba / SOLID_STEP) * SOLID_STEP).clip(0, 255).astype(np.uint8)
+        name = f"solid-pedestrian-{look:02d}"
+        yield CutOut(name, "pedestrian", shown.height, ASPHALT, source="solid model", pixels=rgba)
 
 
 def straightest(road: Track) -> float:
