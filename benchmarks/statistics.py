@@ -2,8 +2,8 @@
 
 For every bound, interval and test that is printed: at 5 to 60 clusters, whose cases are not at all
 or rather alike, at failure rates from none to 17%. Each of 48 truths is drawn 400 times; the least
-shares in which a statement was true are written as docs/measured/statistics.csv. Where the real frames of
-``../shared/data`` are, blocks of 5 s of a drive are drawn as well.
+shares in which a statement was true are written as docs/measured/statistics.csv. Drives of the built-in world
+are drawn as well, and where the real frames of ``../shared/data`` are, blocks of 5 s of a drive.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ from collections import defaultdict
 from multiprocessing import Pool
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy._tables import csv_text
-from roadworthy.datasets import UdacityCh2Dataset, clusters_of
+from roadworthy.cases import Requirement, Status
+from roadworthy.datasets import UdacityCh2Dataset, clusters_of, load
+from roadworthy.models import load_model
+from roadworthy.rules.method import RulesMethod
+from roadworthy.runs import read_rows, run_several
 from roadworthy.selftest.simulating import LEAST, STATED, STATEMENTS, Simulated, simulate
 from roadworthy.statistics import ClusteredRate, clopper_pearson_upper
 
@@ -33,48 +39,80 @@ FRAMES = 2250
 DRAWN = 20
 LIMITS = (1.0, 2.0, 4.0, 8.0)
 """How many degrees at the steering wheel an answer may be off before it counts as a failure."""
+DRIVES, LENGTH, FPS = 60, 10, 3.0
+"""How many drives of the built-in world, how many frames of each, and how many a second."""
+NETWORKS = ("dave2", "epoch")
+RULES = {
+    "night": "If the driving time changes into night, then the ego-vehicle should slow down.",
+    "rain": "If it rains, the ego-vehicle should slow down.",
+    "pedestrian": "If a pedestrian appears on the roadside, the ego-vehicle should slow down.",
+}
 
 
-class RealBlocks(NamedTuple):
-    """How often an upper bound was true of blocks of 5 s that are drawn from a real drive.
+class DrawnClusters(NamedTuple):
+    """How often an upper bound was true of drives, or blocks of one, that are drawn from known ones.
 
     Attributes:
-        model: The published network whose recorded answers fail.
-        limit: By more than so many degrees at the steering wheel.
+        model: The network whose answers fail.
+        asked: What they fail.
         rate: How many of all frames do: the truth.
-        correlation: How alike the frames of a block are.
+        correlation: How alike the frames of a cluster are.
         over_frames: How often the bound of Clopper and Pearson was true, which takes frames for independent.
-        over_blocks: How often that over blocks was true.
+        over_clusters: How often that over clusters was true.
     """
 
     model: str
-    limit: float
+    asked: str
     rate: float
     correlation: float
     over_frames: float
-    over_blocks: float
+    over_clusters: float
+
+    @classmethod
+    def of(
+        cls, model: str, asked: str, place: NDArray[np.intp], failed: NDArray[np.bool_], repetitions: int
+    ) -> DrawnClusters:
+        """Draw clusters again and again, and see how often bounds hold."""
+        sizes, failing = np.bincount(place), np.bincount(place, failed).astype(int)
+        whole, rng, held = ClusteredRate.of(sizes, failing), np.random.default_rng(0), np.zeros(2)
+        for _ in range(repetitions):
+            drawn = rng.integers(len(sizes), size=DRAWN)
+            size, failures = sizes[drawn], failing[drawn]
+            alone = clopper_pearson_upper(int(failures.sum()), int(size.sum()), STATED)
+            clusters = ClusteredRate.of(size, failures)
+            held += alone >= whole.rate, not clusters.shows_at_most(whole.rate, STATED)
+        frames, together = (held / repetitions).tolist()
+        return cls(model, asked, whole.rate, whole.correlation or 0.0, frames, together)
 
 
-def real_blocks(folder: Path, repetitions: int, limits: tuple[float, ...] = LIMITS) -> list[RealBlocks]:
+def real_blocks(folder: Path, repetitions: int, limits: tuple[float, ...] = LIMITS) -> list[DrawnClusters]:
     """Draw blocks of 5 s from the first frames of the Udacity drive, and see how often bounds hold."""
     drive = UdacityCh2Dataset(str(folder))
     _, place = np.unique(np.array(clusters_of(drive, "5 s")[:FRAMES]), return_inverse=True)
-    sizes, found = np.bincount(place), []
+    found = []
     for model in drive.predictors:
         errors = np.degrees(np.abs(drive.predictions(model) - drive.recorded_steering()))[:FRAMES]
         for limit in limits:
-            failing, rng = np.bincount(place, errors > limit).astype(int), np.random.default_rng(0)
-            whole = ClusteredRate.of(sizes, failing)
-            held = np.zeros(2)
-            for _ in range(repetitions):
-                drawn = rng.integers(len(sizes), size=DRAWN)
-                size, failed = sizes[drawn], failing[drawn]
-                alone = clopper_pearson_upper(int(failed.sum()), int(size.sum()), STATED)
-                blocks = ClusteredRate.of(size, failed)
-                held += alone >= whole.rate, not blocks.shows_at_most(whole.rate, STATED)
-            frames, blocks_held = held / repetitions
-            known = whole.correlation or 0.0
-            found.append(RealBlocks(model, limit, whole.rate, known, float(frames), float(blocks_held)))
+            asked = f"more than {limit:g} degrees off"
+            found.append(DrawnClusters.of(model, asked, place, errors > limit, repetitions))
+    return found
+
+
+def drives(repetitions: int, number: int = DRIVES, length: int = LENGTH) -> list[DrawnClusters]:
+    """Ask networks about drives of the built-in world, draw from them, and see how often bounds hold."""
+    data = load("world:town", count=number * length, sequence=length, fps=FPS)
+    asked = [Requirement(name, text, "rules") for name, text in RULES.items()]
+    networks, found = [load_model(name) for name in NETWORKS], []
+    with TemporaryDirectory() as folder:
+        results = run_several(
+            RulesMethod(), asked, data, networks, out=Path(folder) / "run", images="none"
+        ).results
+        for (name, model), result in results.items():
+            assert result.folder is not None
+            rows = [row for row in read_rows(result.folder) if Status(str(row["status"])).is_judged]
+            _, place = np.unique([str(row["cluster"]) for row in rows], return_inverse=True)
+            failed = np.array([row["status"] != Status.PASSED for row in rows])
+            found.append(DrawnClusters.of(model, name, place, failed, repetitions))
     return found
 
 
@@ -87,8 +125,8 @@ def main() -> None:
     with Pool(os.cpu_count()) as pool:
         found = [one for part in pool.imap(_simulated, STATEMENTS) for one in part]
     by_clusters: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for one in found:
-        by_clusters[one.statement, one.truth.clusters].append(one.true)
+    for simulated in found:
+        by_clusters[simulated.statement, simulated.truth.clusters].append(simulated.true)
     numbers = sorted({clusters for _, clusters in by_clusters})
     least = {
         (statement, clusters): fmean(shares) if statement in ANY_RATE else min(shares)
@@ -103,11 +141,10 @@ def main() -> None:
         print("  ".join([row[0].ljust(28), *(cell.rjust(12) for cell in row[1:])]))
     FILE.write_text(csv_text(header, rows), "utf-8")
     real = real_blocks(DRIVE, REPETITIONS) if DRIVE.is_dir() else []
-    for block in real:
+    for one in (both := [*drives(REPETITIONS), *real]):
         print(
-            f"{block.model} more than {block.limit:g} degrees off: {block.rate:.1%}, correlation "
-            f"{block.correlation:.2f}; true over frames {block.over_frames:.1%}, "
-            f"over blocks {block.over_blocks:.1%}"
+            f"{one.model}, {one.asked}: {one.rate:.1%}, correlation {one.correlation:.2f}; "
+            f"true over frames {one.over_frames:.1%}, over clusters {one.over_clusters:.1%}"
         )
-    if min([*least.values(), *(block.over_blocks for block in real)]) < LEAST:
+    if min([*least.values(), *(one.over_clusters for one in both)]) < LEAST:
         sys.exit(1)

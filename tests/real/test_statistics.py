@@ -15,4 +15,4 @@ def test_bounds_over_blocks_of_five_seconds_hold_on_a_real_drive(real_data: Path
     for one in found:
         assert one.correlation > 0.05, one
         assert one.over_frames < 0.8, one
-        assert one.over_blocks >= LEAST, one
+        assert one.over_clusters >= LEAST, one
