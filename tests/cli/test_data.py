@@ -79,6 +79,8 @@ def test_frames_that_cannot_be_read_are_an_error_or_skipped(roadworthy: Callable
     result = roadworthy("data", "show", "yolo:town", "-n", "3", "-o", "on_error=skip")
     assert "yolo:town, 2 of 6 frames" in result.stdout
     assert "Skipped 3 that cannot be read, the first: cannot read the image" in result.stdout
+    result = roadworthy("data", "show", "yolo:town", "-o", "on_error=skip", "--overlay", "labels")
+    assert "No frame here has labels: -o labels=street estimates them" in result.stdout
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")

@@ -78,6 +78,9 @@ class TestSources:
             InputError, match=r"labels=dave2: expected a network for segmentation, got one for reg"
         ):
             labelled(Colours(), labels="dave2")
+        told = r"labels=streets \(own, street, none, a folder or a model\): there is no model 'streets'"
+        with pytest.raises(InputError, match=told):
+            labelled(Colours(), labels="streets")
 
     def test_numbers_of_cityscapes_are_read_and_255_is_void(self, tmp_path: Path) -> None:
         ids = np.full((40, 80), 255, np.uint8)

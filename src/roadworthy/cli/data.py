@@ -84,8 +84,13 @@ def show(
         **held.document(),
         "shown": [frame_facts(frame) for frame in frames],
     }
-    skipped = [f"Skipped {len(bad)} that cannot be read, the first: {why}" for why in list(bad.values())[:1]]
-    return Answer(document, [f"{dataset.name}, {number}", held.lines(), *skipped, f"Wrote {path}"])
+    told = [f"Skipped {len(bad)} that cannot be read, the first: {why}" for why in list(bad.values())[:1]]
+    told += [
+        f"No frame here has {what}: -o {what}=street estimates them"
+        for what in ("labels", "depth", "boxes")
+        if overlay.strip() == what and all(getattr(frame, what) is None for frame in frames)
+    ]
+    return Answer(document, [f"{dataset.name}, {number}", held.lines(), *told, f"Wrote {path}"])
 
 
 @command(app)
@@ -153,11 +158,11 @@ def label(
         written = write_labels(dataset, labelling, out or Path(f"{plain_name(reference)}-labels"), watch)
     without, now = len(written.without_depth), written.frames - written.before
     lines = [
-        f"{written.folder}, {counted(written.frames, written.frames)} by {labelling}",
+        f"{written.folder}, {counted(written.frames, written.frames)}: {labelling}",
         *([f"{counted(written.before, written.before)} were there before"] if written.before else []),
         *([f"{without} of {counted(now, now)} show too little road for depth"] if without else []),
         *_reasons(written.skipped, _MOST_NAMED),
-        f"Use them by -o labels={written.folder}",
+        f"Use them with -o labels={written.folder}",
     ]
     return Answer({**vars(written), "folder": str(written.folder), "made_by": str(labelling)}, lines)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import is_folder, sha256_of
+from roadworthy._files import is_folder, naming, sha256_of
 from roadworthy.cases import InverseDepth
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame, LabelMap
@@ -236,7 +236,8 @@ def _opened(what: What, name: str, folder: Path) -> LabelSource:
         maps = LabelFolder.opened(place, classes, "depth" if what == "depth" else "labels")
         label = f"folder:{place.name}"
         return MapFolder(label, f"{label}{maps.made_by}", maps.estimated, maps)
-    system = load_model(name, folder)
+    with naming(f"{what}={name} (own, street, none, a folder or a model)"):
+        system = load_model(name, folder)
     task = getattr(system, "task", None)
     if task is not None and task not in _ANSWERS[what]:
         expected = " or ".join(_ANSWERS[what])

@@ -170,7 +170,7 @@ class TestComplaints:
             ),
             (
                 "models: dave2\ndata:\n  a: {data: world, labels: big}\nrequirements: {R: It rains}",
-                "3:28: labels: expected width and height such as 1242x375, got 'big'",
+                "3:28: labels: expected width and height such as 1242x375 (who labels: options), got 'big'",
             ),
         ],
     )

@@ -73,7 +73,7 @@ def _thresholds(value: object) -> object:
 
 def _size(value: object) -> object:
     if not isinstance(value, str) or not re.fullmatch(r"\d{1,5}x\d{1,5}", value):
-        raise ValueError("expected width and height such as 1242x375")
+        raise ValueError("expected width and height such as 1242x375 (who labels: options)")
     return value
 
 

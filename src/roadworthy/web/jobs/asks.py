@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
+LabelledBy = Literal["own", "street", "none"]  # never a file: a form must not name one
 
 
 class _Form(BaseModel):
@@ -39,6 +40,9 @@ class _RunAsk(_Form, ABC):
         name: The id of the requirement, by which runs are compared; a general one when left empty.
         models: References of the models to test, each declared.
         data: The reference of the data set, declared.
+        labels: Who says what each pixel shows: the data, the street network, or nobody.
+        depth: Who says how far away it is.
+        boxes: Who says where things are.
         frames: How many frames of it.
         seed: The same seed makes the same cases.
         allow: The share of cases that may violate.
@@ -48,6 +52,9 @@ class _RunAsk(_Form, ABC):
     name: Annotated[str, Field(max_length=80, pattern=r"^[\w .\-]*$")] = ""
     models: Annotated[tuple[Name, ...], Field(min_length=1, max_length=8)]
     data: Name
+    labels: LabelledBy = "own"
+    depth: LabelledBy = "own"
+    boxes: LabelledBy = "own"
     frames: Annotated[int, Field(ge=1)] = 60
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     allow: Share = 0.0
@@ -82,6 +89,8 @@ class _RunAsk(_Form, ABC):
             {'rule': {'rule': 'If it rains, slow down.', 'same': {}, 'accept': None}}
         """
         made = fitting_options(self.data, count=self.frames, seed=self.seed)
+        said = {"labels": self.labels, "depth": self.depth, "boxes": self.boxes}
+        made |= {what: who for what, who in said.items() if who != "own"}
         return {
             "suite": self.id,
             "seed": self.seed,

@@ -4,7 +4,7 @@ import { outlineSwitch } from "/static/change.js";
 import { fillCard } from "/static/case.js";
 import { CaseDialog } from "/static/detail.js";
 
-const CHUNK = 60, KEPT = 12, HEIGHT = 228, LEAST = 320, GAP = 12, AHEAD = 2;
+const CHUNK = 60, KEPT = 12, HEIGHT = 250, LEAST = 320, GAP = 12, AHEAD = 2;
 const wall = document.getElementById("wall"), filters = document.getElementById("filters");
 const run = wall.dataset.run, texts = JSON.parse(wall.dataset.texts);
 

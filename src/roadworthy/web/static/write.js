@@ -192,7 +192,7 @@ function chosen(name) {
 
 function wanted() {
   const shared = {
-    kind, data: $("data").value, frames: Number($("frames").value), seed: Number($("seed").value),
+    kind, data: $("data").value, labels: $("labels").value, depth: $("depth").value, boxes: $("boxes").value, frames: Number($("frames").value), seed: Number($("seed").value),
     allow: Number($("allow").value) / 100, name: $("name").value.trim(),
   };
   if (kind === "rules") {
