@@ -236,7 +236,8 @@ def _opened(what: What, name: str, folder: Path) -> LabelSource:
         maps = LabelFolder.opened(place, classes, "depth" if what == "depth" else "labels")
         label = f"folder:{place.name}"
         return MapFolder(label, f"{label}{maps.made_by}", maps.estimated, maps)
-    with naming(f"{what}={name} (own, street, none, a folder or a model)"):
+    others = "" if "." in name else " (own, street, none, a folder or a model)"
+    with naming(f"{what}={name}{others}"):
         system = load_model(name, folder)
     task = getattr(system, "task", None)
     if task is not None and task not in _ANSWERS[what]:
