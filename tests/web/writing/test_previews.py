@@ -79,7 +79,7 @@ def test_who_labels_is_chosen_and_never_a_file() -> None:
     (unseen,) = preview(RulesAsk(**chosen, labels="none"), 1, PictureCache())["frames"]
     assert (unseen["status"], len(unseen["pictures"])) == ("not applicable", 1)
     with pytest.raises(ValidationError, match="'own', 'street' or 'none'"):
-        RulesAsk(**chosen, labels="folder:maps")
+        RulesAsk(**{**chosen, "labels": "folder:maps"})
 
 
 def test_objects_are_judged_as_the_run_judges_them(tmp_path: Path) -> None:
