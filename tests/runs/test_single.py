@@ -295,7 +295,8 @@ def test_a_search_takes_the_same_course_whatever_the_batch_size(tmp_path: Path) 
         ("missing", "recorder gave a wrong number of predictions for frame 'f2': expected 1, got 0"),
         (
             "number",
-            "recorder must answer frame 'f2' with one of Signals, Boxes, LabelMap, ClassScores, got float",
+            "recorder must answer frame 'f2' with one of Signals, Boxes, LabelMap, ClassScores, "
+            "InverseDepth, got float",
         ),
         ("no steering", "expected a prediction of steering for frame 'f2', got speed"),
     ],
