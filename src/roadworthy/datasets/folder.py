@@ -36,6 +36,7 @@ from roadworthy.datasets._base import (
     file_names,
     is_film,
     natural_order,
+    telling,
     track_of,
 )
 from roadworthy.errors import FrameError, InputError
@@ -239,7 +240,8 @@ class FilmPart:
     def signals(self, number: int) -> Signals:
         """Return the time of a frame and the signals at it."""
         times = () if self.times is None else self.times
-        return self.tracks.at(float(times[number]) if number < len(times) else None)
+        known = number < len(times) and np.isfinite(times[number])
+        return self.tracks.at(float(times[number]) if known else None)
 
 
 @datasets.register(
@@ -486,10 +488,8 @@ def _logged(segment: Path) -> dict[str, Track]:
 
 def _array(path: Path) -> NDArray[np.float64]:
     """Return the numbers of a file of numpy, one after the other."""
-    try:
+    with telling(path, "it must be an array of numpy"):
         return np.asarray(np.load(path, allow_pickle=False), np.float64).reshape(-1)
-    except (OSError, ValueError, EOFError, TypeError, MemoryError) as error:
-        raise InputError(f"{path} must be an array of numpy: {str(error).splitlines()[0]}") from error
 
 
 @datasets.register("folder", summary="a folder of images (PNG, JPEG, BMP), or of films")
