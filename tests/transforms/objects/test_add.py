@@ -16,7 +16,7 @@ from roadworthy.errors import InputError, NotApplicable, OntologyError
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
 from roadworthy.transforms import compose, make_transform, parse_transform
-from roadworthy.transforms.objects import Add, CutOut, Gallery
+from roadworthy.transforms.objects import Add, CutOut, Gallery, compositing
 from roadworthy.world import Camera, Scene, WorldObject, frame_of, track
 
 Street = Callable[..., Frame]
@@ -267,3 +267,20 @@ def test_a_broken_cut_out_makes_the_frame_not_qualify(town: Frame, tmp_path: Pat
     assert refused.value.frame == town.id
     with pytest.raises(NotApplicable, match="cannot read the cut-out"):
         Add(element="stop sign", gallery=str(tmp_path)).region(town, 1)
+
+
+def test_real_frames_get_solid_people_and_the_world_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = load("world:town", count=1)[0]
+    real = drawn.replace(metadata={})
+    add = make_transform("add", element="pedestrian")
+
+    def added(frame: Frame) -> str:
+        return str(note_of(add(frame, 1, measure=False))["cut_out"])
+
+    assert added(real).startswith("solid-pedestrian")
+    assert added(drawn).startswith("pedestrian")
+    assert Gallery.shipped_for(False).select("stop sign") == Gallery.shipped().select("stop sign")
+    monkeypatch.setattr(compositing, "_LEAST_SEEN", 1.0)
+    assert added(drawn).startswith("pedestrian")
+    with pytest.raises(NotApplicable, match="would not stand out from its background"):
+        added(real)

@@ -408,6 +408,7 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 
 
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
+_VISIBLE, _LEAST_SEEN = 20, 0.12  # levels, and the share of its box that must differ by them in real shade
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -467,14 +468,18 @@ class Add(ObjectEdit):
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
         by_element = self._things
+        drawn = "track" in frame.metadata  # only the built-in world tells its track
         if self.gallery == SHIPPED:
-            # Only the built-in world tells its track; the drawings in its style stand out from all else.
-            by_element = _things(self.element, Gallery.shipped_for("track" in frame.metadata))
+            # What is drawn in the world's style stands out from all else.
+            by_element = _things(self.element, Gallery.shipped_for(drawn))
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
         edited = composited(site, place, rng)
-        if cv2.norm(frame.image, edited.frame.image, cv2.NORM_INF) < _LEAST_CONTRAST:
+        change = cv2.absdiff(frame.image, edited.frame.image)
+        left, top, right, bottom = (max(0, side) for side in place.window)
+        seen = np.mean(change[top:bottom, left:right].max(axis=2) >= _VISIBLE)
+        if change.max() < _LEAST_CONTRAST or (not drawn and seen < _LEAST_SEEN):
             raise NotApplicable("the added object would not stand out from its background")
         return edited
 
