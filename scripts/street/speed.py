@@ -108,6 +108,14 @@ def _relit(x: Tensor, *, luma: bool) -> Tensor:
     return torch.where((covered > 0) & (random(0, 1) < 0.5), random(0, 1), x)
 
 
+def _elsewhere(x: Tensor, others: Tensor) -> Tensor:
+    """Return images of which half have parts of others: the one drive with speed passes little scenery."""
+    cells = torch.rand(len(x), 1, 4, 7, device=x.device)
+    parts = functional.interpolate((cells < 0.35).float(), x.shape[2:]) > 0
+    chosen = parts & (torch.rand(len(x), 1, 1, 1, device=x.device) < 0.5)
+    return torch.where(chosen, others[torch.randint(len(others), (len(x),), device=x.device)], x)
+
+
 def _built(name: str) -> tuple[Variant, nn.Module]:
     """Return a network to begin with: the shipped one, or a fresh one with its units."""
     if NAMES[name] in _SHIPPED:
@@ -157,6 +165,8 @@ def _train(
         )
         x = torch.where(mirrored.view(-1, 1, 1, 1), x.flip(3), x)
         y[:, steering] = torch.where(mirrored, -y[:, steering], y[:, steering])
+        if len(chosen) == len(_SHARES):
+            x[-len(chosen[2]) :] = _elsewhere(x[-len(chosen[2]) :], x[len(chosen[0]) : -len(chosen[2])])
         x = _relit((x - low) / (high - low), luma=variant.spec.input.color == "yuv") * (high - low) + low
         known = ~y.isnan()
         with torch.autocast(device, torch.bfloat16):
