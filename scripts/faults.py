@@ -6,9 +6,9 @@
     python -m scripts.faults --rooms report web --count 20 --seed 2 --likely
 
 A fault is a dropped condition, a border moved by one, a lost sign, a number that is off, a call that is left
-out, a statement that is gone. Where it goes is drawn at random, in each room equally often. The tests of a room
-are its folder in ``tests`` and the examples of the changed module; those that name the changed function run
-first. Faults are put into a copy of the tree, never into the tree itself.
+out, a statement that is gone. Where it goes is drawn at random, in each room equally often. The tests of a
+room are its folder in ``tests`` and the examples of the changed module; those that name the changed function
+run first. Faults are put into a copy of the tree, never into the tree itself.
 """
 
 from __future__ import annotations

@@ -251,7 +251,8 @@ def _export(name: str, out: Path, udacity: Path, hmb1: Path, count: int) -> None
         "measures": measured[0]["measures"],
         "held_out": measured,
         "data": [
-            {"role": "training", "name": one, "frames": frames} for one, frames in saved["frames"].items()
+            *({"role": "training", "name": one, "frames": count} for one, count in saved["frames"].items()),
+            *({"role": "evaluation", "name": one, "frames": len(data)} for one, data in held_out.items()),
         ],
         "licences": {
             "udacity_ch2": "MIT, Udacity challenge 2; steering only, first four fifths, every second frame",

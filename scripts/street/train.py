@@ -338,7 +338,7 @@ def train(
 
 
 def _shaped(size: tuple[int, int], step: int) -> tuple[int, int]:
-    """Return the width and height of the crops of a step: some as wide as KITTI's frames, some nearly square."""
+    """Return the width and height of the crops of a step: some wide, some nearly square."""
     wide = size[0] * (1.0, 1.35, 0.9)[step % 3]
     return round(wide / 32) * 32, round(size[0] * size[1] / wide / 32) * 32
 

@@ -210,6 +210,8 @@ SHIPPED = {
     "epoch": "a small Epoch, trained on the built-in world: steering and speed",
     "chauffeur": "a small Chauffeur over five frames, trained on the built-in world: steering and speed",
     "dave2-udacity": "DAVE-2, trained on 3600 real frames of Udacity's challenge 2: steering",
+    "dave2-speed": "DAVE-2, trained on the built-in world and two real drives: steering and speed",
+    "epoch-speed": "a small Epoch, trained on the built-in world and two real drives: steering and speed",
     "epoch-udacity": "a small Epoch, trained on 3600 real frames of Udacity's challenge 2: steering",
     "detector": "a small detector of road users, signs and lights, trained on the built-in world",
     "classifier": "a small classifier of cut-out things, trained on the built-in world",
