@@ -18,7 +18,7 @@ from roadworthy.report.deriving import check_documents
 from roadworthy.report.drive_tables import DriveReport, write_rows
 from roadworthy.report.plots import held_figure
 from roadworthy.report.publish import Published, publish, run_suite
-from roadworthy.report.reliability import ReliabilityReport, _bound, _table_notes
+from roadworthy.report.reliability import ReliabilityReport, _bounds, _table_notes
 from roadworthy.report.rules import RulesReport, shrunk_table
 from roadworthy.report.searches import SearchReport, sampling_suite
 from roadworthy.report.specifications import SpecificationReport
@@ -208,10 +208,10 @@ def test_reliability_is_told_and_drawn_for_each_measure(tmp_path: Path) -> None:
     first = document["results"][0]
     assert cells == (
         *("contrast", "correctness", "0.77", f"{first['required']:.3f}", f"{first['distance']:.3f}"),
-        *(f"≤ {first['bound']:.3f}", first["status"]),
+        *(f"{first['lower_bound']:.3f} to {first['bound']:.3f}", first["status"]),
     )
     assert (
-        "A distance of 0.05 is tolerated; bounds hold with 95% confidence over 2 requirements"
+        "A distance of 0.05 is tolerated; each bound holds with 95% confidence over 2 requirements"
         in steering.note
     )
 
@@ -226,7 +226,7 @@ def told(**others: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("row", "note"),
     [
-        ({}, "A distance of 0.05 is tolerated; bounds hold with 95% confidence."),
+        ({}, "A distance of 0.05 is tolerated; each bound holds with 95% confidence."),
         ({"requirements": 3}, "95% confidence over 3 requirements."),
         (
             {"rule": "paper", "converged": False},
@@ -261,10 +261,9 @@ def test_what_needs_no_note(row: dict[str, Any]) -> None:
     assert len(_table_notes(told(**row))) == 1
 
 
-def test_the_bound_is_that_on_the_side_of_the_tolerance() -> None:
-    assert _bound(told(distance=0.05)) == "≤ 0.040"
-    assert _bound(told(distance=0.06)) == "≥ -0.020"
-    assert _bound(told(distance=0.06, rule="paper")) == "≤ 0.040"
+def test_both_bounds_are_told_on_whichever_side_of_the_tolerance_the_distance_is() -> None:
+    assert _bounds(told(distance=0.05)) == _bounds(told(distance=0.06)) == "-0.020 to 0.040"
+    assert _bounds(told(distance=0.06, rule="paper")) == "≤ 0.040"
     assert _table_notes({"transformation": "fog", "preserve": "both", "summary": "why not"}) == [
         "fog, both: why not."
     ]

@@ -79,6 +79,18 @@ class Result:
         return _number(self.measures.get("upper_bound"))
 
     @property
+    def lower(self) -> float | None:
+        """The lower bound of the rate; older runs do not know it."""
+        return _number(self.measures.get("lower_bound")) if self.bound is not None else None
+
+    @property
+    def bounds(self) -> str:
+        """Both bounds, as a table shows them."""
+        if self.lower is None:
+            return percent(self.bound)
+        return f"{percent(self.lower)} to {percent(self.bound)}"
+
+    @property
     def clusters(self) -> int | None:
         """How many clusters (drives, laps, scenes or frames) the judged cases come from, where known."""
         found = _number(self.measures.get("clusters"))
@@ -91,7 +103,7 @@ class Result:
 
     @property
     def confidence(self) -> float | None:
-        """The confidence of the bound."""
+        """The confidence of each bound."""
         return _number(self.measures.get("confidence"))
 
     @property

@@ -218,8 +218,7 @@ def test_all_comparisons_are_taken_together(tmp_path: Path) -> None:
     assert not found.regressions
     assert found.comparisons == 2
     assert found.correction == (
-        "Differences with their intervals and p hold for all 2 comparisons together with 95% confidence "
-        "(Bonferroni)"
+        "Intervals and p hold for all 2 comparisons together with 95% confidence (Bonferroni)"
     )
     assert compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"), alpha=0.1).regressions
 
