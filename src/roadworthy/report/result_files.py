@@ -103,9 +103,7 @@ def _worth(result: Result) -> str:
     if result.effective is None:
         return ""
     clusters, cases = "s" * (result.clusters != 1), "s" * (result.effective != 1)
-    return (
-        f" in {result.clusters} cluster{clusters}, worth {result.effective:.6g} independent case{cases}"
-    )
+    return f" in {result.clusters} cluster{clusters}, worth {result.effective:.6g} independent case{cases}"
 
 
 def _element(tag: str, **attributes: str) -> ElementTree.Element:

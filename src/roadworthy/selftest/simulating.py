@@ -9,9 +9,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.reliability import Accuracy, DistanceBounds, Pairs, bound_distance
 from roadworthy.seeding import rng_for
 from roadworthy.statistics import (
     ClusteredRate,
+    ConfidenceInterval,
     SequentialRate,
     mean_bounds,
     median_interval,
@@ -25,6 +27,7 @@ LEAST = 0.93
 """How often it must be true at least: what is stated, less what a simulation leaves open."""
 _SIZES = (10, 50)  # cases of a cluster
 _WORSE = 0.05  # of what passed before fails after an update
+_FLICKER, _HARDLY = 0.1, 0.1  # of answers change at random; up to this visual change no others do
 _SHARES = (0.6, 0.1, 0.2, 0.1)  # how often a sample of a domain tries each change; the first two can fail
 LARGEST = 1 / len(_SHARES) / min(_SHARES)
 """How much a try of such a sample can count."""
@@ -116,10 +119,40 @@ def _early(truth: KnownClusters, rng: np.random.Generator) -> bool:
     return True
 
 
-def _mean(truth: KnownClusters, rng: np.random.Generator) -> bool:
+def _mean(truth: KnownClusters, rng: np.random.Generator) -> ConfidenceInterval:
     sizes, failing = truth.drawn(rng)
-    bounds = mean_bounds(failing / sizes, weights=sizes, least=-1, most=1, confidence=STATED)
-    return truth.rate <= bounds.upper + 1e-9
+    return mean_bounds(failing / sizes, weights=sizes, least=-1, most=1, confidence=STATED)
+
+
+def _mean_upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return truth.rate <= _mean(truth, rng).upper + 1e-9
+
+
+def _mean_lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return truth.rate >= _mean(truth, rng).lower - 1e-9
+
+
+def _distance(truth: KnownClusters, rng: np.random.Generator) -> DistanceBounds:
+    """Bound how much less alike answers to changed images are than those to hardly changed ones."""
+    sizes = rng.integers(*_SIZES, size=truth.clusters, endpoint=True)
+    clusters = np.repeat(np.arange(truth.clusters), sizes)
+    change, lost = rng.random((2, len(clusters)))
+    lost = (change > _HARDLY) & (lost < truth._chances(rng)[clusters])
+    same = ~lost & (rng.random(len(clusters)) >= _FLICKER)
+    pairs = Pairs(np.arange(len(clusters)), change, same.astype(float), cluster=clusters)
+    return bound_distance(pairs, "prediction", Accuracy(), confidence=STATED, seed=int(rng.integers(2**32)))
+
+
+def _true_distance(truth: KnownClusters) -> float:
+    return (1 - _FLICKER) * (1 - _HARDLY) * truth.rate
+
+
+def _distance_upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return _distance(truth, rng).upper >= _true_distance(truth)
+
+
+def _distance_lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return _distance(truth, rng).lower <= _true_distance(truth)
 
 
 def _unchanged(truth: KnownClusters, rng: np.random.Generator) -> bool:
@@ -132,6 +165,14 @@ def _difference(truth: KnownClusters, rng: np.random.Generator) -> bool:
     broken = rng.binomial(sizes - before, _WORSE)
     low, high = paired_difference(sizes, broken, np.ones_like(sizes), confidence=STATED).interval
     return low <= _WORSE * (1 - truth.rate) <= high
+
+
+def _outvoted(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    """One case more fails in nine clusters of ten, and nine fewer in the tenth: no difference."""
+    sizes = np.full(truth.clusters, _SIZES[0])
+    changes = np.where(rng.random(truth.clusters) < 0.1, -9, 1)
+    low, high = paired_difference(sizes, changes, np.ones_like(sizes), confidence=STATED).interval
+    return low <= 0 <= high
 
 
 def _median(truth: KnownClusters, rng: np.random.Generator) -> bool:
@@ -151,9 +192,13 @@ STATEMENTS: Mapping[str, Callable[[KnownClusters, np.random.Generator], bool]] =
     "upper bound of a weighted rate": _weighted_upper,
     "lower bound of a weighted rate": _weighted_lower,
     "a rate decided early": _early,
-    "upper bound of a mean loss": _mean,
+    "upper bound of a mean loss": _mean_upper,
+    "lower bound of a mean loss": _mean_lower,
+    "upper bound of a distance": _distance_upper,
+    "lower bound of a distance": _distance_lower,
     "test that nothing changed": _unchanged,
     "interval of a difference": _difference,
+    "interval of a skewed difference": _outvoted,
     "interval of a median": _median,
     "Student's interval": _student,
 }

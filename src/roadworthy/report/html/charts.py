@@ -184,9 +184,7 @@ class Chart:
         return drawing("chart", WIDTH, HEIGHT, self._title, [*self._behind, *self._parts])
 
 
-def rate_bar(
-    rate: float, bounds: tuple[float, float] | None, accepted: float | None, title: str
-) -> Markup:
+def rate_bar(rate: float, bounds: tuple[float, float] | None, accepted: float | None, title: str) -> Markup:
     """Return a failure rate as a bar from 0 to 100%, a whisker between bounds and a mark at what is accepted.
 
     Example:

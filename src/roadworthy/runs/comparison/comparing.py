@@ -310,7 +310,9 @@ def _measured(
     counts = [count for _, count in kinds]
     confidence = bonferroni(1 - alpha, comparisons)
     tested = paired_difference(sizes, changes, counts, confidence=confidence)
-    shift, around = median_interval(found.shifts, confidence=confidence) if len(found.shifts) else (None, None)
+    shift, around = (
+        median_interval(found.shifts, confidence=confidence) if len(found.shifts) else (None, None)
+    )
     return replace(
         one,
         clusters=sum(counts),
