@@ -380,8 +380,8 @@ class TestConclude:
         assert outcome.measures["effective_cases"] == round(found.effective, 1) == 20.0
         assert outcome.measures["correlation"] == found.correlation
         assert outcome.summary == (
-            "15 of 300 cases failed (5.0%; at least 0.3% and at most 30.8%, each with 95% confidence, from 10 "
-            "clusters worth 20 independent cases); 20.0% accepted"
+            "15 of 300 cases failed (5.0%; at least 0.3% and at most 30.8%, each with 95% confidence, from "
+            "10 clusters worth 20 independent cases); 20.0% accepted"
         )
 
     @pytest.mark.parametrize(

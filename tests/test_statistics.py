@@ -47,10 +47,11 @@ def share_below(values: list[float]) -> float:
 
     Each is weighed by divided differences (Curry and Schoenberg, J. d'Analyse Math. 17, 1966: a B-spline).
     """
-    others = ((one, [other for other in values if other != one]) for one in values)
-    return 1 - sum(
-        one ** len(rest) / math.prod(one - other for other in rest) for one, rest in others if one > 0
-    )
+    above = 0.0
+    for one in values:
+        rest = [other for other in values if other != one]
+        above += max(0.0, one) ** len(rest) / math.prod(one - other for other in rest)
+    return 1 - above
 
 
 SMALL = [

@@ -173,8 +173,8 @@ def compare(
 
     A requirement on a system is a **regression** when it went from passed to violated, or when its failure
     rate rose, or more clusters got worse than better, significantly: by `paired_difference`, at ``alpha`` for
-    all comparisons together (Bonferroni). An **improvement** is the reverse. A case fails when it is violated or
-    an error.
+    all comparisons together (Bonferroni). An **improvement** is the reverse. A case fails when it is violated
+    or an error.
 
     Args:
         first: The run before.

@@ -41,7 +41,7 @@ class ErrorComparison:
         mse_before: Mean squared error before.
         mse_after: Mean squared error after.
         difference: After minus before.
-        low: The lower end of where 95% of the resampled differences lie; NaN where one moment is all there is.
+        low: The lower end of where 95% of resampled differences lie; NaN where one moment is all there is.
         high: The upper end.
         mse_control: That of a network that was trained on for as long without the changed images, if asked.
     """

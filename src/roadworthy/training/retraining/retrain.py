@@ -210,8 +210,8 @@ class Retrained:
     def notes(self, material: Material) -> list[str]:
         """Return what a reader of the table should know, a sentence each."""
         notes = [
-            f"steering is in {material.unit.name}, MSE in its square; resampled: where 95% of 4000 resamples of "
-            f"{min(one.moments for one in self.comparisons)} or more moments lie, which claims no confidence"
+            f"steering is in {material.unit.name}, MSE in its square; resampled: where 95% of 4000 resamples "
+            f"of {min(one.moments for one in self.comparisons)} or more moments lie, claiming no confidence"
         ]
         if any(one.mse_control is not None for one in self.comparisons):
             notes.append("control: the MSE of a network trained as long without the changed images")
