@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from roadworthy.coverage import OperatingDomain
+from roadworthy.errors import InputError
 from roadworthy.images import read_image
 from roadworthy.report.deriving import check_documents
 from roadworthy.report.drive_tables import DriveReport, write_rows
@@ -27,6 +28,8 @@ from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import plan_suite, suite_of
+from roadworthy.runs.suites.running import Pass
+from roadworthy.web.runs import found_in
 
 SLOW_DOWN = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 RAIN = "If it rains, the steering angle should stay the same."
@@ -213,6 +216,32 @@ def test_reliability_is_told_and_drawn_for_each_measure(tmp_path: Path) -> None:
     assert (
         "A distance of 0.05 is tolerated; each bound holds with 95% confidence over 2 requirements"
         in steering.note
+    )
+
+
+@pytest.mark.parametrize("untried", [("R1",), ("R1", "R2")])
+def test_why_a_requirement_could_not_begin_is_told_in_every_file(
+    tmp_path: Path, untried: tuple[str, ...]
+) -> None:
+    """Nothing is stored of it, so files that tell what is stored would say that all is well."""
+    begun = Pass.method
+
+    def method(one: Pass, *systems: Any) -> Any:
+        if {trial.requirement.id for trial in one.trials} & set(untried):
+            raise InputError("the model does not fit")
+        return begun(one, *systems)
+
+    with patch.object(Pass, "method", method):
+        asked = suite(tmp_path, "still", {"R1": SLOW_DOWN, "R2": RAIN}, sample=1)
+        published = run_suite(asked, tmp_path / "out")
+    assert published.result.failures == {(id, "still"): "the model does not fit" for id in untried}
+    for name in ("report.html", "junit.xml", "summary.md", "results.csv"):
+        written = (tmp_path / "out" / name).read_text("utf-8")
+        assert written.count("it could not be tried: the model does not fit") >= len(untried), name
+    assert "Roadworthy: unfinished" in (tmp_path / "out" / "summary.md").read_text("utf-8")
+    shown = found_in(tmp_path / "out", 1)
+    assert [one.summary for one in shown.results][: len(untried)] == (
+        ["it could not be tried: the model does not fit"] * len(untried)
     )
 
 

@@ -225,9 +225,10 @@ def _notes(run: StoredRun) -> list[str]:
 def _line(result: Result) -> str:
     # Older runs do not know.
     worth = "" if result.effective is None else f" ≈ {count(round(result.effective))}"
+    why = f" ({escaped(result.summary, 120)})" if result.standing is Standing.UNFINISHED else ""
     cells = (
         _SIGNS[result.standing],
-        f"**{escaped(result.requirement.id, 60)}** {escaped(result.requirement.text, 90)}",
+        f"**{escaped(result.requirement.id, 60)}** {escaped(result.requirement.text, 90)}{why}",
         escaped(result.system, 40),
         percent(result.rate),
         result.bounds,
