@@ -163,7 +163,7 @@ def test_more_drives_that_got_worse_are_a_regression_although_the_rate_is_not_kn
     tmp_path: Path,
 ) -> None:
     """One frame of thirty broke in each of twelve drives: the interval holds 0, and the words say why."""
-    sides = [
+    sides: list[list[Judged]] = [
         [(f"{drive}#{place}", -1.0 if place == 0 else 1.0 if place > 1 else margin, {}) for drive in range(12)
          for place in range(30)]
         for margin in (1.0, -1.0)
