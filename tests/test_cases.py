@@ -348,10 +348,11 @@ class TestConclude:
         upper = clopper_pearson_upper(failing, 100)
         lower = 1 - clopper_pearson_upper(100 - failing, 100)
         assert (outcome.measures["upper_bound"], outcome.measures["lower_bound"]) == (upper, lower)
-        bound = f"at most {upper:.1%}" if failing <= 5 else f"at least {lower:.1%}"
-        assert outcome.summary == (
-            f"{failing} of 100 cases failed ({failing}.0%; with 95% confidence {bound}); 5.0% accepted"
-        )
+        sure = "with 95% confidence"
+        bounds = f"at least {lower:.1%} and at most {upper:.1%}, each {sure}"
+        # A bound that is none says nothing.
+        told = {0: f"{sure} at most {upper:.1%}", 100: f"{sure} at least {lower:.1%}"}.get(failing, bounds)
+        assert outcome.summary == f"{failing} of 100 cases failed ({failing}.0%; {told}); 5.0% accepted"
 
     def test_at_its_bounds_a_rate_is_passed_but_not_violated(self) -> None:
         outcome = conclude_rate(replace(REQUIREMENT, acceptance=Acceptance(0.5)), clusters_of(BAD_DRIVE))
@@ -379,8 +380,8 @@ class TestConclude:
         assert outcome.measures["effective_cases"] == round(found.effective, 1) == 20.0
         assert outcome.measures["correlation"] == found.correlation
         assert outcome.summary == (
-            "15 of 300 cases failed (5.0%; with 95% confidence at most 30.8%, from 10 clusters worth 20 "
-            "independent cases); 20.0% accepted"
+            "15 of 300 cases failed (5.0%; at least 0.3% and at most 30.8%, each with 95% confidence, from "
+            "10 clusters worth 20 independent cases); 20.0% accepted"
         )
 
     @pytest.mark.parametrize(

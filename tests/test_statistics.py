@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
 from roadworthy.errors import InputError
@@ -25,7 +26,6 @@ from roadworthy.statistics import (
     paired_difference,
     student_interval,
 )
-from roadworthy.statistics.bounds import _sign_flips
 
 COUNTS = st.integers(0, 300)
 CLUSTERS = st.lists(
@@ -40,6 +40,76 @@ def brute_upper(sizes: list[int], failing: list[int], confidence: float) -> floa
     weights = np.random.default_rng(7).exponential(size=(40_000, len(sizes) + 1))
     size, failed = np.array([*sizes, max(sizes)]), np.array([*failing, max(sizes)])
     return float(np.quantile((weights @ failed) / (weights @ size), confidence))
+
+
+def share_below(values: list[float]) -> float:
+    """Return the chance that a mean with Dirichlet weights of 1 is at most 0: the closed form for any values.
+
+    Each is weighed by divided differences (Curry and Schoenberg, J. d'Analyse Math. 17, 1966: a B-spline).
+    """
+    above = 0.0
+    for one in values:
+        rest = [other for other in values if other != one]
+        above += max(0.0, one) ** len(rest) / math.prod(one - other for other in rest)
+    return 1 - above
+
+
+SMALL = [
+    ([5, 5], [1, 3]),
+    ([10, 10, 10], [1, 4, 7]),
+    ([7, 20, 12], [1, 2, 9]),
+    ([30, 11, 13, 4], [1, 5, 3, 3]),
+]
+
+
+@pytest.mark.parametrize(("sizes", "failing"), SMALL)
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.999])
+def test_of_a_few_unlike_clusters_bounds_are_those_of_the_closed_form(
+    sizes: list[int], failing: list[int], confidence: float
+) -> None:
+    """A bound is wide, so simulations do not notice an error of a percent in it; this notices any."""
+    largest = max(sizes)
+
+    def known(failing: list[int], confidence: float) -> float:
+        def below(at: float) -> float:
+            clusters = zip([*failing, largest], [*sizes, largest], strict=True)
+            return share_below([failed - at * size for failed, size in clusters])
+
+        return float(brentq(lambda at: below(at) - confidence, 0, 1, xtol=1e-12))
+
+    rate, passing = ClusteredRate.of(sizes, failing), [n - k for n, k in zip(sizes, failing, strict=True)]
+    lower, upper = 1 - known(passing, confidence), known(failing, confidence)
+    assert (rate.lower(confidence), rate.upper(confidence)) == pytest.approx((lower, upper), abs=1e-8)
+    means = [k / n for n, k in zip(sizes, failing, strict=True)]
+    bounds = mean_bounds(means, weights=sizes, least=0, most=1, confidence=confidence)
+    assert bounds == pytest.approx((lower, upper), abs=1e-8)
+    # Two tests share what a two-sided interval leaves open: each of its ends has a quarter of it. A
+    # difference can be -1 as well: it is a rate on twice the scale, as the simulations have it.
+    found = paired_difference(sizes, failing, [1] * len(sizes), confidence=confidence)
+    side = 1 - (1 - confidence) / 4
+    assert found.interval.upper == pytest.approx(known(failing, side), abs=1e-8)
+    scaled = ClusteredRate.of([2 * n for n in sizes], [n + k for n, k in zip(sizes, failing, strict=True)])
+    assert found.interval == pytest.approx(
+        [2 * end - 1 for end in (scaled.lower(side), scaled.upper(side))], abs=1e-8
+    )
+    bounds = mean_bounds(means, weights=sizes, least=-1, most=1, confidence=confidence)
+    ends = [2 * end - 1 for end in (scaled.lower(confidence), scaled.upper(confidence))]
+    assert bounds == pytest.approx(ends, abs=1e-8)
+
+
+@pytest.mark.parametrize("number", [1, 7, 40])
+def test_early_bounds_are_where_the_bets_have_grown_twentyfold(number: int) -> None:
+    good, bad = SequentialRate(0.1), SequentialRate(0.1)
+    for _ in range(number):
+        good.add(cases=20, failures=0)
+        bad.add(cases=20, failures=20)
+    stakes = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99])
+    # Nothing fails: a fair bet at a rate of r wins r / (1 - r) of what is staked; and the reverse.
+    for bound in (good.upper(), 1 - bad.lower()):
+        if number > 1:
+            assert np.mean((1 + stakes * bound / (1 - bound)) ** number) == pytest.approx(20, rel=1e-5)
+    if number == 40:
+        assert good.upper() > 1 - 0.05 ** (1 / 40)
 
 
 @given(CLUSTERS)
@@ -60,8 +130,10 @@ def test_where_every_case_is_a_cluster_it_is_that_of_clopper_and_pearson(failure
     # The same numbers as clusters of two cases that always go together: twice the cases say nothing more.
     pairs = ClusteredRate.of([2] * cases, [2] * failures + [0] * (cases - failures))
     for rate in (singles, pairs):
-        assert rate.upper() == pytest.approx(clopper_pearson_upper(failures, cases), abs=1e-7)
-        assert rate.interval() == pytest.approx(clopper_pearson_interval(failures, cases), abs=1e-7)
+        assert rate.upper() == pytest.approx(clopper_pearson_upper(failures, cases), abs=2e-9)
+        assert rate.interval() == pytest.approx(clopper_pearson_interval(failures, cases), abs=2e-9)
+    known = binomtest(failures, cases).proportion_ci(0.95, method="exact")
+    assert singles.interval() == pytest.approx((known.low, known.high), abs=1e-9)
     assert singles.effective == pairs.effective == pytest.approx(cases)
     assert singles.correlation is None
 
@@ -96,7 +168,9 @@ def test_the_share_below_a_rate_has_all_its_digits(clusters: list[tuple[int, int
 
 
 def test_where_nothing_fails_it_is_exact_for_any_likeness_of_a_cluster() -> None:
-    assert ClusteredRate.of([30] * 60, [0] * 60).upper() == pytest.approx(1 - 0.05 ** (1 / 60))
+    for clusters in (5, 60, 1000):
+        bound = ClusteredRate.of([30] * clusters, [0] * clusters).upper()
+        assert bound == pytest.approx(1 - 0.05 ** (1 / clusters), abs=2e-9)
 
 
 def test_correlation_and_effective_number_by_hand() -> None:
@@ -174,24 +248,21 @@ def test_cases_that_go_together_count_once() -> None:
     assert together.interval == pytest.approx(wider.interval, abs=1e-7)
 
 
-def test_a_small_change_in_every_drive_is_found() -> None:
-    found = paired_difference([30], [1], [50])
-    assert found.p == pytest.approx(2 * 2 * 0.5**50, rel=0.1)
-    assert 0 < found.interval.lower < 1e-9
-    assert paired_difference([30, 30], [1, -1], [25, 25]).p == 1.0
-    # Exactly, by all signs of four changes: 7 of 16 sums are as far from 0 as 5 on either side.
-    signs = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T
-    sums = signs @ np.array([1, 2, 3, 5])
-    expected = 2 * (np.abs(sums) >= 5).mean()
-    assert paired_difference([9] * 4, [1, 2, -3, 5], [1] * 4).p == pytest.approx(min(1, expected), abs=0.01)
+@pytest.mark.parametrize(("worse", "better", "same"), [(50, 0, 0), (0, 9, 3), (25, 25, 0), (40, 12, 8)])
+def test_a_small_change_in_most_drives_is_found_by_the_sign_test(worse: int, better: int, same: int) -> None:
+    found = paired_difference([30, 30, 30], [1, -1, 0], [worse, better, same])
+    # It shares the 5% with the test of the rates, which so small a change does not move.
+    assert found.p == pytest.approx(min(1.0, 2 * binomtest(worse, worse + better).pvalue))
+    assert found.interval.lower < 0 < found.interval.upper
 
 
-@pytest.mark.parametrize("clusters", [30, 3000])
-def test_signs_of_many_changes_are_those_of_the_normal_distribution(clusters: int) -> None:
-    changes = np.where(np.arange(clusters) % 10 < 6, 7, -7)
-    found = paired_difference([9, 9], [7, -7], [(changes > 0).sum(), (changes < 0).sum()])
-    expected = 2 * 2 * norm.sf(abs(changes.sum()) / (7 * math.sqrt(clusters)))
-    assert found.p == pytest.approx(min(1.0, expected), rel=0.35)
+def test_an_interval_knows_that_few_drives_may_outweigh_many() -> None:
+    """One case more in nine drives of ten and nine fewer in the tenth: no difference, whatever most say."""
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        changes = np.where(rng.random(10) < 0.1, -9, 1)
+        lower, upper = paired_difference([30] * 10, changes, [1] * 10).interval
+        assert lower <= 0 <= upper
 
 
 def test_where_nothing_changed_there_is_no_certainty() -> None:
@@ -246,11 +317,12 @@ FEW_TRUTHS = (
 )
 
 
-@pytest.mark.parametrize("statement", STATEMENTS)
+# Those of a distance are drawn in tests/reliability/test_bounds.py, and here by the slow test below.
+@pytest.mark.parametrize("statement", [one for one in STATEMENTS if "distance" not in one])
 def test_what_is_stated_with_95_percent_confidence_is_true(statement: str) -> None:
-    for one in simulate(statement, 100, FEW_TRUTHS):
-        # Of 100 repetitions, three standard deviations less than what is stated.
-        assert one.true >= LEAST - 0.04, one
+    for one in simulate(statement, 50, FEW_TRUTHS):
+        # Of 50 repetitions, three standard deviations less than what is stated.
+        assert one.true >= LEAST - 0.07, one
 
 
 def test_a_weighted_rate_has_the_bounds_of_its_mean() -> None:
@@ -265,7 +337,7 @@ def test_a_weighted_rate_has_the_bounds_of_its_mean() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_what_is_stated_is_true_whatever_is(statement: str) -> None:
-    found = list(simulate(statement, 400))
+    found = list(simulate(statement, 100 if "distance" in statement else 400))
     assert [one for one in found if one.true < LEAST] == []
 
 
@@ -357,9 +429,3 @@ def test_what_comes_after_a_merge_is_no_part_of_the_last_cluster() -> None:
     one.add("a", failed=True)
     found = one.rate()
     assert sorted(zip(found.sizes.tolist(), found.failing.tolist(), strict=True)) == [(1, 0), (2, 2)]
-
-
-def test_the_normal_distribution_takes_over_where_the_sums_are_large() -> None:
-    # 150,000 is beyond what is counted exactly; both sides of a standard deviation of 1.2 are 0.2301.
-    changes, counts = np.array([1000, -1000]), np.array([90, 60])
-    assert _sign_flips(changes, counts) == pytest.approx(2 * norm.sf(30_000 / (1000 * math.sqrt(150))))

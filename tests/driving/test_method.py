@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -343,3 +344,24 @@ def test_a_case_of_another_method_is_refused() -> None:
 )
 def test_the_last_sector_is_partial_unless_the_drive_arrived(ended: str, partial: bool) -> None:
     assert partial_sectors(lap(ended)) == (False, False, partial)
+
+
+@pytest.mark.parametrize(("rows", "partial"), [(4, True), (8, True), (10, False), (12, False)])
+def test_the_first_sector_is_partial_where_a_later_lap_shows_that_it_is_longer(
+    rows: int, partial: bool
+) -> None:
+    """A lap of two sectors of ten steps; the drive begins somewhere in the first."""
+    sectors = np.repeat([0, 1, 2, 3], [rows, 10, 10, 10])
+    names = ("oval-01", "oval-02", "oval-01 lap 2", "oval-02 lap 2")
+    drive = Drive(
+        "d", np.arange(len(sectors)) / 10, {"speed": np.full(len(sectors), 9.0)}, sectors=sectors,
+        sector_names=names, ended="2 laps complete",
+    )  # fmt: skip
+    assert partial_sectors(drive) == (partial, False, False, False)
+    # A drive that knows no speed tells nothing, and neither does a lap that is cut off itself.
+    assert not partial_sectors(replace(drive, signals={}))[0]
+    halves = drive.with_sectors(np.repeat([0, 1, 2], [rows, 10, 20]), names[:3])
+    assert partial_sectors(replace(halves, ended="time over")) == (False, False, True)
+    kept = collect([drive], ["Mean(SP)"])
+    assert kept.table.sectors == names[partial:]
+    assert kept.cut_off == (("d",) if partial else ())

@@ -97,8 +97,10 @@ def test_a_system_that_sees_all_passes_as_far_as_so_few_images_show(
     assert result.counts[Status.PASSED] == 80
     assert result.outcome.measures["bound"] == pytest.approx(1 - 0.05 ** (1 / 20), abs=1e-6)
     assert result.outcome.measures["clusters"] == 20
-    text = "with 95% confidence at most 0.1391 (20 images, 80 cases worth 20 independent ones); 0.2 tolerated"
-    assert result.outcome.summary.endswith(f": distance 0.0000, {text}: passed")
+    lower = result.outcome.measures["lower_bound"]
+    text = f"at least {lower:.4f} and at most 0.1391, each with 95% confidence (20 images, 80 cases worth 20 "
+    text += "independent ones); 0.2 tolerated: passed"
+    assert result.outcome.summary.endswith(f": distance 0.0000, {text}")
     outcome = checked(contrast(preserve, tolerance=0.05), pictures, Classifier()).outcome
     assert outcome.status is OutcomeStatus.INCONCLUSIVE
     assert outcome.summary.endswith("0.05 tolerated: inconclusive; 59 images without a loss would show it")
@@ -327,7 +329,10 @@ def test_requirements_without_a_tolerance_are_older_and_conclude_by_the_papers_r
 def test_the_confidence_is_shared_by_the_requirements_of_a_check(pictures: Pictures) -> None:
     outcome = checked(contrast(requirements=16), pictures, Classifier()).outcome
     assert outcome.measures["bound"] == pytest.approx(1 - (0.05 / 16) ** (1 / 20), abs=1e-6)
-    assert "with 95% confidence over 16 requirements at most 0.2506 (20 images, 80" in outcome.summary
+    assert (
+        "at most 0.2506, each with 95% confidence over 16 requirements (20 images, 80 cases"
+        in outcome.summary
+    )
     assert outcome.summary.endswith("; 26 images without a loss would show it")
     assert outcome.status is OutcomeStatus.INCONCLUSIVE
 
@@ -340,7 +345,18 @@ def test_images_of_one_drive_count_as_one(pictures: Pictures) -> None:
     outcome = checked(contrast(tolerance=0.5), Drives(pictures), Classifier()).outcome
     assert outcome.measures["clusters"] == 5
     assert outcome.measures["bound"] == pytest.approx(1 - 0.05 ** (1 / 5), abs=1e-6)
-    assert "at most 0.4507 (5 clusters of 20 images, 80 cases worth 5 independent ones)" in outcome.summary
+    assert "confidence (5 clusters of 20 images, 80 cases worth 5 independent ones)" in outcome.summary
+    assert outcome.status is OutcomeStatus.PASSED
+
+    class Longer(Drives):
+        clusters = tuple(f"drive {number // 5}" for number in range(20))
+
+    # As of a rate, four drives say too little, whatever is tolerated.
+    outcome = checked(contrast(tolerance=0.9), Longer(pictures), Classifier()).outcome
+    assert (outcome.measures["clusters"], outcome.status) == (4, OutcomeStatus.INCONCLUSIVE)
+    assert outcome.summary.endswith(
+        "; 80 cases of 4 clusters (drives, laps, scenes) say too little about a distance: 5 are needed"
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_html_tells_what_broke_with_its_images_and_stays_text(
     assert "it passed and is violated now; 20 cases of 20 clusters in both runs; passed → violated" in html
     assert html.count("data:image/webp") == 6  # source and follow-up of the three worst
     assert "+45" in html  # percentage points
-    assert "Intervals and p come from one test over clusters. One comparison, 95% confidence." in html
+    assert "Intervals and p come from clusters. One comparison, 95% confidence." in html
 
 
 def test_both_names_of_a_model_are_told_and_stay_text(tmp_path: Path) -> None:

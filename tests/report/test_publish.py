@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from roadworthy.coverage import OperatingDomain
+from roadworthy.errors import InputError
 from roadworthy.images import read_image
 from roadworthy.report.deriving import check_documents
 from roadworthy.report.drive_tables import DriveReport, write_rows
 from roadworthy.report.plots import held_figure
 from roadworthy.report.publish import Published, publish, run_suite
-from roadworthy.report.reliability import ReliabilityReport, _bound, _table_notes
+from roadworthy.report.reliability import ReliabilityReport, _bounds, _table_notes
 from roadworthy.report.rules import RulesReport, shrunk_table
 from roadworthy.report.searches import SearchReport, sampling_suite
 from roadworthy.report.specifications import SpecificationReport
@@ -27,6 +28,8 @@ from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import plan_suite, suite_of
+from roadworthy.runs.suites.running import Pass
+from roadworthy.web.runs import found_in
 
 SLOW_DOWN = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 RAIN = "If it rains, the steering angle should stay the same."
@@ -208,11 +211,37 @@ def test_reliability_is_told_and_drawn_for_each_measure(tmp_path: Path) -> None:
     first = document["results"][0]
     assert cells == (
         *("contrast", "correctness", "0.77", f"{first['required']:.3f}", f"{first['distance']:.3f}"),
-        *(f"≤ {first['bound']:.3f}", first["status"]),
+        *(f"{first['lower_bound']:.3f} to {first['bound']:.3f}", first["status"]),
     )
     assert (
-        "A distance of 0.05 is tolerated; bounds hold with 95% confidence over 2 requirements"
+        "A distance of 0.05 is tolerated; each bound holds with 95% confidence over 2 requirements"
         in steering.note
+    )
+
+
+@pytest.mark.parametrize("untried", [("R1",), ("R1", "R2")])
+def test_why_a_requirement_could_not_begin_is_told_in_every_file(
+    tmp_path: Path, untried: tuple[str, ...]
+) -> None:
+    """Nothing is stored of it, so files that tell what is stored would say that all is well."""
+    begun = Pass.method
+
+    def method(one: Pass, *systems: Any) -> Any:
+        if {trial.requirement.id for trial in one.trials} & set(untried):
+            raise InputError("the model does not fit")
+        return begun(one, *systems)
+
+    with patch.object(Pass, "method", method):
+        asked = suite(tmp_path, "still", {"R1": SLOW_DOWN, "R2": RAIN}, sample=1)
+        published = run_suite(asked, tmp_path / "out")
+    assert published.result.failures == {(id, "still"): "the model does not fit" for id in untried}
+    for name in ("report.html", "junit.xml", "summary.md", "results.csv"):
+        written = (tmp_path / "out" / name).read_text("utf-8")
+        assert written.count("it could not be tried: the model does not fit") >= len(untried), name
+    assert "Roadworthy: unfinished" in (tmp_path / "out" / "summary.md").read_text("utf-8")
+    shown = found_in(tmp_path / "out", 1)
+    assert [one.summary for one in shown.results][: len(untried)] == (
+        ["it could not be tried: the model does not fit"] * len(untried)
     )
 
 
@@ -226,7 +255,7 @@ def told(**others: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("row", "note"),
     [
-        ({}, "A distance of 0.05 is tolerated; bounds hold with 95% confidence."),
+        ({}, "A distance of 0.05 is tolerated; each bound holds with 95% confidence."),
         ({"requirements": 3}, "95% confidence over 3 requirements."),
         (
             {"rule": "paper", "converged": False},
@@ -261,10 +290,9 @@ def test_what_needs_no_note(row: dict[str, Any]) -> None:
     assert len(_table_notes(told(**row))) == 1
 
 
-def test_the_bound_is_that_on_the_side_of_the_tolerance() -> None:
-    assert _bound(told(distance=0.05)) == "≤ 0.040"
-    assert _bound(told(distance=0.06)) == "≥ -0.020"
-    assert _bound(told(distance=0.06, rule="paper")) == "≤ 0.040"
+def test_both_bounds_are_told_on_whichever_side_of_the_tolerance_the_distance_is() -> None:
+    assert _bounds(told(distance=0.05)) == _bounds(told(distance=0.06)) == "-0.020 to 0.040"
+    assert _bounds(told(distance=0.06, rule="paper")) == "≤ 0.040"
     assert _table_notes({"transformation": "fog", "preserve": "both", "summary": "why not"}) == [
         "fog, both: why not."
     ]

@@ -77,7 +77,7 @@ def test_every_column_has_its_own_number(tmp_path: Path) -> None:
     assert float(line["lower_bound"]) == pytest.approx(beta.ppf(0.05, 6, 6))
     assert (line["clusters"], line["effective_cases"]) == ("11", "11.0")
     text = write_summary(run, tmp_path / "summary.md").read_text("utf-8")
-    assert "| dave2 | 54.5% | 80.0% | 25.0% | 6 / 11 ≈ 11 |" in text
+    assert "| dave2 | 54.5% | 27.1% to 80.0% | 25.0% | 6 / 11 ≈ 11 |" in text
 
 
 def test_clusters_and_what_they_are_worth_have_columns(tmp_path: Path) -> None:

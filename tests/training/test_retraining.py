@@ -61,7 +61,7 @@ def material(variant: Variant) -> Material:
 
 def one_of(kind: str, low: float, high: float, before: float = 1.0) -> ErrorComparison:
     middle = (low + high) / 2
-    return ErrorComparison(kind, "steering", "°", 9, 9, before, before + middle, middle, low, high)
+    return ErrorComparison(kind, "steering", "°", 99, 20, before, before + middle, middle, low, high)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,18 @@ def test_the_tolerance_is_a_share_of_the_error_before() -> None:
         judged(comparisons[:1])
 
 
-def test_an_interval_covers_the_difference_as_often_as_it_says() -> None:
+def test_nothing_is_called_better_by_a_few_moments() -> None:
+    comparisons = [one_of("clean", -0.2, -0.1), one_of("rain", -1, -0.5)]
+    assert judged(comparisons).word == "better"
+    for place in (0, 1):
+        few = list(comparisons)
+        few[place] = dataclasses.replace(few[place], moments=19)
+        found = judged(few)
+        assert found.word == "not shown"
+        assert found.reason.startswith("19 moments tell too little, 20 are needed: rain MSE 1 to 0.25")
+
+
+def test_an_interval_of_many_moments_covers_the_difference() -> None:
     rng = np.random.default_rng(5)
     hits = 0
     for trial in range(100):

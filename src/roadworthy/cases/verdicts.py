@@ -362,9 +362,11 @@ class RateTally:
 
     def _summary(self, found: ClusteredRate, lower: float, upper: float) -> str:
         accepted = self.requirement.acceptance
-        # Both bounds are of interest only where the rate seen is beyond what is accepted.
-        bound = f"at most {upper:.1%}" if found.rate <= accepted.max_rate else f"at least {lower:.1%}"
-        bound = f"with {100 * accepted.confidence:.12g}% confidence {bound}"
+        # To tell one of them by what was seen would be wrong twice as often as either: both are told, unless
+        # a rate can be no less or no more.
+        ends = [f"at least {lower:.1%}"] * (lower > 0) + [f"at most {upper:.1%}"] * (upper < 1)
+        sure = f"with {100 * accepted.confidence:.12g}% confidence"
+        bound = f"{' and '.join(ends)}, each {sure}" if len(ends) == 2 else f"{sure} {' '.join(ends)}"
         if found.worth:
             bound += f", from {found.worth}"
         if accepted.early:

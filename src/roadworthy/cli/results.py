@@ -86,9 +86,9 @@ def compare_runs(
     """Compare two runs: what broke, what got fixed, and whether that is more than chance.
 
     Cases are paired by requirement, model and name. A regression is a requirement that passed and is violated
-    now, or whose failure rate rose significantly: by a test over clusters (drives, laps, scenes or frames),
-    corrected for the number of comparisons as its interval is. Runs with different data or seeds are refused.
-    The exit code is 0, or with --fail-on-regression 1 if there is a regression.
+    now, or that got significantly worse: by tests over clusters (drives, laps, scenes or frames), corrected
+    for the number of comparisons as intervals are. Runs with different data or seeds are refused. The exit
+    code is 0, or with --fail-on-regression 1 if there is a regression.
 
     Options:
         first (RUN_A): The folder of the run before.

@@ -143,6 +143,8 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
         # Of a sector that is not whole, that much is known: nothing happened in what was driven of it.
         return Verdict.from_margin(case, -_FATAL)
     if not whole:
+        if numbers[-1] < len(names) - 1:
+            raise NotApplicable("the drive began inside the sector")
         raise NotApplicable(f"the drive ended inside the sector: {_ending(drive)}")
     unknown = [name for name in asked.thresholds.values if name not in margins]
     if unknown:

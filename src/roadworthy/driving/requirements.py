@@ -48,8 +48,8 @@ class Collection:
         left_out: The drives that are not, with the reason.
         dropped: The metrics that are not, because some sector does not have them.
         kept_fatal: The drives that crash or cross a line and are in all the same, with which of it.
-        cut_off: The laps in the middle of which a drive ended, where others are whole. Their sectors are in,
-            but they count as no laps: less of a lap raises fewer alarms.
+        cut_off: The laps in the middle of which a drive began or ended, where others are whole. Their sectors
+            are in, but they count as no laps: less of a lap raises fewer alarms.
     """
 
     table: SectorTable
@@ -71,7 +71,8 @@ def collect(
     """Compute metrics per sector for many drives.
 
     A drive that crashes or crosses a line is bad without any metric, so it is left out, as in the paper. So
-    is the sector in the middle of which a drive ends: its sums and counts are not those of a whole one.
+    is a sector in the middle of which a drive begins or ends: its sums and counts are not those of a whole
+    one.
 
     Args:
         drives: The drives; their names are the drivers of the table's rows.
@@ -79,7 +80,7 @@ def collect(
             be there in every sector.
         settings: Targets, conditions and so on; those that come with the package if left out.
         keep_fatal: Keep drives that crash or cross a line.
-        keep_partial: Keep the sector in the middle of which a drive ends.
+        keep_partial: Keep sectors in the middle of which a drive begins or ends.
         several: Drives may be of one driver on one track; they are numbered then.
 
     Raises:
@@ -110,8 +111,8 @@ def collect(
             continue
         if fatal:
             kept_fatal[name] = fatal[0]
-        if partial_sectors(drive)[-1]:
-            unfinished.append(_lap_of(name, drive.sector_names[-1]))
+        cut = [sector for place, sector in enumerate(drive.sector_names) if partial_sectors(drive)[place]]
+        unfinished += dict.fromkeys(_lap_of(name, sector) for sector in cut)
         # The sector before a partial one lasts until that begins, so it is left out only now.
         table = compute(drive, wanted, settings=settings)
         values = FrozenDict({metric: column[kept] for metric, column in table.values.items()})

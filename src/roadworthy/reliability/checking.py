@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import InputError
 from roadworthy.reliability.measures import Batches, Indices, Record, TaskMeasure, means
 from roadworthy.seeding import rng_for
-from roadworthy.statistics import mean_bounds
+from roadworthy.statistics import FEWEST_CLUSTERS, mean_bounds
 from roadworthy.visual_change.tolerance import Preserved
 
 _SEEDS = ("first", "second")
@@ -360,6 +360,11 @@ class DistanceBounds:
     def distance(self) -> float:
         """The reliability distance: how much is missing; negative where there is some to spare."""
         return self.required - self.reached
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters to speak of a distance."""
+        return not self.single and self.clusters < FEWEST_CLUSTERS
 
 
 def bound_distance(

@@ -26,7 +26,7 @@ from roadworthy.reliability.checking import DistanceBounds, Pairs, Reliability, 
 from roadworthy.reliability.measures import Record, read_measure
 from roadworthy.reliability.requirements import METHOD, Preservation
 from roadworthy.reliability.sampling import changed_frames
-from roadworthy.statistics import ClusterTally
+from roadworthy.statistics import FEWEST_CLUSTERS, ClusterTally
 
 _BEFORE, _AFTER = "record.before", "record.after"
 
@@ -274,6 +274,8 @@ def _status(found: Reliability | DistanceBounds, asked: Preservation, errors: in
         violated, passed = found.distance > 0, found.satisfied
     else:
         violated, passed = found.lower > asked.tolerance, found.upper <= asked.tolerance
+        if found.few:
+            violated = passed = False
     if errors or violated:
         return OutcomeStatus.VIOLATED
     return OutcomeStatus.PASSED if passed and not _vacuous(found, asked) else OutcomeStatus.INCONCLUSIVE
@@ -317,17 +319,20 @@ def _summary(
 
 
 def _bound_text(found: DistanceBounds, asked: Preservation) -> str:
-    text = f"with {100 * asked.bootstrap.confidence:.12g}% confidence "
+    text = f"at least {found.lower:.4f} and at most {found.upper:.4f}, "
+    text += f"each with {100 * asked.bootstrap.confidence:.12g}% confidence"
     if asked.requirements > 1:
-        text += f"over {asked.requirements} requirements "
-    # Which of the two is of interest depends on which side the distance is.
-    within = found.distance <= asked.tolerance
-    text += f"at most {found.upper:.4f}" if within else f"at least {found.lower:.4f}"
+        text += f" over {asked.requirements} requirements"
     of = "" if found.single else f" of {found.images} images"
     return f"{text} ({_counted(found.clusters, found)}{of}"
 
 
 def _more_text(found: DistanceBounds, asked: Preservation) -> str:
+    if found.few:
+        return (
+            f"{found.pairs} cases of {_counted(found.clusters, found)} (drives, laps, scenes) say too little "
+            f"about a distance: {FEWEST_CLUSTERS} are needed"
+        )
     needed = asked.needed(found.heaviest)
     if needed is None or found.clusters >= needed:
         return "more images would tell"

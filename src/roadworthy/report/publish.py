@@ -165,7 +165,7 @@ def publish(
         progress: Wraps the files, to show how far it has come.
     """
     folder = result.folder
-    if not any((folder / "runs").glob("*/*/requirements.jsonl")):
+    if not result.failures and not any((folder / "runs").glob("*/*/requirements.jsonl")):
         return Published(result, {})
     if extras is not None:
         extras(result)

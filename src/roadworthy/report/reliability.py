@@ -105,22 +105,22 @@ class ReliabilityReport:
 
 
 def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> ResultTable:
-    columns = ("change", "preserves", "Δv ≤", "needs", "distance", "bound", "verdict")
+    columns = ("change", "preserves", "Δv ≤", "needs", "distance", "bounds", "verdict")
     cells = []
     notes = []
     for row in rows:
         numbers = ["-"] * 3
         if "distance" in row:
-            numbers = [f"{row['required']:.3f}", f"{row['distance']:.3f}", _bound(row)]
+            numbers = [f"{row['required']:.3f}", f"{row['distance']:.3f}", _bounds(row)]
         notes += _table_notes(row)
         cells.append((row["transformation"], row["preserve"], f"{row['limit']:g}", *numbers, row["status"]))
     return ResultTable(title, columns, tuple(cells), " ".join(dict.fromkeys(notes)))
 
 
-def _bound(row: Mapping[str, Any]) -> str:
-    """Return the bound on the side of the tolerance that the distance is on, as the sentence has it."""
-    if row["rule"] == "bound" and row["distance"] > row["tolerance"]:
-        return f"≥ {row['lower_bound']:.3f}"
+def _bounds(row: Mapping[str, Any]) -> str:
+    """Return both bounds; the paper's rule has one."""
+    if row["rule"] == "bound":
+        return f"{row['lower_bound']:.3f} to {row['bound']:.3f}"
     return f"≤ {row['bound']:.3f}"
 
 
@@ -136,7 +136,7 @@ def _table_notes(row: Mapping[str, Any]) -> list[str]:
     else:
         over = f" over {row['requirements']} requirements" if row["requirements"] > 1 else ""
         sure = f"{100 * row['confidence']:.12g}% confidence{over}"
-        notes = [f"A distance of {row['tolerance']:g} is tolerated; bounds hold with {sure}."]
+        notes = [f"A distance of {row['tolerance']:g} is tolerated; each bound holds with {sure}."]
         if row["status"] == "inconclusive" and row["clusters"] < row.get("clusters_needed", 0):
             needed = f"{row['clusters_needed']} {row['counted']} without a loss would show"
             notes.append(f"{needed} that no more is lost, {row['clusters']} cannot.")

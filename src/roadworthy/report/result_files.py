@@ -94,7 +94,7 @@ def _test(run: StoredRun, result: Result, *, detailed: bool) -> ElementTree.Elem
         test.append(_element("skipped", message=f"inconclusive: {message}"))
     if worth := _worth(result):
         test.append(_element("system-out"))
-        test[-1].text = f"{result.judged} cases judged{worth}"
+        test[-1].text = f"{result.judged} case{'s' * (result.judged != 1)} judged{worth}"
     return test
 
 
@@ -102,7 +102,8 @@ def _worth(result: Result) -> str:
     """Return what the cases come to; older runs do not know."""
     if result.effective is None:
         return ""
-    return f" in {result.clusters} clusters, worth {result.effective:.6g} independent cases"
+    clusters, cases = "s" * (result.clusters != 1), "s" * (result.effective != 1)
+    return f" in {result.clusters} cluster{clusters}, worth {result.effective:.6g} independent case{cases}"
 
 
 def _element(tag: str, **attributes: str) -> ElementTree.Element:
@@ -116,7 +117,8 @@ def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
         told = f"rate {result.rate:.6g}, {result.failures} of {result.judged} cases judged"
         told += _worth(result)
         if result.bound is not None:
-            told += f"; upper bound {result.bound:.6g}; accepted {result.accepted:.6g}"
+            lower = "" if result.lower is None else f"lower bound {result.lower:.6g}, "
+            told += f"; {lower}upper bound {result.bound:.6g}; accepted {result.accepted:.6g}"
         lines.append(told)
     counts = result.counts
     unmade = f", engine errors {number}" if (number := counts[Status.ENGINE_ERROR]) else ""
@@ -198,7 +200,7 @@ def _summary(run: StoredRun, report: str) -> str:
         whole.sentence,
         "",
         *_notes(run),
-        "| | requirement | model | failing | at most | accepted | failed / judged ≈ independent |",
+        "| | requirement | model | failing | bounds | accepted | failed / judged ≈ independent |",
         "|---|---|---|---:|---:|---:|---:|",
         *(_line(one) for one in results[:_LINES]),
         "",
@@ -223,12 +225,13 @@ def _notes(run: StoredRun) -> list[str]:
 def _line(result: Result) -> str:
     # Older runs do not know.
     worth = "" if result.effective is None else f" ≈ {count(round(result.effective))}"
+    why = f" ({escaped(result.summary, 120)})" if result.standing is Standing.UNFINISHED else ""
     cells = (
         _SIGNS[result.standing],
-        f"**{escaped(result.requirement.id, 60)}** {escaped(result.requirement.text, 90)}",
+        f"**{escaped(result.requirement.id, 60)}** {escaped(result.requirement.text, 90)}{why}",
         escaped(result.system, 40),
         percent(result.rate),
-        percent(result.bound),
+        result.bounds,
         percent(result.accepted),
         f"{count(result.failures)} / {count(result.judged)}{worth}",
     )
@@ -272,7 +275,7 @@ _COLUMNS: Mapping[str, Callable[[Result], object]] = {
     "severity": lambda one: one.requirement.severity,
     "status": lambda one: one.standing,
     "rate": lambda one: one.rate,
-    "lower_bound": lambda one: one.measures.get("lower_bound"),
+    "lower_bound": lambda one: one.lower,
     "upper_bound": lambda one: one.bound,
     "confidence": lambda one: one.confidence,
     "max_rate": lambda one: one.accepted,

@@ -79,6 +79,18 @@ class Result:
         return _number(self.measures.get("upper_bound"))
 
     @property
+    def lower(self) -> float | None:
+        """The lower bound of the rate; older runs do not know it."""
+        return _number(self.measures.get("lower_bound")) if self.bound is not None else None
+
+    @property
+    def bounds(self) -> str:
+        """Both bounds, as a table shows them."""
+        if self.lower is None:
+            return percent(self.bound)
+        return f"{percent(self.lower)} to {percent(self.bound)}"
+
+    @property
     def clusters(self) -> int | None:
         """How many clusters (drives, laps, scenes or frames) the judged cases come from, where known."""
         found = _number(self.measures.get("clusters"))
@@ -91,7 +103,7 @@ class Result:
 
     @property
     def confidence(self) -> float | None:
-        """The confidence of the bound."""
+        """The confidence of each bound."""
         return _number(self.measures.get("confidence"))
 
     @property
@@ -216,7 +228,18 @@ class Whole:
 
 def results_of(run: StoredRun) -> list[Result]:
     """Return what a run found, in the order in which it is stored."""
-    return [_result(run, pair) for pair in run.pairs]
+    found = [_result(run, pair) for pair in run.pairs]
+    stored = {(one.requirement.id, one.system) for one in found}
+    # Of what could not even begin, nothing is stored but why.
+    return found + [
+        Result(requirement, pair[1], Standing.UNFINISHED, dict.fromkeys(Status, 0), _untried(problem), {}, "")
+        for pair, (requirement, problem) in run.problems.items()
+        if pair not in stored
+    ]
+
+
+def _untried(problem: str) -> str:
+    return f"it could not be tried: {problem}"
 
 
 def ranked(run: StoredRun) -> list[Result]:
@@ -235,12 +258,14 @@ def by_requirement(results: Iterable[Result]) -> dict[str, list[Result]]:
 def _result(run: StoredRun, pair: StoredPair) -> Result:
     outcome = pair.outcome
     place = pair.folder.relative_to(run.folder).as_posix()
+    _, problem = run.problems.get((pair.requirement.id, pair.system), (None, ""))
+    unfinished = _untried(problem) if problem else "the run did not finish"
     return Result(
         pair.requirement,
         pair.system,
         _standing(outcome),
         pair.counts,
-        "the run did not finish" if outcome is None else outcome.summary,
+        unfinished if outcome is None else outcome.summary,
         {} if outcome is None else outcome.measures,
         place,
         () if outcome is None else outcome.notes,

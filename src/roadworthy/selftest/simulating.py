@@ -8,16 +8,11 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binomtest
 
+from roadworthy.reliability import Accuracy, DistanceBounds, Pairs, bound_distance
 from roadworthy.seeding import rng_for
-from roadworthy.statistics import (
-    ClusteredRate,
-    SequentialRate,
-    mean_bounds,
-    median_interval,
-    paired_difference,
-    student_interval,
-)
+from roadworthy.statistics import ClusteredRate, SequentialRate, median_interval, student_interval
 
 STATED = 0.95
 """The confidence of everything that is simulated."""
@@ -25,6 +20,7 @@ LEAST = 0.93
 """How often it must be true at least: what is stated, less what a simulation leaves open."""
 _SIZES = (10, 50)  # cases of a cluster
 _WORSE = 0.05  # of what passed before fails after an update
+_FLICKER, _HARDLY = 0.1, 0.1  # of answers change at random; up to this visual change no others do
 _SHARES = (0.6, 0.1, 0.2, 0.1)  # how often a sample of a domain tries each change; the first two can fail
 LARGEST = 1 / len(_SHARES) / min(_SHARES)
 """How much a try of such a sample can count."""
@@ -95,7 +91,7 @@ def _interval(truth: KnownClusters, rng: np.random.Generator) -> bool:
 
 
 def _at_most(rate: float, sizes: Counts, failing: Counts, stated: float) -> bool:
-    return rate in (0, 1) or not ClusteredRate.of(sizes, failing).shows_at_most(rate, stated)
+    return not 0 < rate < 1 or not ClusteredRate.of(sizes, failing).shows_at_most(rate, stated)
 
 
 def _weighted_upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
@@ -116,22 +112,68 @@ def _early(truth: KnownClusters, rng: np.random.Generator) -> bool:
     return True
 
 
-def _mean(truth: KnownClusters, rng: np.random.Generator) -> bool:
+def _mean_upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
     sizes, failing = truth.drawn(rng)
-    bounds = mean_bounds(failing / sizes, weights=sizes, least=-1, most=1, confidence=STATED)
-    return truth.rate <= bounds.upper + 1e-9
+    return _mean_at_most(truth.rate, sizes, failing, STATED)
+
+
+def _mean_lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    sizes, failing = truth.drawn(rng)
+    return _mean_at_most(-truth.rate, sizes, -failing, STATED)
+
+
+def _mean_at_most(mean: float, sizes: Counts, sums: Counts, stated: float) -> bool:
+    """Whether a mean of numbers from -1 to 1 is within its upper bound: that of a rate, on another scale."""
+    return _at_most((1 + mean) / 2, 2 * sizes, sizes + sums, stated)
+
+
+def _distance(truth: KnownClusters, rng: np.random.Generator) -> DistanceBounds:
+    """Bound how much less alike answers to changed images are than those to hardly changed ones."""
+    sizes = rng.integers(*_SIZES, size=truth.clusters, endpoint=True)
+    clusters = np.repeat(np.arange(truth.clusters), sizes)
+    change, lost = rng.random((2, len(clusters)))
+    lost = (change > _HARDLY) & (lost < truth._chances(rng)[clusters])
+    same = ~lost & (rng.random(len(clusters)) >= _FLICKER)
+    pairs = Pairs(np.arange(len(clusters)), change, same.astype(float), cluster=clusters)
+    return bound_distance(pairs, "prediction", Accuracy(), confidence=STATED, seed=int(rng.integers(2**32)))
+
+
+def _true_distance(truth: KnownClusters) -> float:
+    return (1 - _FLICKER) * (1 - _HARDLY) * truth.rate
+
+
+def _distance_upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return _distance(truth, rng).upper >= _true_distance(truth)
+
+
+def _distance_lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    return _distance(truth, rng).lower <= _true_distance(truth)
 
 
 def _unchanged(truth: KnownClusters, rng: np.random.Generator) -> bool:
     sizes, before, after = truth.drawn_twice(rng)
-    return paired_difference(sizes, after - before, np.ones_like(sizes), confidence=STATED).p > 1 - STATED
+    worse, better = int((after > before).sum()), int((after < before).sum())
+    signs = binomtest(worse, worse + better).pvalue if worse + better else 1.0
+    return signs > (1 - STATED) / 2 and _within(0.0, sizes, after - before)
 
 
 def _difference(truth: KnownClusters, rng: np.random.Generator) -> bool:
     sizes, before = truth.drawn(rng)
-    broken = rng.binomial(sizes - before, _WORSE)
-    low, high = paired_difference(sizes, broken, np.ones_like(sizes), confidence=STATED).interval
-    return low <= _WORSE * (1 - truth.rate) <= high
+    return _within(_WORSE * (1 - truth.rate), sizes, rng.binomial(sizes - before, _WORSE))
+
+
+def _outvoted(truth: KnownClusters, rng: np.random.Generator) -> bool:
+    """One case more fails in nine clusters of ten, and nine fewer in the tenth: no difference."""
+    sizes = np.full(truth.clusters, _SIZES[0])
+    return _within(0.0, sizes, np.where(rng.random(truth.clusters) < 0.1, -9, 1))
+
+
+def _within(difference: float, sizes: Counts, changes: Counts) -> bool:
+    """Whether a difference is in its interval; that shares what is stated with the sign test."""
+    side = 1 - (1 - STATED) / 4
+    return _mean_at_most(difference, sizes, changes, side) and _mean_at_most(
+        -difference, sizes, -changes, side
+    )
 
 
 def _median(truth: KnownClusters, rng: np.random.Generator) -> bool:
@@ -151,9 +193,13 @@ STATEMENTS: Mapping[str, Callable[[KnownClusters, np.random.Generator], bool]] =
     "upper bound of a weighted rate": _weighted_upper,
     "lower bound of a weighted rate": _weighted_lower,
     "a rate decided early": _early,
-    "upper bound of a mean loss": _mean,
+    "upper bound of a mean loss": _mean_upper,
+    "lower bound of a mean loss": _mean_lower,
+    "upper bound of a distance": _distance_upper,
+    "lower bound of a distance": _distance_lower,
     "test that nothing changed": _unchanged,
     "interval of a difference": _difference,
+    "interval of a skewed difference": _outvoted,
     "interval of a median": _median,
     "Student's interval": _student,
 }

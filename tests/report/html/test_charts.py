@@ -33,11 +33,18 @@ def test_bars_are_as_high_as_their_values() -> None:
     assert heights == [150, 75]
 
 
+def test_the_whisker_of_a_rate_goes_from_one_bound_to_the_other() -> None:
+    drawn = str(rate_bar(0.5, (0.25, 0.75), 0.1, "50%"))
+    (low, high), *ends = re.findall(r'class="whisker" x1="([\d.]+)"[^>]*? x2="([\d.]+)"', drawn)
+    assert (float(low), float(high)) == (30.2, 89.8)  # of 120, less half a line at either end
+    assert ends == [(low, low), (high, high)]
+
+
 @pytest.mark.parametrize(
     "drawn",
     [
         Chart((0, 1), (0, 1), title=EVIL, x_label=EVIL, y_label=EVIL).svg(),
-        rate_bar(0.5, 0.6, 0.1, EVIL),
+        rate_bar(0.5, (0.4, 0.6), 0.1, EVIL),
         drawing("map", 10, 10, EVIL, [element("text", EVIL, EVIL, x=EVIL)]),
     ],
     ids=["chart", "bar", "drawing"],

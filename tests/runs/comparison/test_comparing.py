@@ -159,6 +159,27 @@ def test_cases_of_one_cluster_count_as_one(tmp_path: Path) -> None:
     assert apart.verdict is Found.REGRESSION
 
 
+def test_more_drives_that_got_worse_are_a_regression_although_the_rate_is_not_known_well(
+    tmp_path: Path,
+) -> None:
+    """One frame of thirty broke in each of twelve drives: the interval holds 0, and the words say why."""
+    sides: list[list[Judged]] = [
+        [(f"{drive}#{place}", -1.0 if place == 0 else 1.0 if place > 1 else margin, {}) for drive in range(12)
+         for place in range(30)]
+        for margin in (1.0, -1.0)
+    ]  # fmt: skip
+    drive = lambda name: name.partition("#")[0]  # noqa: E731
+    runs = [stored(tmp_path / str(at), one, accepted=0.9, cluster=drive) for at, one in enumerate(sides)]
+    one = only(compare(*runs))
+    assert (one.broken, one.clusters_worse, one.clusters_better) == (12, 12, 0)
+    assert one.p == pytest.approx(2 * 2 / 2**12)
+    assert one.interval is not None
+    assert one.interval[0] < 0 < one.interval[1]
+    assert one.verdict is Found.REGRESSION
+    assert one.why.startswith("12 broken, 0 fixed, 12 of 12 clusters worse, 0 better: p 0.00098")
+    assert only(compare(*reversed(runs))).verdict is Found.IMPROVEMENT
+
+
 def test_rows_of_before_have_the_clusters_of_their_frames(tmp_path: Path) -> None:
     import pyarrow.parquet as parquet
 
@@ -218,8 +239,7 @@ def test_all_comparisons_are_taken_together(tmp_path: Path) -> None:
     assert not found.regressions
     assert found.comparisons == 2
     assert found.correction == (
-        "Differences with their intervals and p hold for all 2 comparisons together with 95% confidence "
-        "(Bonferroni)"
+        "Intervals and p hold for all 2 comparisons together with 95% confidence (Bonferroni)"
     )
     assert compare(StoredRun.open(tmp_path / "a"), StoredRun.open(tmp_path / "b"), alpha=0.1).regressions
 

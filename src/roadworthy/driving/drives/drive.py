@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -478,23 +479,34 @@ def _slope(time: NDArray[np.float64], values: NDArray[np.float64], window: float
 
 
 _ARRIVED = ("complete", "destination reached")
+_WHOLE = 0.9  # of its length on another lap: lines are cut, and the last step of a sector ends in the next
 
 
 def partial_sectors(drive: Drive) -> tuple[bool, ...]:
-    """Return for each sector whether the drive ended inside the sector.
+    """Return for each sector whether the drive ended inside the sector, or began there.
 
     Sums, counts and extremes of a part of a sector cannot be compared with those of whole ones. A drive that
     ends by time, after so many metres, by an event or by an error leaves its last sector in the middle; one
     that completes its laps or arrives does not. Where nobody says why a drive ended, all sectors count as
-    whole, and so does the one that a drive starts in, because no recording says where in it that is.
+    whole. No recording says where in a sector it starts: the first one is partial where a later lap shows
+    that it is longer, and counts as whole where no lap does.
 
     Example:
         >>> drive = Drive("lap", [0, 1, 2], sectors=[0, 0, 1], sector_names=["a", "b"], ended="time over")
         >>> partial_sectors(drive)
         (False, True)
     """
-    left = bool(drive.ended) and not drive.ended.endswith(_ARRIVED)
-    return (*(False for _ in drive.sector_names[1:]), left)
+    partial = [False] * len(drive.sector_names)
+    partial[-1] = bool(drive.ended) and not drive.ended.endswith(_ARRIVED)
+    again = [
+        number
+        for number, name in enumerate(drive.sector_names)
+        if number and not partial[number] and re.sub(r" lap \d+$", "", name) == drive.sector_names[0]
+    ]
+    if again and (speed := drive.signals.get("speed")) is not None:
+        metres = np.bincount(drive.sectors, drive.steps * speed, len(partial))
+        partial[0] |= bool(metres[0] < _WHOLE * metres[again].min())
+    return tuple(partial)
 
 
 _FAILURES = ("crash", "collision", "line crossing")

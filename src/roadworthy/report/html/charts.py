@@ -184,20 +184,22 @@ class Chart:
         return drawing("chart", WIDTH, HEIGHT, self._title, [*self._behind, *self._parts])
 
 
-def rate_bar(rate: float, bound: float | None, accepted: float | None, title: str) -> Markup:
-    """Return a failure rate as a bar from 0 to 100%, its bound as a whisker and a mark at what is accepted.
+def rate_bar(rate: float, bounds: tuple[float, float] | None, accepted: float | None, title: str) -> Markup:
+    """Return a failure rate as a bar from 0 to 100%, a whisker between bounds and a mark at what is accepted.
 
     Example:
-        >>> str(rate_bar(0.1, 0.2, 0.05, "10%")).count("<line")
-        3
+        >>> str(rate_bar(0.1, (0.05, 0.2), 0.05, "10%")).count("<line")
+        4
     """
     x = _Scale(0, 1, 0.5, 119.5)
     parts = [
         _rectangle("track", 0, 4, 120, 6),
         _rectangle("bad", 0, 4, max(x(rate), 1.5) if rate > 0 else 0, 6),
     ]
-    if bound is not None:
-        parts += [_line("whisker", x(rate), 7, x(bound), 7), _line("whisker", x(bound), 3.5, x(bound), 10.5)]
+    if bounds is not None:
+        low, high = map(x, bounds)
+        parts.append(_line("whisker", low, 7, high, 7))
+        parts += [_line("whisker", end, 3.5, end, 10.5) for end in (low, high)]
     if accepted is not None:
         parts.append(_line("accepted", x(accepted), 0, x(accepted), 14))
     shape = {"viewBox": "0 0 120 14", "preserveAspectRatio": "none", "role": "img"}

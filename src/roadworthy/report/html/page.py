@@ -261,11 +261,14 @@ def _bar(result: Result) -> Markup:
     if result.rate is None:
         return Markup("")
     words = f"{percent(result.rate)} fail"
+    bounds = None
     if result.bound is not None:
-        words += f", at most {percent(result.bound)}"
+        # Older runs know the upper bound alone.
+        bounds = (result.rate if result.lower is None else result.lower, result.bound)
+        words += f", bounds {result.bounds}"
     if result.accepted is not None:
         words += f", {percent(result.accepted)} accepted"
-    return rate_bar(result.rate, result.bound, result.accepted, words)
+    return rate_bar(result.rate, bounds, result.accepted, words)
 
 
 def _sections(

@@ -73,9 +73,10 @@ class Difference:
         clusters_better: In how many more were fixed than broke.
         rate_before: The share of failing cases among the paired ones, before.
         rate_after: The same, after.
-        interval: For the difference of the rates, after less before; None without pairs. It and ``p`` are of
-            one test, both corrected for all requirements and systems compared.
-        p: Of the test of clusters that nothing changed; McNemar's where every case is a cluster.
+        interval: For the difference of the rates, after less before; None without pairs. It, ``p`` and
+            ``shift_interval`` are corrected for all requirements and systems compared.
+        p: Of the test of clusters that nothing changed; McNemar's where every case is a cluster. It is
+            significant where the interval excludes 0, or where more clusters got worse than better.
         shift: By how much margins went up: the median over clusters.
         shift_interval: For that median; None where there are too few.
         verdict: What it comes to.
@@ -144,7 +145,7 @@ class Comparison:
         if self.comparisons < 2:
             return f"One comparison, {100 * (1 - self.alpha):.12g}% confidence"
         return (
-            f"Differences with their intervals and p hold for all {self.comparisons} comparisons together "
+            f"Intervals and p hold for all {self.comparisons} comparisons together "
             f"with {100 * (1 - self.alpha):.12g}% confidence (Bonferroni)"
         )
 
@@ -171,9 +172,9 @@ def compare(
     """Compare two runs of the same requirements on the same data, case by case.
 
     A requirement on a system is a **regression** when it went from passed to violated, or when its failure
-    rate rose significantly: by the test of `paired_difference` over clusters, at ``alpha`` for all
-    comparisons together (Bonferroni). An **improvement** is the reverse. A case fails when it is violated or
-    an error.
+    rate rose, or more clusters got worse than better, significantly: by `paired_difference`, at ``alpha`` for
+    all comparisons together (Bonferroni). An **improvement** is the reverse. A case fails when it is violated
+    or an error.
 
     Args:
         first: The run before.
@@ -309,7 +310,9 @@ def _measured(
     counts = [count for _, count in kinds]
     confidence = bonferroni(1 - alpha, comparisons)
     tested = paired_difference(sizes, changes, counts, confidence=confidence)
-    shift, around = median_interval(found.shifts, confidence=1 - alpha) if len(found.shifts) else (None, None)
+    shift, around = (
+        median_interval(found.shifts, confidence=confidence) if len(found.shifts) else (None, None)
+    )
     return replace(
         one,
         clusters=sum(counts),
@@ -331,11 +334,10 @@ def _concluded(one: Difference, alpha: float) -> Difference:
         return replace(one, why=f"the {run} run does not test it")
     ways = one.outcome_before, one.outcome_after
     significant = one.p is not None and one.p <= alpha
-    told = f"{one.broken} broken, {one.fixed} fixed: p {one.p:.2g}" if significant else ""
-    worse = one.broken > one.fixed
+    told = f"{_moved(one)}: p {one.p:.2g}" if significant else ""
     if ways == (OutcomeStatus.PASSED, OutcomeStatus.VIOLATED):
         return replace(one, verdict=ComparisonVerdict.REGRESSION, why="it passed and is violated now")
-    if significant and worse:
+    if significant and _worse(one):
         return replace(one, verdict=ComparisonVerdict.REGRESSION, why=told)
     if ways == (OutcomeStatus.VIOLATED, OutcomeStatus.PASSED):
         return replace(one, verdict=ComparisonVerdict.IMPROVEMENT, why="it was violated and passes now")
@@ -351,7 +353,21 @@ def _unchanged(one: Difference) -> str:
         return "a search tries other cases in every run, so only its outcomes are compared"
     if one.broken == one.fixed == 0:
         return "no case changed"
-    return f"{one.broken} broken, {one.fixed} fixed: as may happen by chance"
+    return f"{_moved(one)}: as may happen by chance"
+
+
+def _worse(one: Difference) -> bool:
+    """Return which way a significant change goes: that of the rate, if its interval tells, or of clusters."""
+    assert one.interval is not None
+    lower, upper = one.interval
+    return lower > 0 or (upper >= 0 and one.clusters_worse > one.clusters_better)
+
+
+def _moved(one: Difference) -> str:
+    told = f"{one.broken} broken, {one.fixed} fixed"
+    if one.clusters < one.paired:
+        told += f", {one.clusters_worse} of {one.clusters} clusters worse, {one.clusters_better} better"
+    return told
 
 
 def _remarks(differences: Sequence[Difference]) -> list[str]:

@@ -263,6 +263,18 @@ class StoredRun:
         return read_manifest(self.folder)
 
     @cached_property
+    def problems(self) -> Mapping[tuple[str, str], tuple[Requirement, str]]:
+        """What could not be tried, by the ids of requirements and names of systems, and why."""
+        whole = self.folder / "requirements.jsonl"
+        records = read_records(whole) if whole.is_file() else []
+        with naming(whole):
+            return {
+                (str(one["id"]), str(one.get("system"))): (read_requirement(one), str(one["problem"]))
+                for one in records
+                if "problem" in one
+            }
+
+    @cached_property
     def pairs(self) -> tuple[StoredPair, ...]:
         """What is stored of each requirement on each system."""
         return tuple(found.pair() for found in self._found)

@@ -17,9 +17,12 @@ from roadworthy.training.retraining.material import CLEAN
 TOLERANCE = 0.05
 """By which share of it the clean error may have risen, at the upper end of its interval."""
 
+FEWEST_MOMENTS = 20
+"""Below so many, resamples vary too little, and nothing is called better."""
+
 _RESAMPLES = 4000
 _AT_ONCE = 100  # of the resamples, so that memory stays small for many moments
-_OUTSIDE = 0.025  # of the resamples, at either end: an interval of 95 %
+_OUTSIDE = 0.025  # of the resamples, at either end
 
 Numbers = NDArray[np.float64]
 Word = Literal["better", "worse", "not shown", "no better"]
@@ -38,7 +41,7 @@ class ErrorComparison:
         mse_before: Mean squared error before.
         mse_after: Mean squared error after.
         difference: After minus before.
-        low: The lower end of the 95 % interval of the difference; NaN where one moment is all there is.
+        low: The lower end of where 95% of resampled differences lie; NaN where one moment is all there is.
         high: The upper end.
         mse_control: That of a network that was trained on for as long without the changed images, if asked.
     """
@@ -93,8 +96,10 @@ def compared(
 ) -> ErrorComparison:
     """Compare errors on the same images, before and after.
 
-    The interval is a bootstrap over moments: frames that follow each other within seconds are nearly the
-    same, and resampling them one by one would make every difference look certain.
+    The interval is where 95% of resamples over moments lie: frames that follow each other within seconds are
+    nearly the same, and resampling them one by one would make every difference look certain. It is no
+    interval of 95% confidence, which no method has for errors without a largest one: of few moments, and of
+    errors of which a few are large, it is too narrow.
 
     Args:
         kind: Of the images.
@@ -176,7 +181,8 @@ def judged(comparisons: Sequence[ErrorComparison], tolerance: float = TOLERANCE)
     - as *worse* where the whole interval of a clean error lies above zero;
     - as *not shown* where the interval reaches beyond the tolerance, a share of the clean error before:
       then the data do not exclude that it drives clearly worse on plain days;
-    - as *no better* where the interval of no kind of changed images lies below zero, or one lies above.
+    - as *no better* where the interval of no kind of changed images lies below zero, or one lies above;
+    - as *not shown* where all that speaks for it comes from fewer than `FEWEST_MOMENTS` moments.
 
     Args:
         comparisons: Of all kinds of images, the clean ones among them.
@@ -214,6 +220,11 @@ def judged(comparisons: Sequence[ErrorComparison], tolerance: float = TOLERANCE)
         return Judgement("no better", f"the error on {rose[0].kind} rose: {_told(rose[0])}")
     if not fell:
         return Judgement("no better", "no error on changed images fell: " + "; ".join(map(_named, changed)))
+    fewest = min(one.moments for one in (*clean, *fell))
+    if fewest < FEWEST_MOMENTS:
+        return Judgement(
+            "not shown", f"{fewest} moments tell too little, {FEWEST_MOMENTS} are needed: {_named(fell[0])}"
+        )
     kept = "; ".join(
         f"the clean {one.signal} error is kept within {tolerance:.0%}: {_told(one)}" for one in clean
     )
