@@ -46,9 +46,11 @@ class StreetNetwork(OpensLater):
 
     Attributes:
         path: The network's file.
+        threads: How many threads it uses; 0 for as many as ROADWORTHY_THREADS says, or as there are cores.
     """
 
     path: Path = STREET
+    threads: int = 0
 
     @cached_property
     def identity(self) -> str:
@@ -58,7 +60,12 @@ class StreetNetwork(OpensLater):
 
     @cached_property
     def _session(self) -> Any:
-        return opened_session(self.path, threads=wanted_threads(0))
+        return opened_session(self.path, threads=wanted_threads(self.threads))
+
+    def scores(self, batch: Map) -> tuple[Map, Map]:
+        """Return scores and relative inverse depth at half the size, for images as `fitted` returns them."""
+        scores, inverse = self._session.run(["scores", "depth"], {"image": batch})
+        return scores, inverse
 
     def look(self, images: Sequence[Image]) -> list[tuple[LabelMap, Map]]:
         """Return the label map of each image, and its relative inverse depth: 0 is far, scale and shift free.
@@ -74,8 +81,8 @@ class StreetNetwork(OpensLater):
         for number, image in enumerate(images):
             sizes.setdefault(image.shape[:2], []).append(number)
         for shape, numbers in sizes.items():
-            batch = np.stack([_fitted(images[one]) for one in numbers])
-            scores, inverse = self._session.run(["scores", "depth"], {"image": batch})
+            batch = np.stack([fitted(images[one]) for one in numbers])
+            scores, inverse = self.scores(batch)
             for number, own, near in zip(numbers, scores, inverse[:, 0], strict=True):
                 found[number] = _labels(own, images[number]), np.asarray(cv2.resize(near, shape[::-1]))
         return [found[number] for number in range(len(images))]
@@ -91,8 +98,13 @@ def street_network() -> StreetNetwork:
     return StreetNetwork()
 
 
-def _fitted(image: Image) -> Map:
-    """Return an image as the network wants it: about so many pixels, and sides that are multiples."""
+def fitted(image: Image) -> Map:
+    """Return an image as the network wants it: about so many pixels, and sides that are multiples.
+
+    Example:
+        >>> fitted(np.zeros((720, 1280, 3), np.uint8)).shape
+        (3, 320, 544)
+    """
     height, width = image.shape[:2]
     share = (_PIXELS / (height * width)) ** 0.5
     wide, high = (max(_SIDE, round(side * share / _SIDE) * _SIDE) for side in (width, height))
