@@ -226,10 +226,8 @@ def test_names_of_columns_times_and_unknown_numbers_may_be_told(
     rows = zip((10, 12, 14), names, ("5", "-1", "7"), (0.5, 9999, 1.5), strict=True)
     file.write_text("".join(f"{t},{name},{v},{y},more\n" for t, name, v, y in rows))
     signals = {"speed": {"column": "v", "unknown": [-1]}, "lane_offset": "y"}
-    drive = read_table(
-        file,
-        mapping={"columns": ["t", "image", "v", "y"], "time": time, "signals": signals, "unknown": [9999]},
-    )
+    mapping = {"columns": ["t", "image", "v", "y"], "time": time, "signals": signals, "unknown": [9999]}
+    drive = read_table(file, mapping=mapping)
     assert drive.time == pytest.approx(expected)
     assert drive.signals["speed"] == pytest.approx([5, np.nan, 7], nan_ok=True)
     assert drive.signals["lane_offset"] == pytest.approx([0.5, np.nan, 1.5], nan_ok=True)
