@@ -246,7 +246,7 @@ def test_what_a_method_cannot_use() -> None:
         BbslMethod(odd, {"v": None})
     bare = Listed([Frame("bare", np.zeros((4, 4, 3), np.uint8))])
     detector = Recorded("r", "detection", {}, "a list")
-    with pytest.raises(InputError, match="frame 'bare' of a list has no boxes"):
+    with pytest.raises(InputError, match=r"frame 'bare' of a list has no boxes: .*-o boxes=street"):
         run(BbslMethod(spec, values(1)), Requirement("R", "text", "bbsl"), bare, detector)
     with pytest.raises(InputError, match="1x1 or more, got 0x5"):
         LabelledFrames(bare, 0, 5)  # type: ignore[arg-type]

@@ -6,11 +6,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import Result
 
 from roadworthy.datasets import export, load
-from roadworthy.images import read_image
+from roadworthy.images import read_image, write_image
 
 
 def test_show_writes_a_sheet_and_says_what_is_on_it(roadworthy: Callable[..., Result]) -> None:
@@ -172,3 +173,13 @@ def test_a_pipe_gets_no_colours_and_no_progress(
     assert result.stderr == ""
     assert "\x1b" not in result.stdout
     assert "Reading" not in result.stdout
+
+
+def test_a_path_alone_is_read_and_one_line_says_how(roadworthy: Callable[..., Result]) -> None:
+    Path("frames").mkdir()
+    write_image(Path("frames/0.png"), np.zeros((8, 12, 3), np.uint8))
+    found = roadworthy("data", "show", "frames", "--json")
+    assert found.exit_code == 0
+    assert found.stderr == "frames is read as folder:frames\n"
+    assert json.loads(found.stdout)["dataset"] == "folder:frames"
+    assert roadworthy("data", "show", "folder:frames", "--json").stderr == ""

@@ -157,6 +157,20 @@ def test_too_little_memory_is_no_bug_and_names_the_fix(
     assert "should not happen" not in said
 
 
+def test_a_reader_that_goes_away_is_no_fault_of_the_users_code(
+    roadworthy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object, **__: object) -> None:
+        try:
+            raise BrokenPipeError
+        except BrokenPipeError:
+            sys.exit(1)  # as rich does it
+
+    monkeypatch.setattr("roadworthy.images.write_image", closed)
+    result = roadworthy("data", "show", "world", "--sample", "1", "-o", "size=32x16")
+    assert (result.exit_code, result.stderr) == (2, "")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are kept on Linux")
 @pytest.mark.parametrize("megabytes", [150, 300])
 def test_a_limit_of_memory_ends_in_a_sentence(tmp_path: Path, megabytes: int) -> None:

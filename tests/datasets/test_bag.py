@@ -17,7 +17,7 @@ from mcap_ros2.writer import Writer
 
 from roadworthy.datasets import BagDataset, load
 from roadworthy.datasets.bag import _definition
-from roadworthy.errors import FrameError, InputError, UnknownNameError
+from roadworthy.errors import FrameError, InputError
 from roadworthy.images import Image
 
 SECOND = 10**9
@@ -277,8 +277,14 @@ def test_bags_that_cannot_be_read(tmp_path: Path) -> None:
         InputError, match="/camera has sensor_msgs/Image in another encoding than ROS 2's CDR"
     ):
         bag(tmp_path / "json.mcap")[0]
-    with pytest.raises(UnknownNameError, match=r"such as 'bag:.*a\.mcap'"):
-        load(str(tmp_path / "a.mcap"))
+    (tmp_path / "text.mcap").write_text("no")
+    with pytest.raises(InputError, match=r"text\.mcap is no MCAP file"):
+        load(str(tmp_path / "text.mcap"))
+
+
+def test_a_bag_opens_by_its_path_alone(tmp_path: Path) -> None:
+    path = mcap(tmp_path / "a.mcap", drive())
+    assert load(str(path)).name == f"bag:{path}"
 
 
 def test_two_images_of_one_time(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from roadworthy._options import checked_options
-from roadworthy.datasets import BaseDataset, ChosenFrames, load, options_of
+from roadworthy.datasets import BaseDataset, ChosenFrames, load, load_fitting, options_of, spelled
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.frames import Frame, Signals
+from roadworthy.images import write_image
 from roadworthy.registry import Registry
 
 if TYPE_CHECKING:
@@ -163,6 +164,40 @@ def test_a_path_alone_is_told_to_have_a_format(tmp_path: Path) -> None:
         load("data/none")
     with pytest.raises(UnknownNameError, match="there is no dataset 'wrold'; known names are "):
         load("wrold")
+
+
+@pytest.mark.parametrize(
+    ("name", "beside", "format"),
+    [
+        ("dash.MP4", "", "video"),
+        ("drive.mcap", "", "bag"),
+        ("frames", "0.png", "folder"),
+        ("films", "a.mkv", "folder"),
+        ("bag", "metadata.yaml", "bag"),
+        ("labels.json", "", ""),
+        ("empty", "notes.txt", ""),
+        ("absent.mp4", None, ""),
+    ],
+)
+def test_a_path_alone_is_enough_where_only_one_format_has_such_files(
+    name: str, beside: str | None, format: str, tmp_path: Path
+) -> None:
+    if beside:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / beside).touch()
+        (tmp_path / name / "part.db3").touch()
+    elif beside is not None:
+        (tmp_path / name).touch()
+    assert spelled(name, tmp_path) == (f"{format}:{name}" if format else name)
+    assert spelled(f"folder:{name}", tmp_path) == f"folder:{name}"
+
+
+def test_a_folder_of_frames_opens_without_its_format(tmp_path: Path) -> None:
+    (tmp_path / "frames").mkdir()
+    write_image(tmp_path / "frames" / "0.png", np.zeros((4, 6, 3), np.uint8))
+    for data in (load(str(tmp_path / "frames")), load("frames", tmp_path), load_fitting("frames", tmp_path)):
+        assert data.name == f"folder:{tmp_path / 'frames'}"
+        assert len(data) == 1
 
 
 def test_chosen_frames_get_the_earlier_ones_of_their_drive() -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.fuzz.harness import CORPUS
 
 from roadworthy.datasets import VideoDataset, load
-from roadworthy.errors import FrameError, InputError, UnknownNameError
+from roadworthy.errors import FrameError, InputError
 from roadworthy.images import Image, write_image
 
 JUMPS = CORPUS / "video" / "seed-jumps.mp4"
@@ -222,12 +222,10 @@ def test_what_is_no_film(tmp_path: Path) -> None:
         video(tmp_path / "below")
 
 
-def test_advice_for_a_film_without_its_format(tmp_path: Path) -> None:
+def test_a_film_without_its_format_or_with_another(tmp_path: Path) -> None:
     path = film(tmp_path / "dash.avi", count=2)
-    with pytest.raises(
-        UnknownNameError, match=r"write the format of the data before it, such as 'video:.*dash\.avi'"
-    ):
-        load(str(path))
+    data = load(str(path))
+    assert (data.name, len(data)) == (f"video:{path}", 2)
     with pytest.raises(InputError, match=r"dash\.avi is a film and no folder: write video:.*dash\.avi"):
         load(f"folder:{path}")
 

@@ -90,9 +90,10 @@ class TestOnnx:
             InputError, match=r"cannot read the ONNX network .*no\.onnx: there is no such file"
         ):
             load_model(f"onnx:{tmp_path}/no.onnx", spec=STEERING)
-        (tmp_path / "cut.onnx").write_bytes((exported / "driver.onnx").read_bytes()[:900])
-        with pytest.raises(InputError, match=r"cannot read the ONNX network .*cut\.onnx: "):
-            load_model(f"onnx:{tmp_path}/cut.onnx", spec=STEERING)
+        for content in ((exported / "driver.onnx").read_bytes()[:900], b"no network"):
+            (tmp_path / "cut.onnx").write_bytes(content)
+            with pytest.raises(InputError, match=r"cut\.onnx: it is no ONNX file, or was cut short$"):
+                load_model(f"onnx:{tmp_path}/cut.onnx", spec=STEERING)
 
     def test_another_size_or_output_than_the_file_has_is_refused(self, exported: Path) -> None:
         with pytest.raises(InputError, match=r"driver\.onnx: .* w=40, but w=320 is declared"):

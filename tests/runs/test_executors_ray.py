@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 from tests.runs.executing import REQUIREMENT, Bright, Counted, Frames, Late, Meter, Told, digests
 
 from roadworthy.cases import Requirement
+from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
+from roadworthy.runs.store import StoredRun
+from roadworthy.runs.suites import run_suite, suite_of
 
 ray = pytest.importorskip("ray")
 
@@ -41,6 +45,26 @@ def test_a_cluster_does_not_change_a_byte(tmp_path: Path, inline: bool, two: Exe
             seed=3, batch_size=7, passes=0.3, executor=executor,
         )  # fmt: skip
     assert digests(tmp_path / "serial") == digests(tmp_path / "ray")
+
+
+@pytest.mark.slow
+def test_estimated_labels_are_the_same(tmp_path: Path, two: Executor) -> None:
+    for frame in load("world:town", count=3, seed=5):
+        frame.save_image(tmp_path / f"{frame.id}.png")
+    rule = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
+    for name, executor in {"serial": None, "ray": two}.items():
+        data = {"data": f"folder:{tmp_path}", "options": {"labels": "street"}}
+        asked = suite_of({"models": "dave2", "data": {"dash": data}, "requirements": {"P": rule}}, tmp_path)
+        run_suite(asked, tmp_path / name, images="all", executor=executor)
+        # So that the next one asks the network, too.
+        shutil.rmtree(os.environ["ROADWORTHY_CACHE"])
+    serial, on_ray = (
+        StoredRun.open(tmp_path / name).query("SELECT * FROM cases ORDER BY 1") for name in ("serial", "ray")
+    )
+    assert serial == on_ray
+    assert {row["measure.labels_from"] for row in on_ray if row["margin"] is not None} == {
+        "street (estimated)"
+    }
 
 
 def test_an_actor_has_one_thread_and_one_copy_of_a_system(tmp_path: Path, two: Executor) -> None:

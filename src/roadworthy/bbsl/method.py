@@ -43,6 +43,7 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError, NotApplicable, check_choice
 from roadworthy.frames import Boxes, Frame
 
+_NO_BOXES = "has no boxes: use data with labels, or say who finds them, such as -o boxes=street"
 AnyBindings = Bindings | Mapping[str, Any]
 
 
@@ -153,7 +154,7 @@ class BbslMethod(SpecificationMethod):
         del rng  # nothing here is left to chance
         for frame in data:
             if frame.boxes is None:
-                raise InputError(f"frame {frame.id!r} of {data.name} has no boxes: use data with labels")
+                raise InputError(f"frame {frame.id!r} of {data.name} {_NO_BOXES}")
             asks = (Predict((frame,)),)
             if self.role is None:
                 yield Case(frame.id, requirement.id, asks, {"frame": frame.id})
@@ -274,7 +275,7 @@ class BbslTrackMethod(SpecificationMethod):
 
     def _tracks(self, frame: Frame, name: str) -> list[int]:
         if frame.boxes is None:
-            raise InputError(f"frame {frame.id!r} of {name} has no boxes: use data with labels")
+            raise InputError(f"frame {frame.id!r} of {name} {_NO_BOXES}")
         chosen = frame.boxes.select(*self.role.classes)
         if len(chosen) and chosen.track_ids is None:
             raise InputError(
@@ -374,7 +375,7 @@ def inputs_of(
         InputError: The frame has no boxes.
     """
     if frame.boxes is None:
-        raise InputError(f"frame {frame.id!r} has no boxes: use data with labels")
+        raise InputError(f"frame {frame.id!r} {_NO_BOXES}")
     known = dict(bindings.values(FrameView.of(frame)))
     if role is None:
         yield None, known

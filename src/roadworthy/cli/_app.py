@@ -121,6 +121,9 @@ class _Program(Group):
         try:
             return super().invoke(ctx)
         except SystemExit as ending:
+            if isinstance(ending.__context__, BrokenPipeError):
+                # rich ends so where nobody reads on, as in `--help | head`: that needs no word.
+                sys.exit(FAILED)
             # No command ends like that: code of the user does, and it may say 0.
             raise RoadworthyError(
                 f"sys.exit({ending.code!r}) was called by a model, data set or engine: take it out, and let "

@@ -176,3 +176,13 @@ def make_new_folder(path: Path) -> Path:
 def examples(*lines: str) -> str:
     """Return the closing lines of a help page: commands to try."""
     return "\n".join(["[bold]Examples[/bold]", *(f"[dim]$[/dim] [cyan]{line}[/cyan]" for line in lines)])
+
+
+def understood(reference: str) -> str:
+    """Return data with its format before the path, and say so where the user wrote a path alone."""
+    from roadworthy.datasets import spelled
+
+    found = spelled(reference)
+    if found != reference:
+        console(stderr=True).print(f"{reference} is read as {found}", markup=False, soft_wrap=True)
+    return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from roadworthy.cli._answer import Answer, Shown, write_document
-from roadworthy.cli._console import console, parse_options, progress, tracked
+from roadworthy.cli._console import console, parse_options, progress, tracked, understood
 from roadworthy.errors import InputError
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import RESULT_FILE, ResultTable
@@ -144,7 +144,12 @@ def data_document(
     """Return data as a suite has it: its name or name:path, options as typed, and how many frames."""
     if sample is not None and sample < 1:
         raise InputError(f"--sample must be 1 or more, got {sample}")
-    return {"data": reference, "options": parse_options(options or []), "sample": sample, **others}
+    return {
+        "data": understood(reference),
+        "options": parse_options(options or []),
+        "sample": sample,
+        **others,
+    }
 
 
 def planned(

@@ -104,7 +104,7 @@ def _row(source: str, engine: UserEngine) -> dict[str, Any]:
         "name": engine.name,
         "from": source,
         "supports": [str(one) for one in engine.supported],
-        "how": engine.backend.does or "learned",
+        "how": engine.backend.does or "a network",
         "needs_permission": bool(engine.backend.does),
     }
     if isinstance(engine, LearnedEngine):

@@ -10,6 +10,7 @@ from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.models.networks import PublicNetwork, import_files, networks_folder, public_networks
 from roadworthy.result_tables import ResultTable
+from roadworthy.transforms.engines import is_named
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -45,6 +46,8 @@ def _state(network: PublicNetwork) -> dict[str, str]:
     if network.missing:
         return {"still missing": ", ".join(network.missing), "get it": network.get}
     use = f"--model {network.name}" if network.describe else f"{network.opened_by}({network.name!r})"
+    if is_named(network.name):
+        use = f"--engines {network.name}, to remove things from images; {use}"
     return {"imported to": str(network.folder), "use it": use}
 
 

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy._files import is_free, numbered
-from roadworthy.cli._console import console, make_folder, parse_options
+from roadworthy.cli._console import console, make_folder, parse_options, understood
 from roadworthy.errors import InputError, check_choice
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def opened(reference: str, given: list[str] | None, **wanted: object) -> Dataset
     """
     from roadworthy.datasets import load_fitting
 
-    return load_fitting(reference, options=parse_options(given or []), **wanted)
+    return load_fitting(understood(reference), options=parse_options(given or []), **wanted)
 
 
 def counted(shown: int, total: int) -> str:

@@ -8,7 +8,7 @@ Options:
     gallery (FOLDERS): Galleries of cut-outs, joined by commas; see `gallery harvest`.
     traffic (SIDE): The side of the road that traffic drives on: right or left.
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
-        on frames of the built-in world.
+        on frames of the built-in world; or migan, to remove things, once it is imported.
     rule (-r SENTENCE): The rule.
 """
 

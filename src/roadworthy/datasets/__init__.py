@@ -20,6 +20,7 @@ from roadworthy.datasets._load import (
     reader_for,
     sample_of,
     shuffled_clusters,
+    spelled,
     spread,
 )
 from roadworthy.datasets.a2d2 import A2D2Dataset
@@ -74,5 +75,6 @@ __all__ = [
     "reader_for",
     "sample_of",
     "shuffled_clusters",
+    "spelled",
     "spread",
 ]

@@ -14,7 +14,7 @@ from roadworthy._files import is_file, is_folder
 from roadworthy._frozen import FrozenDict
 from roadworthy._options import checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
-from roadworthy.datasets._base import FILM_ENDINGS, drives_by_time
+from roadworthy.datasets._base import FILM_ENDINGS, IMAGE_ENDINGS, drives_by_time, file_names
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
@@ -224,6 +224,30 @@ def sample_of(data: Dataset, count: int | None) -> Dataset:
     return ChosenFrames(f"{count} frames of {data.name}", data, spread(len(data), count))
 
 
+def spelled(reference: str, relative_to: Path = Path()) -> str:
+    """Return a reference with the format before its path: a film, a bag and a folder of frames need none.
+
+    Args:
+        reference: The name of a reader, and after a colon the path it reads; or a path alone.
+        relative_to: The folder that paths of files count from.
+
+    Example:
+        >>> spelled("world:town")
+        'world:town'
+    """
+    path = relative_to / reference
+    if reference.partition(":")[0] in datasets.names() or not reference:
+        return reference
+    if is_file(path):
+        found = _FORMATS.get(path.suffix.lower())
+        return f"{found}:{reference}" if found in _CLEAR else reference
+    if not is_folder(path):
+        return reference
+    if is_file(path / "metadata.yaml") and file_names(path, (".mcap", ".db3")):
+        return f"bag:{reference}"
+    return f"folder:{reference}" if file_names(path, (*IMAGE_ENDINGS, *FILM_ENDINGS)) else reference
+
+
 def reader_for(reference: str) -> Callable[..., Any]:
     """Return the reader that a reference names.
 
@@ -231,7 +255,7 @@ def reader_for(reference: str) -> Callable[..., Any]:
         UnknownNameError: No reader has this name; says what to write where it is a path alone.
         InputError: There is no name.
     """
-    name = reference.partition(":")[0]
+    name = spelled(reference).partition(":")[0]
     if not name:
         raise InputError(f"a data set is written name or name:path, such as 'world:town', got {reference!r}")
     try:
@@ -253,13 +277,15 @@ _FORMATS: Mapping[str, str] = FrozenDict(
     | {".json": "coco", ".yaml": "yolo", ".csv": "table"}
 )
 """What a file of an ending is most likely read by."""
+_CLEAR = ("video", "bag")  # formats whose files have endings of their own
 
 
 def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Dataset:
     """Open a data set.
 
     Args:
-        reference: The name of a reader, and after a colon the path it reads: ``"world:town"``.
+        reference: The name of a reader, and after a colon the path it reads: ``"world:town"``; or the path of
+            a film, a bag or a folder of frames alone.
         relative_to: The folder that paths of files count from.
         options: The reader's options, and those of every data set: ``labels``, ``depth``, ``boxes`` and
             ``camera_height``, see `roadworthy.labelling`. Text is converted to what the option takes.
@@ -277,6 +303,7 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
         ...
         roadworthy.errors.UnknownNameError: there is no data set 'wrold'; did you mean 'world'?
     """
+    reference = spelled(reference, relative_to)
     name, _, path = reference.partition(":")
     reader = reader_for(reference)
     wanted = takes_path(reader)
@@ -329,6 +356,7 @@ def load_fitting(
         >>> len(load_fitting("world:town", options={"time": "night"}, count=12, history=None, labels="any"))
         12
     """
+    reference = spelled(reference, relative_to)
     return load(reference, relative_to, **{**fitting_options(reference, **wished), **(options or {})})
 
 

@@ -40,6 +40,7 @@ from roadworthy.images import MOST_PIXELS, Image, decode_image
 from roadworthy.registry import datasets
 
 _ENDINGS = (".mcap", ".db3")
+_MAGIC = b"\x89MCAP"  # what an MCAP file begins with
 _ADVICE = "`mcap recover` mends what broke off"
 _IMAGES = ("sensor_msgs/Image", "sensor_msgs/CompressedImage")
 _TWISTS: Mapping[str, str] = FrozenDict(
@@ -112,6 +113,9 @@ class _Mcap:
     def __init__(self, path: Path) -> None:
         self._path = path
         factory = _library()
+        with path.open("rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                raise InputError(f"{path} is no MCAP file: it begins otherwise")
         with self._opened() as reader:
             summary = reader.get_summary()
             if summary is None or summary.statistics is None:

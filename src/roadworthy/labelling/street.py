@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ STREET = Path(__file__).with_name("weights") / "street.onnx"
 _PIXELS = 480 * 352  # what the network saw in training; more is slower and no better
 _SIDE = 32  # sides must be multiples of it, or the network's scales do not meet
 _ISLAND = 0.0006  # of the image: a smaller patch of ground, wall or leaves is noise
+_NONE = 255  # no class has this number
 _LARGE = ("road", "sidewalk", "terrain", "building", "tree", "sky")
 _ROAD, _BESIDE = ("road", "line"), ("terrain", "sidewalk")
 _UNSURE = 2.6  # of the scores, which are logarithms: road is 7% as likely, or more
@@ -44,9 +46,11 @@ class StreetNetwork(OpensLater):
 
     Attributes:
         path: The network's file.
+        threads: How many threads it uses; 0 for as many as ROADWORTHY_THREADS says, or as there are cores.
     """
 
     path: Path = STREET
+    threads: int = 0
 
     @cached_property
     def identity(self) -> str:
@@ -56,7 +60,12 @@ class StreetNetwork(OpensLater):
 
     @cached_property
     def _session(self) -> Any:
-        return opened_session(self.path, threads=wanted_threads(0))
+        return opened_session(self.path, threads=wanted_threads(self.threads))
+
+    def scores(self, batch: Map) -> tuple[Map, Map]:
+        """Return scores and relative inverse depth at half the size, for images as `fitted` returns them."""
+        scores, inverse = self._session.run(["scores", "depth"], {"image": batch})
+        return scores, inverse
 
     def look(self, images: Sequence[Image]) -> list[tuple[LabelMap, Map]]:
         """Return the label map of each image, and its relative inverse depth: 0 is far, scale and shift free.
@@ -72,10 +81,10 @@ class StreetNetwork(OpensLater):
         for number, image in enumerate(images):
             sizes.setdefault(image.shape[:2], []).append(number)
         for shape, numbers in sizes.items():
-            batch = np.stack([_fitted(images[one]) for one in numbers])
-            scores, inverse = self._session.run(["scores", "depth"], {"image": batch})
+            batch = np.stack([fitted(images[one]) for one in numbers])
+            scores, inverse = self.scores(batch)
             for number, own, near in zip(numbers, scores, inverse[:, 0], strict=True):
-                found[number] = _labels(own, images[number]), cv2.resize(near, shape[::-1]).astype(np.float32)
+                found[number] = _labels(own, images[number]), np.asarray(cv2.resize(near, shape[::-1]))
         return [found[number] for number in range(len(images))]
 
 
@@ -89,13 +98,19 @@ def street_network() -> StreetNetwork:
     return StreetNetwork()
 
 
-def _fitted(image: Image) -> Map:
-    """Return an image as the network wants it: about so many pixels, and sides that are multiples."""
+def fitted(image: Image) -> Map:
+    """Return an image as the network wants it: about so many pixels, and sides that are multiples.
+
+    Example:
+        >>> fitted(np.zeros((720, 1280, 3), np.uint8)).shape
+        (3, 320, 544)
+    """
     height, width = image.shape[:2]
     share = (_PIXELS / (height * width)) ** 0.5
     wide, high = (max(_SIDE, round(side * share / _SIDE) * _SIDE) for side in (width, height))
     how = cv2.INTER_AREA if share < 1 else cv2.INTER_LINEAR
-    return np.moveaxis(cv2.resize(image, (wide, high), interpolation=how), 2, 0).astype(np.float32)
+    resized = cv2.resize(image, (wide, high), interpolation=how)
+    return np.stack(cv2.split(resized), dtype=np.float32)
 
 
 def _labels(scores: Map, image: Image) -> LabelMap:
@@ -109,19 +124,26 @@ def _labels(scores: Map, image: Image) -> LabelMap:
     sky = road
     # Class by class: all scores of a large image at once would be 100 MB.
     for score, word in zip(scores, class_list("street").words.values(), strict=True):
-        large = cv2.resize(score, shape[::-1], interpolation=cv2.INTER_LINEAR) - _WEIGHED.get(str(word), 0)
-        higher = large > best
-        best[higher] = large[higher]
-        ids[higher] = ontology().label_id(str(word))
+        large = cv2.resize(score - np.float32(_WEIGHED.get(str(word), 0)), shape[::-1])
+        own = np.full(shape, ontology().label_id(str(word)), np.uint8)
+        cv2.copyTo(own, cv2.compare(large, best, cv2.CMP_GT), ids)
+        cv2.max(large, best, best)
         if word in _ROAD:
-            road = np.maximum(road, large)
+            cv2.max(large, road, road)
         elif word == "sky":
             sky = large
-    ids = _cleaned(_grounded(ids))
+    _ground(ids)
+    _clean(ids)
     _look_through(ids, best - sky < _THIN, image)
-    beside = np.isin(ids, [ontology().label_id(one) for one in _BESIDE])
-    ids[beside & (road > best - _UNSURE)] = 0
+    ids[_where(ids, _BESIDE) & (road > best - _UNSURE)] = 0
     return LabelMap(ids)
+
+
+def _where(ids: Image, words: Sequence[str]) -> Mask:
+    """Return where one of some classes is."""
+    table = np.zeros(256, np.uint8)
+    table[[ontology().label_id(word) for word in words]] = 1
+    return np.asarray(cv2.LUT(ids, table)).view(np.bool_)
 
 
 def _look_through(ids: Image, thin: Mask, image: Image) -> None:
@@ -129,35 +151,32 @@ def _look_through(ids: Image, thin: Mask, image: Image) -> None:
     sky, tree = (ontology().label_id(word) for word in ("sky", "tree"))
     seen = ids == sky
     if np.count_nonzero(seen) > _ISLAND * ids.size:
-        darkest = image.min(axis=2)
+        red, green, blue = cv2.split(image)
+        darkest = np.asarray(cv2.min(cv2.min(red, green), blue))
         ids[(ids == tree) & thin & (darkest > _BRIGHT * np.median(darkest[seen]))] = sky
 
 
-def _grounded(ids: Image) -> Image:
-    """Return ids without ground above the end of the road: what is labelled so grows, or is not known."""
+def _ground(ids: Image) -> None:
+    """Take away ground above the end of the road: what is labelled so grows, or is not known."""
     height = len(ids)
-    road = np.isin(ids, [ontology().label_id(one) for one in _ROAD])
-    rows = np.flatnonzero(np.count_nonzero(road, axis=1) >= max(3, ids.shape[1] // 80))
+    rows = np.flatnonzero(np.count_nonzero(_where(ids, _ROAD), axis=1) >= max(3, ids.shape[1] // 80))
     end = int(min([*rows[:1], _HORIZON * height]) - _MARGIN * height)
     above = ids[: max(0, end)]
     above[above == ontology().label_id("terrain")] = ontology().label_id("tree")
     above[above == ontology().label_id("sidewalk")] = 0
-    return ids
 
 
-def _cleaned(ids: Image) -> Image:
-    """Return ids in which small islands of what is large have the class of what is next to them."""
-    from scipy.ndimage import distance_transform_edt
-
-    islands: Mask = np.zeros(ids.shape, np.bool_)
-    for word in _LARGE:
-        _, parts, stats, _ = cv2.connectedComponentsWithStats(
-            (ids == ontology().label_id(word)).view(np.uint8)
-        )
-        small = stats[:, cv2.CC_STAT_AREA] < _ISLAND * ids.size
-        small[0] = False
-        islands |= small[parts]
+def _clean(ids: Image) -> None:
+    """Give small islands of what is large the class of what is next to them."""
+    large = _where(ids, _LARGE)
+    left = np.where(large, ids, np.uint8(_NONE))
+    # Of one class each, joined at their sides; a component may be as large as what it is told.
+    cv2.filterSpeckles(left, _NONE, math.ceil(_ISLAND * ids.size) - 1, 0)
+    islands = large & (left == _NONE)
     if not islands.any() or islands.all():
-        return ids
-    row, column = distance_transform_edt(islands, return_distances=False, return_indices=True)
-    return np.asarray(ids[row, column])
+        return
+    # Numbers the pixels that are no island row by row from 1 on, and names the nearest of them.
+    _, nearest = cv2.distanceTransformWithLabels(
+        islands.view(np.uint8), cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL
+    )
+    ids[islands] = ids[~islands][nearest[islands] - 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ _DTYPES = {
     "tensor(uint8)": "uint8",
 }
 _MASK = "pixel_mask"
+_REASON = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")  # how ONNX Runtime numbers its errors
 _PROVIDERS = {"cpu": ["CPUExecutionProvider"], "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"]}
 
 
@@ -170,7 +172,9 @@ def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: 
             _tensor(one)
     except Exception as error:
         # ONNX Runtime raises a different class for each stage of loading.
-        reason = str(error).splitlines()[0]
+        reason = _REASON.sub("", str(error).splitlines()[0])
+        if isinstance(error, onnxruntime.capi.onnxruntime_pybind11_state.InvalidProtobuf):
+            reason = "it is no ONNX file, or was cut short"
         raise InputError(f"cannot read the ONNX network {path}: {reason}") from error
     if _PROVIDERS[device][0] not in session.get_providers():
         # Where a library of CUDA is missing it goes on without, and nobody would know why it is slow.

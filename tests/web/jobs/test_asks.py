@@ -63,7 +63,7 @@ def test_every_kind_may_be_asked_for() -> None:
     ids=str,
 )
 def test_nothing_that_opens_a_file_or_reaches_another_machine(entry: Any) -> None:
-    with pytest.raises(InputError, match="may name no files, options, programs or other machines"):
+    with pytest.raises(InputError, match="may name no files, programs or other machines"):
         check(asked(entry))
 
 
@@ -71,14 +71,16 @@ def test_nothing_that_opens_a_file_or_reaches_another_machine(entry: Any) -> Non
     ("others", "words"),
     [
         ({"models": {"m": "onnx:secret.onnx"}}, "this server has no model 'onnx:secret.onnx'"),
-        ({"models": {"m": {"model": "dave2", "options": {"threads": 1}}}}, "may name no files, options"),
+        ({"models": {"m": {"model": "dave2", "options": {"threads": 1}}}}, "may name no files"),
         ({"data": {"d": "folder:/etc"}}, "this server has no data set 'folder:/etc'"),
-        ({"data": {"d": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files, options"),
-        ({"base": "nets"}, "base: a suite that is sent here may name no files, options"),
-        ({"data": {"R0": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files, options"),
+        ({"data": {"d": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files"),
+        ({"data": {"d": {"data": "world", "options": {"labels": "maps"}}}}, "may name no files"),
+        ({"data": {"d": {"data": "world", "options": {"depth": ["street"]}}}}, "may name no files"),
+        ({"base": "nets"}, "base: a suite that is sent here may name no files"),
+        ({"data": {"R0": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files"),
         (
             {"models": {"town": {"model": "dave2", "options": {"threads": 1}}}, "data": {"town": "world"}},
-            "may name no files, options",
+            "may name no files",
         ),
         ({"data": {"d": {"data": "world", "sample": 99_999}}}, "frames at most here"),
         ({"data": {"d": "world"}}, "d: say with sample how many frames, 10000 at most here"),
@@ -88,6 +90,11 @@ def test_nothing_that_opens_a_file_or_reaches_another_machine(entry: Any) -> Non
 def test_no_more_than_what_was_declared(others: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         check(asked(RULE, **others))
+
+
+def test_a_suite_may_say_who_labels_its_frames() -> None:
+    options = {"labels": "street", "depth": "none", "boxes": "own"}
+    check(asked(RULE, data={"d": {"data": "world", "sample": 4, "options": options}}))
 
 
 @pytest.mark.parametrize(

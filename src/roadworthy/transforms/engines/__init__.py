@@ -5,6 +5,8 @@
     engines:
       lines:
         learned: remove-line                  # a learned engine: one that is shipped, or a folder
+      eraser:
+        network: migan                        # a public network that fills holes, once it is imported
       pix2pixhd:
         command: [python, run_pix2pix.py, --image, "{image}", --labels, "{labels}", --output, "{output}"]
         timeout: 60
@@ -34,11 +36,23 @@ from pathlib import Path
 from roadworthy.transforms.engines.backend import Support
 from roadworthy.transforms.engines.engine import EngineTransform, UserEngine
 
-__all__ = ["SHIPPED", "EngineTransform", "Support", "UserEngine", "read_engines"]
+__all__ = ["SHIPPED", "EngineTransform", "Support", "UserEngine", "is_named", "read_engines"]
 
 SHIPPED = "shipped"
 """Instead of a file: the learned engines that come with Roadworthy and are nearer to the truth than what is
 built in, for frames of the built-in world."""
+
+
+def is_named(engines: str) -> bool:
+    """Return whether engines are known by this name, instead of described in a file.
+
+    Example:
+        >>> is_named("shipped"), is_named("migan"), is_named("engines.yaml")
+        (True, True, False)
+    """
+    from roadworthy.transforms.engines.commands import fillers
+
+    return engines in (SHIPPED, *fillers())
 
 
 def read_engines(path: str | PathLike[str], *, allow_commands: bool = False) -> tuple[UserEngine, ...]:
@@ -47,7 +61,7 @@ def read_engines(path: str | PathLike[str], *, allow_commands: bool = False) -> 
     Args:
         path: The file, or "shipped" for the learned engines that come with Roadworthy and were measured to be
             nearer to the truth than what is built in. On frames that are not of the built-in world, these
-            refuse to work.
+            refuse to work. Or the name of a public network that fills holes, "migan": it removes things.
         allow_commands: Whether they may be called. Without it they are read and checked, but all that run
             code or call other machines refuse to work.
 
@@ -59,6 +73,8 @@ def read_engines(path: str | PathLike[str], *, allow_commands: bool = False) -> 
         from roadworthy.transforms.learned.engine import nearer_engines
 
         return nearer_engines()
-    from roadworthy.transforms.engines.files import engines_of_file
+    from roadworthy.transforms.engines.files import engines_of_file, filling_engine
 
+    if is_named(str(path)):
+        return (filling_engine(str(path)),)
     return engines_of_file(Path(path), allowed=allow_commands)

@@ -1,4 +1,4 @@
-"""Engines that run on this machine: a program, a Python function, or a pipeline of diffusers.
+"""Engines that run on this machine: a program, a Python function, a diffusers pipeline, a network that fills.
 
 Nothing is downloaded: the folder must hold the whole pipeline, with weights as safetensors.
 """
@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -26,8 +26,10 @@ from roadworthy._importing import imported
 from roadworthy.errors import EngineError, FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
+from roadworthy.models import Inpainter
+from roadworthy.models.networks import public_networks
 from roadworthy.transforms.engines import backend
-from roadworthy.transforms.operations import AddOperation, Operation
+from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation
 
 PLACEHOLDERS: Mapping[str, str] = {
     "image": "the image to change, a PNG file",
@@ -440,3 +442,49 @@ def _opened(folder: Path, stamp: str, paints: str, device: str, dtype: str) -> A
     )
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
+
+
+def fillers() -> tuple[str, ...]:
+    """Return the public networks that fill what is removed, once they are imported.
+
+    Example:
+        >>> fillers()
+        ('migan',)
+    """
+    known = public_networks().items()
+    return tuple(name for name, one in known if one.opened_by.endswith(Inpainter.__name__))
+
+
+@dataclass(frozen=True)
+class FillingNetwork(backend.Backend):
+    """A public network that fills the place of what is removed.
+
+    Attributes:
+        network: What it is imported as.
+    """
+
+    network: str
+
+    keeps_outside: ClassVar[bool] = True
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of the network."""
+        known = public_networks()[self.network]
+        return tuple(known.folder / name for name in known.files)
+
+    def needs(self, operation: Operation) -> tuple[str, ...]:
+        return ("labels",)
+
+    def check(self, operation: Operation) -> None:
+        if not isinstance(operation, RemoveOperation):
+            raise InputError(f"{self.network} fills what is removed, it cannot {operation.kind} anything")
+        _ = self._inpainter
+
+    def made(self, task: backend.EngineTask) -> backend.EngineResult:
+        return backend.EngineResult(self._inpainter.fill(task.frame.image, task.mask > 0))
+
+    @cached_property
+    def _inpainter(self) -> Inpainter:
+        # One thread, so that an image is the same in every executor.
+        return Inpainter(self.network, threads=1)

@@ -19,7 +19,14 @@ from roadworthy.errors import InputError, suggest
 from roadworthy.ontology import ontology
 from roadworthy.transforms.engines import commands, services
 from roadworthy.transforms.engines.backend import WORDS, Backend, Support, check_words, placeholders
-from roadworthy.transforms.engines.commands import TIMEOUT, EngineFunction, Pipeline, ProgramBackend
+from roadworthy.transforms.engines.commands import (
+    TIMEOUT,
+    EngineFunction,
+    FillingNetwork,
+    Pipeline,
+    ProgramBackend,
+    fillers,
+)
 from roadworthy.transforms.engines.engine import Labels, UserEngine
 from roadworthy.transforms.engines.services import ENVIRONMENT, Service, texts_of
 from roadworthy.transforms.wording import ElementDescription, described
@@ -102,7 +109,7 @@ def _described(words: str, where: str) -> ElementDescription:
         raise InputError(f"{where}: {error}") from error
 
 
-WAYS = ("learned", "command", "entry", "http", "pipeline")
+WAYS = ("learned", "network", "command", "entry", "http", "pipeline")
 """The keys that say how the images of an engine are got: an engine has one of them."""
 
 Size = tuple[int, int]
@@ -135,6 +142,7 @@ class _Pipeline(EngineForm):
 
 class _Engine(EngineForm):
     learned: str = ""
+    network: str = ""
     command: list[str] = Field(default_factory=list)
     entry: str = ""
     http: _Http | None = None
@@ -159,6 +167,18 @@ _ONLY = {
 }
 
 
+# What stands on the ground: paint on it is better filled by what is built in.
+_REMOVED = tuple(
+    Support("remove", described(word))
+    for word in ("vehicle", "pedestrian", "bicyclist", "pole", "traffic sign", "traffic light")
+)
+
+
+def filling_engine(network: str) -> UserEngine:
+    """Return the engine that removes things by a public network."""
+    return UserEngine(network, _REMOVED, FillingNetwork(network))
+
+
 def engines_of_file(path: Path, *, allowed: bool) -> tuple[UserEngine, ...]:
     """Return the engines that a file describes; see `roadworthy.transforms.read_engines`."""
     forms, file = read_form(path, _EnginesForm, "engines file", "'engines:'")
@@ -178,9 +198,9 @@ def _engine(name: str, form: _Engine, file: YamlFile, allowed: bool) -> UserEngi
             raise InputError(f"{where(key)}: {why}: leave out the {key} of {name!r}")
     if ways == ["learned"]:
         return _learned(name, form, file, where)
-    if form.supports is None:
+    if form.supports is None and not form.network:
         raise InputError(f"{where()}: engines > {name} needs the key 'supports'")
-    supported = _supported(form.supports, where)
+    supported = _REMOVED if form.supports is None else _supported(form.supports, where)
     backend = _backend(name, form, file, where)
     return UserEngine(name, supported, backend, form.labels, form.outside, where(), file.path, allowed)
 
@@ -194,6 +214,11 @@ def _supported(forms: Iterable[SupportForm], where: Callable[..., str]) -> tuple
 
 def _backend(name: str, form: _Engine, file: YamlFile, where: Callable[..., str]) -> Backend:
     folder = file.path.parent
+    if form.network:
+        if form.network not in fillers():
+            hint = suggest(form.network, fillers())
+            raise InputError(f"{where('network')}: {form.network!r} is no network that fills: {hint}")
+        return FillingNetwork(form.network)
     if form.command:
         check_words(form.command, commands.PLACEHOLDERS, where("command"))
         return ProgramBackend(name, tuple(form.command), form.timeout, folder)

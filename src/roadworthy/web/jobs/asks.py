@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
@@ -17,7 +17,7 @@ from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import model_name
 from roadworthy.runs.suites import suite_of
-from roadworthy.runs.suites.forms import Form
+from roadworthy.runs.suites.forms import DataForm, Form
 from roadworthy.runs.suites.schema import SuiteForm
 
 if TYPE_CHECKING:
@@ -278,14 +278,20 @@ class SuiteAsk(_Form):
         opening = [*(["base"] if form.base else []), *(name for name, part in parts if _opens(part))]
         if opening:
             raise InputError(
-                f"{opening[0]}: a suite that is sent here may name no files, options, programs or other "
-                "machines; `roadworthy run` takes it"
+                f"{opening[0]}: a suite that is sent here may name no files, programs or other machines, and "
+                "no options but who labels (own, street, none); `roadworthy run` takes it"
             )
 
 
 def _opens(part: Form) -> bool:
     """Return whether a part of a suite names a file, a program or another machine, or could."""
     given = part.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+    if isinstance(part, DataForm) and all(
+        what in ("labels", "depth", "boxes") and who in get_args(LabelledBy)
+        for what, who in part.options.items()
+    ):
+        # Who labels the frames, of those whom the page's own form names as well.
+        given.pop("options", None)
     others = {key: value for key, value in given.items() if key not in (*_TYPED, "model", "data")}
     # A table of values is a file, and so are thresholds that are no mapping.
     return (

@@ -209,6 +209,37 @@ def test_a_table_with_a_mapping_of_its_columns(tmp_path: Path, kind: str) -> Non
 SPEED = {"time": "t", "signals": {"speed": "v"}}
 
 
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        ({"rate": 4}, [0, 0.25, 0.5]),
+        ({"column": "image", "of_name": True, "unit": "ns"}, [0, 0.1, 0.3]),
+        ({"column": "t"}, [0, 2, 4]),
+    ],
+)
+def test_names_of_columns_times_and_unknown_numbers_may_be_told(
+    time: dict[str, object], expected: list[float], tmp_path: Path
+) -> None:
+    file = tmp_path / "log.csv"
+    start = 1_479_424_215_880_000_000
+    names = [f"cam0\\c_{start + step}.png" for step in (0, 100_000_000, 300_000_000)]
+    rows = zip((10, 12, 14), names, ("5", "-1", "7"), (0.5, 9999, 1.5), strict=True)
+    file.write_text("".join(f"{t},{name},{v},{y},more\n" for t, name, v, y in rows))
+    signals = {"speed": {"column": "v", "unknown": [-1]}, "lane_offset": "y"}
+    mapping = {"columns": ["t", "image", "v", "y"], "time": time, "signals": signals, "unknown": [9999]}
+    drive = read_table(file, mapping=mapping)
+    assert drive.time == pytest.approx(expected)
+    assert drive.signals["speed"] == pytest.approx([5, np.nan, 7], nan_ok=True)
+    assert drive.signals["lane_offset"] == pytest.approx([0.5, np.nan, 1.5], nan_ok=True)
+
+
+def test_the_time_is_a_column_or_a_rate(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("t,v\n0,1\n1,2\n")
+    for time in ({"column": "t", "rate": 5}, {}, {"unit": "s"}):
+        with pytest.raises(InputError, match="expected a column or a rate"):
+            read_table(tmp_path / "log.csv", mapping={"time": time})
+
+
 def test_lines_and_cells_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     file.write_text("t,v\n0,1\n1\n2,3,4\n-inf,5\n1.5,fast\n0.5,\nnan,6\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from csv import reader
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,6 +43,7 @@ class _UnitColumn(BaseModel):
     unit: Annotated[str | float | None, AfterValidator(_above_0)] = None
     positive: Literal["left", "right"] = "right"
     ratio: float = Field(1.0, gt=0, allow_inf_nan=False)
+    unknown: tuple[float, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -52,11 +55,29 @@ class _UnitColumn(BaseModel):
         return given
 
 
+class _TimeColumn(_UnitColumn):
+    """Where the time comes from: a column, the last digits of the names in one, or the rows in a second."""
+
+    column: str = ""
+    of_name: bool = False
+    rate: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _one(self) -> _TimeColumn:
+        if bool(self.column) == (self.rate is not None):
+            raise ValueError("expected a column or a rate")
+        return self
+
+
 class ColumnMapping(BaseModel):
     """What the columns of a table are.
 
     Attributes:
-        time: The column of time stamps; its unit is s, ms, us or ns.
+        time: The column of time stamps; its unit is s, ms, us or ns. With `of_name` the last digits of the
+            names in that column are the time; `rate` is how many rows a second has, without a column.
+        columns: The names of the columns, in order, of a CSV file that begins without them; further columns
+            need none.
+        unknown: Numbers that stand for an unknown value in all signals; a signal may have its own.
         signals: The column of each signal. The unit of a speed is m/s, km/h or mph; that of an angle deg, rad
             or the degrees that 1 stands for, with the side of positive angles and the steering ratio; for any
             other signal it is the number that turns the column into our unit.
@@ -65,7 +86,9 @@ class ColumnMapping(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    time: _UnitColumn
+    time: _TimeColumn
+    columns: tuple[str, ...] = ()
+    unknown: tuple[float, ...] = ()
     signals: Mapping[str, _UnitColumn] = Field(default_factory=dict)
     events: Mapping[str, str] = Field(default_factory=dict)
 
@@ -91,7 +114,8 @@ def read_table(
     repeated are put right. The notes tell of all that.
 
     Args:
-        path: The file; .parquet is read as Parquet, anything else as CSV with a line of names.
+        path: The file; .parquet is read as Parquet, anything else as CSV with a line of names, unless the
+            mapping has them.
         mapping: What its columns are, or the YAML file that says it; it must be given.
         gap: Rows further apart than this many seconds have a gap between them.
 
@@ -104,7 +128,7 @@ def read_table(
         mapping = check_form(ColumnMapping, mapping, lambda *_: "mapping")
     elif not isinstance(mapping, ColumnMapping):
         mapping = ColumnMapping.load(mapping)
-    table, broken = _table(Path(path))
+    table, broken = _table(Path(path), mapping.columns)
     notes = _odd_names(mapping)
 
     def numbers(column: str) -> NDArray[np.float64]:
@@ -114,14 +138,43 @@ def read_table(
 
     # What no unit can hold becomes infinite, and is then not known.
     with np.errstate(over="ignore"):
-        time = numbers(mapping.time.column) * _seconds(mapping.time, table, path)
-        signals = {name: _converted(name, one, numbers(one.column)) for name, one in mapping.signals.items()}
+        time = _times(mapping.time, table, path, numbers)
+        signals = {
+            name: _converted(name, one, _without(numbers(one.column), (*mapping.unknown, *one.unknown)))
+            for name, one in mapping.signals.items()
+        }
     events = {name: _happening(table, column, path) for name, column in mapping.events.items()}
     drive = Drive.repaired(fspath(path), time, signals, events, gap=gap, from_zero=True, broken=broken)
     return drive.with_notes(list(dict.fromkeys(notes)))
 
 
-def _table(path: Path) -> tuple[pa.Table, list[str]]:
+def _times(
+    column: _TimeColumn,
+    table: pa.Table,
+    path: str | PathLike[str],
+    numbers: Callable[[str], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Return the seconds of each row."""
+    if column.rate is not None:
+        return np.arange(len(table), dtype=np.float64) / column.rate
+    if not column.of_name:
+        return numbers(column.column) * _seconds(column, table, path)
+    _column(table, column.column, path)
+    names = [Path(str(cell).replace("\\", "/")).stem for cell in table[column.column].to_pylist()]
+    digits = [re.findall(r"\d+", name) for name in names]
+    found = [int(one[-1][-19:]) if one else None for one in digits]
+    # Counted from the first: nanoseconds since 1970 are more than a number with a fraction can tell apart.
+    first = next((one for one in found if one is not None), 0)
+    steps = np.array([np.nan if one is None else one - first for one in found])
+    return steps * _seconds(column, table, path)
+
+
+def _without(values: NDArray[np.float64], unknown: Collection[float]) -> NDArray[np.float64]:
+    """Return values in which numbers that stand for unknown are NaN."""
+    return np.where(np.isin(values, list(unknown)), np.nan, values) if unknown else values
+
+
+def _table(path: Path, columns: Sequence[str] = ()) -> tuple[pa.Table, list[str]]:
     """Return the table of a file, and what is wrong with lines that were left out."""
     import pyarrow as pa
     from pyarrow import csv, parquet
@@ -138,10 +191,13 @@ def _table(path: Path) -> tuple[pa.Table, list[str]]:
             table = parquet.read_table(path)
             table.column_names  # noqa: B018 - names that are no UTF-8 are noticed when they are asked for
             return table, broken
+        text = read_text(path)
+        more = len(next(reader(text.splitlines()), ())) if columns else 0
+        names = [*columns, *(f"column {place + 1}" for place in range(len(columns), more))]
         table = csv.read_csv(
-            pa.py_buffer(read_text(path).encode()),
+            pa.py_buffer(text.encode()),
             # In one thread, the numbers of lines are known.
-            read_options=csv.ReadOptions(use_threads=False),
+            read_options=csv.ReadOptions(use_threads=False, column_names=names or None),
             parse_options=csv.ParseOptions(invalid_row_handler=leave_out),
             convert_options=csv.ConvertOptions(strings_can_be_null=True),
         )
@@ -165,12 +221,7 @@ def _numbers(table: pa.Table, name: str, path: str | PathLike[str]) -> tuple[NDA
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = table.column_names
-    if name not in names:
-        raise InputError(f"{path}: no column {name!r}: {suggest(name, names)}")
-    if names.count(name) > 1:
-        raise InputError(f"{path}: {names.count(name)} columns are called {name!r}: rename all but one")
-    column = table[name]
+    column = _column(table, name, path)
     if pa.types.is_timestamp(column.type):
         return np.asarray(pc.cast(pc.cast(column, pa.timestamp("ns")), pa.int64()).to_numpy()) / 1e9, None
     try:
@@ -183,6 +234,15 @@ def _numbers(table: pa.Table, name: str, path: str | PathLike[str]) -> tuple[NDA
         return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64), None
     except (pa.ArrowException, UnicodeDecodeError):
         raise InputError(f"{path}: column {name!r} holds {column.type}, expected numbers") from None
+
+
+def _column(table: pa.Table, name: str, path: str | PathLike[str]) -> pa.ChunkedArray:
+    names = table.column_names
+    if name not in names:
+        raise InputError(f"{path}: no column {name!r}: {suggest(name, names)}")
+    if names.count(name) > 1:
+        raise InputError(f"{path}: {names.count(name)} columns are called {name!r}: rename all but one")
+    return table[name]
 
 
 _YES = ("yes", "y", "on", "t")

@@ -73,12 +73,12 @@ class Context:
         Raises:
             InputError: Something in the file cannot be used.
         """
-        from roadworthy.transforms.engines import SHIPPED, read_engines
+        from roadworthy.transforms.engines import is_named, read_engines
 
         if (key := ("engines", path)) in self.known:
             known: tuple[UserEngine, ...] = self.known[key]
             return known
-        file = path if path == SHIPPED else self.located(path)
+        file = path if is_named(path) else self.located(path)
         found = self.known[key] = read_engines(file, allow_commands=self.allow_commands)
         for one in found:
             same = self.engines.setdefault(one.name, one) == one

@@ -27,8 +27,8 @@ class _RuleSettings(EntryForm):
     traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
     engines: Text | None = setting(
         "A YAML file of image engines; or shipped, for the learned ones that come with "
-        "Roadworthy, on frames of the built-in world. Engines that run code or call services need "
-        "--allow-commands.",
+        "Roadworthy, on frames of the built-in world; or migan, to remove things, once it is imported. "
+        "Engines that run code or call services need --allow-commands.",
         None,
     )
 
