@@ -60,8 +60,11 @@ def write_rgba(path: Path, rgba: Rgba) -> None:
 
 
 def write_ids(path: Path, ids: Ids) -> None:
-    """Write the numbers of the parts of a cut-out."""
-    written, data = cv2.imencode(".png", ids, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    """Write pixels, or the numbers of the parts of a cut-out; as WebP, only alpha stays as it is."""
+    how = [cv2.IMWRITE_PNG_COMPRESSION, 9]
+    if path.suffix == _LOSSY:
+        how = [cv2.IMWRITE_WEBP_QUALITY, _QUALITY]
+    written, data = cv2.imencode(path.suffix, ids, how)
     assert written
     path.write_bytes(data.tobytes())
 
@@ -87,6 +90,7 @@ Color = tuple[float, float, float]
 Facing = Literal["", "away", "toward", "side"]
 
 INDEX = "gallery.json"
+_LOSSY, _QUALITY = ".webp", 85
 SHIPPED = "shipped"
 _FORMAT = 1
 _KEPT = 65536  # pixels of a scaled cut-out, at most, that is kept: 128 of them take 32 MiB
@@ -162,7 +166,8 @@ class CutOut:
         if self.pixels is not None:
             return self.pixels
         assert self.folder is not None
-        return read_rgba(self.folder / f"{self.name}.png")
+        lossy = self.folder / f"{self.name}{_LOSSY}"
+        return read_rgba(lossy if is_file(lossy) else self.folder / f"{self.name}.png")
 
     @cached_property
     def part_ids(self) -> Ids | None:
@@ -375,8 +380,12 @@ class Gallery(Sequence[CutOut]):
             parts.append(f"{element} {kinds.total()}{detail}")
         return ", ".join(parts)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, lossy: bool = False) -> None:
         """Write it to a folder, whose cut-outs of the same names are replaced.
+
+        Args:
+            path: The folder.
+            lossy: Whether pictures may change a little, and take a quarter of the room.
 
         Raises:
             InputError: Two cut-outs have one name, or a file cannot be written.
@@ -388,7 +397,7 @@ class Gallery(Sequence[CutOut]):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for one in self:
-                write_rgba(folder / f"{one.name}.png", one.rgba)
+                write_rgba(folder / f"{one.name}{_LOSSY if lossy else '.png'}", one.rgba)
                 if one.part_ids is not None:
                     write_ids(folder / f"{one.name}.parts.png", one.part_ids)
             # The index comes last, so that it never names a file that is not there.
