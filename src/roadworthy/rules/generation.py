@@ -237,14 +237,15 @@ class FollowUp:
 
 
 def plan_for(
-    rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "shipped", traffic: Traffic = "right"
+    rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "own", traffic: Traffic = "right"
 ) -> RulePlan:
     """Return how a rule is tried.
 
     Args:
         rule: The rule, as it was read.
         engines: Image engines that users bring; they go before what is built in.
-        gallery: Where the cut-outs of things come from: "shipped", or folders joined by commas.
+        gallery: Where the cut-outs of things come from: "own", the data itself; "shipped"; folders or other
+            data, joined by commas.
         traffic: The side of the road that one drives on: signs and lights for us stand there.
 
     Raises:

@@ -6,6 +6,7 @@ Only the window of the thing and its shadow is looked at; everything outside it 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -18,7 +19,8 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import SHIPPED, CutOut, Gallery
+from roadworthy.transforms.objects.gallery import OWN, SHIPPED, CutOut, Gallery
+from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
     RELATIONS,
@@ -442,7 +444,11 @@ class Add(ObjectEdit):
     )
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
-    gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
+    gallery: str = word(
+        OWN,
+        "Where cut-outs come from: own, the frame's data, and what is shipped where it has none; shipped; "
+        "folders of galleries, or other data, joined by commas.",
+    )
 
     presets: ClassVar[Presets] = {
         "pedestrian": {"element": "pedestrian"},
@@ -462,16 +468,27 @@ class Add(ObjectEdit):
     def _things(self) -> dict[str, tuple[Views, ...]]:
         return _things(self.element, Gallery.opened(self.gallery))
 
+    def _things_for(self, frame: Frame, drawn: bool) -> dict[str, tuple[Views, ...]]:
+        """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
+        if self.gallery not in (SHIPPED, OWN):
+            return self._things
+        shipped = _things(self.element, Gallery.shipped_for(drawn))
+        if drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
+            return shipped
+        own = Gallery(things_for(frame)).fitting(self.element)
+        found = _grouped(own)
+        if not enough(own):
+            # A few would be seen again and again, so others join them.
+            found = {name: (*found.get(name, ()), *things) for name, things in shipped.items()}
+        return found
+
     def _request(self, element: str) -> Request:
         return Request(element, self.relation, self.reference, self.side, self.distance)
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
-        by_element = self._things
         drawn = "track" in frame.metadata  # only the built-in world tells its track
-        if self.gallery == SHIPPED:
-            # What is drawn in the world's style stands out from all else.
-            by_element = _things(self.element, Gallery.shipped_for(drawn))
+        by_element = self._things_for(frame, drawn)
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
@@ -487,7 +504,12 @@ class Add(ObjectEdit):
 @lru_cache(maxsize=64)
 def _things(words: str, gallery: Gallery) -> dict[str, tuple[Views, ...]]:
     """Return the things of a gallery that fit a description, by their elements, each with all its views."""
+    return _grouped(gallery.select(words))
+
+
+def _grouped(cut_outs: Iterable[CutOut]) -> dict[str, tuple[Views, ...]]:
+    """Return cut-outs by their elements and things, each with all its views."""
     found: dict[str, dict[str, list[CutOut]]] = {}
-    for cut_out in gallery.select(words):
+    for cut_out in cut_outs:
         found.setdefault(cut_out.element, {}).setdefault(cut_out.thing, []).append(cut_out)
     return {element: tuple(map(tuple, things.values())) for element, things in found.items()}

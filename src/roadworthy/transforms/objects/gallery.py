@@ -91,7 +91,7 @@ Facing = Literal["", "away", "toward", "side"]
 
 INDEX = "gallery.json"
 _LOSSY, _QUALITY = ".webp", 85
-SHIPPED = "shipped"
+SHIPPED, OWN = "shipped", "own"
 _FORMAT = 1
 _KEPT = 65536  # pixels of a scaled cut-out, at most, that is kept: 128 of them take 32 MiB
 _FOOT = 0.05  # of a thing's height: what stands on the ground
@@ -280,7 +280,10 @@ class Gallery(Sequence[CutOut]):
 
     @classmethod
     def opened(cls, reference: str) -> Gallery:
-        """Return the gallery that a word stands for: "shipped", a folder, or several joined by commas.
+        """Return the gallery that words stand for, joined by commas: "shipped", folders, or data.
+
+        Of data that is named, such as ``camvid:path``, things are cut out. "own" is what comes with
+        Roadworthy, too: it stands in where the data of a frame has nothing to cut out.
 
         Example:
             >>> Gallery.opened("shipped").name
@@ -288,9 +291,19 @@ class Gallery(Sequence[CutOut]):
         """
         names = [name.strip() for name in reference.split(",") if name.strip()]
         if not names:
-            raise InputError(f"a gallery must be {SHIPPED!r} or a folder, got {reference!r}")
-        found = [cls.shipped() if name == SHIPPED else cls.load(name) for name in names]
+            raise InputError(f"a gallery must be {OWN!r}, {SHIPPED!r}, a folder or data, got {reference!r}")
+        found = [cls._named(name) for name in names]
         return found[0] if len(found) == 1 else _merged(tuple(found))
+
+    @classmethod
+    def _named(cls, name: str) -> Gallery:
+        if name in (SHIPPED, OWN):
+            return cls.shipped()
+        if ":" in name and not is_file(Path(name) / INDEX):
+            from roadworthy.transforms.objects.harvesting import harvested_from
+
+            return harvested_from(name)
+        return cls.load(name)
 
     @classmethod
     def merged(cls, galleries: Iterable[Gallery]) -> Gallery:
@@ -320,15 +333,19 @@ class Gallery(Sequence[CutOut]):
         Raises:
             InputError: There are none; says what the gallery has.
         """
-        asked = described(element)
-        wanted = {**asked.properties, **(properties or {})}
-        inside = {name: ontology().is_a(name, asked.element) for name in {one.element for one in self}}
-        found = tuple(one for one in self if inside[one.element] and wanted.items() <= one.properties.items())
+        found = self.fitting(element, properties)
         if not found:
             words = " ".join([*(properties or {}).values(), element])
             contents = self.contents() or "nothing"
             raise InputError(f"the gallery {self.name!r} has no {words!r}; it has {contents}")
         return found
+
+    def fitting(self, element: str, properties: Mapping[str, str] | None = None) -> tuple[CutOut, ...]:
+        """Return what `select` returns; nothing where there are none."""
+        asked = described(element)
+        wanted = {**asked.properties, **(properties or {})}
+        inside = {name: ontology().is_a(name, asked.element) for name in {one.element for one in self}}
+        return tuple(one for one in self if inside[one.element] and wanted.items() <= one.properties.items())
 
     def grown(self, cut_outs: Iterable[CutOut]) -> Gallery:
         """Return the gallery with more cut-outs, and with all that it had.

@@ -23,7 +23,11 @@ class _RuleSettings(EntryForm):
         "and m/s or as a share.",
         default_factory=dict,
     )
-    gallery: Text = setting("Galleries of cut-outs, joined by commas.", "shipped")
+    gallery: Text = setting(
+        "Where things that are added come from: own, which is the data itself and what ships; shipped; "
+        "galleries of cut-outs or other data, joined by commas.",
+        "own",
+    )
     traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
     engines: Text | None = setting(
         "A YAML file of image engines; or shipped, for the learned ones that come with "
