@@ -28,7 +28,7 @@ from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.reading import Rule, SceneChange
 from roadworthy.seeding import rng_for
-from roadworthy.transforms import Composition, Engine, Operation, Transform, UserEngine, transform_for
+from roadworthy.transforms import Add, Composition, Engine, Operation, Transform, UserEngine, transform_for
 from roadworthy.transforms.engines import EngineTransform
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import ElementDescription
@@ -207,9 +207,22 @@ class RulePlan:
         )
         return dataclasses.replace(self, expectations=expectations)
 
+    def with_smallest(self, pixels: float) -> RulePlan:
+        """Return the plan with things that are added so many pixels high at least."""
+        scenarios = tuple(
+            ChangedScenario(tuple(_at_least(step, pixels) for step in one.steps)) for one in self.scenarios
+        )
+        return dataclasses.replace(self, scenarios=scenarios)
+
     def scaled(self, amount: float) -> RulePlan:
         """Return the plan with less of every change; 1 is all of it."""
         return dataclasses.replace(self, scenarios=tuple(one.scaled(amount) for one in self.scenarios))
+
+
+def _at_least(step: Transform, pixels: float) -> Transform:
+    if isinstance(step, AddedElsewhere):
+        return dataclasses.replace(step, base=_at_least(step.base, pixels))
+    return step.replace(smallest=pixels) if isinstance(step, Add) else step
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Only the window of the thing and its shadow is looked at; everything outside it 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -35,19 +35,18 @@ from roadworthy.transforms.objects.request import (
     window_of,
 )
 from roadworthy.transforms.objects.request import Window as Slices
+from roadworthy.transforms.objects.shadows import draw_shadows
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
-from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import metadata_with
+from roadworthy.transforms.wording import described, metadata_with
 
 Floats = NDArray[np.float32]
 
 _HAZY = {"foggy": 0.15, "snowy": 0.025, "rainy": 0.02}  # the thickest haze of each weather, 1/m
 _GAIN = (0.06, 2.5)  # how much darker or brighter a cut-out may become
 _TINT = (0.75, 1.35)  # how much a channel may differ from the others in that
+_BRIGHTEST = 235.0  # level that the bright parts of a real cut-out reach at most
 _TRUST = 0.9  # how far the light follows the ground, whose own colour is not known
-_SHADE = {True: 0.72, False: 0.5}  # how dark the ground is under a vehicle, and at the foot of other things
-_CLEARANCE = 0.35  # metres under a vehicle
 _LAMPS = 0.6  # at night, lamps light the ground before them more than what stands on it
 _SHARPEST = 0.35  # pixels of blur that no image is without
 _QUIETEST = 0.3  # levels of noise that nobody sees
@@ -92,7 +91,10 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
     hidden = site.in_front(inside, place.distance, place.window[3])
     image = frame.image.copy()
     region = np.zeros(image.shape[:2], np.bool_)
-    _draw_shadow(image, region, site, place)
+    haze, night = haze_of(site), _is_night(frame)
+    share = (0.55 if night else 1.0) * (1.0 if haze is None else haze.clear(place.distance))
+    # The world draws shadows of its own kind.
+    draw_shadows(image, region, site, place, share=share, sun=not night and "track" not in frame.metadata)
     cover = np.where(hidden, np.float32(0), alpha)
     colors = _colors(site, place, patch, look, rng)
     window = image[there]
@@ -174,11 +176,18 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _TRUST
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
-    luma = float(np.clip(ratio @ _LUMA, *_GAIN))
+    # A cut-out that would be blown out was less bright than its ground says.
+    most = min(_GAIN[1], _BRIGHTEST / max(place.cut_out.highlights, 1.0)) if _is_real(place.cut_out) else _GAIN[1]
+    luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
     lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
+
+
+def _is_real(cut_out: CutOut) -> bool:
+    """Return whether a cut-out was seen by a camera and not drawn."""
+    return cut_out.source not in ("world", "solid model")
 
 
 def _is_night(frame: Frame) -> bool:
@@ -187,53 +196,6 @@ def _is_night(frame: Frame) -> bool:
     if time is not None:
         return time == "night"
     return sum(cv2.mean(frame.image[: max(1, frame.height // 2)])[:3]) / 3 < 30
-
-
-def _draw_shadow(image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace) -> None:
-    """Darken the ground where a thing stands: little light from the sky reaches it there."""
-    frame = site.frame
-    scale = (place.window[3] - place.window[1]) / place.cut_out.height
-    bottom = place.window[3]
-    below = max(1.0, bottom - site.view.horizon)
-    # Rows for each metre of ground before and behind the foot.
-    flat = below**2 / (site.view.focal * site.view.camera_height)
-    low, high = place.foot
-    middle = (low + high) / 2
-    wide = ontology().is_a(place.cut_out.element, "vehicle")
-    if wide:
-        # The whole ground under it is dark, as far up as one sees it between the wheels.
-        across, up, down = (high - low) / 2, _CLEARANCE * scale, 0.1 * flat + 0.5
-    else:
-        across, up, down = (high - low) / 2 + 0.14 * scale, 0.32 * flat + 0.5, 0.12 * flat + 0.5
-    soft_x, soft_y = max(1.0, 0.12 * scale), max(0.8, 0.14 * flat)
-    x1, x2 = math.floor(middle - across - soft_x), math.ceil(middle + across + soft_x)
-    x1, x2 = max(0, x1), min(frame.width, x2)
-    y1, y2 = max(0, math.floor(bottom - up - soft_y)), min(frame.height, math.ceil(bottom + down + soft_y))
-    if x1 >= x2 or y1 >= y2:
-        return
-    columns = np.abs(np.arange(x1, x2, dtype=np.float32) + 0.5 - middle)[None, :]
-    rows = np.abs(np.arange(y1, y2, dtype=np.float32) + 0.5 - bottom + (up - down) / 2)[:, None]
-    if wide:
-        strength = _ramp((across - columns) / soft_x) * _ramp(((up + down) / 2 - rows) / soft_y)
-    else:
-        radius = np.hypot(columns / (across + soft_x), rows / ((up + down) / 2 + soft_y))
-        strength = np.clip(1.25 * (1 - radius**2), 0, 1)
-    ground = site.is_any(GROUND)[site.labels.ids[y1:y2, x1:x2]]
-    haze = haze_of(site)
-    clear = 1.0 if haze is None else haze.clear(place.distance)
-    share = _SHADE[wide] * (0.55 if _is_night(frame) else 1.0) * clear
-    strength = strength * ground * np.float32(share)
-    window = image[y1:y2, x1:x2]
-    touched = strength > 0.004
-    darker = np.rint(window * (1 - strength)[..., None]).astype(np.uint8)
-    window[touched] = darker[touched]
-    region[y1:y2, x1:x2] = touched
-
-
-def _ramp(value: Floats) -> Floats:
-    """Return a smooth step from 0 at -1 to 1 at 1."""
-    share = np.clip(value / 2 + 0.5, 0, 1)
-    return np.asarray(share * share * (3 - 2 * share), np.float32)
 
 
 # One frame is changed in many ways one after another.
@@ -410,6 +372,8 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 
 
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
+_RARE = "school bus"  # is seen in few countries, so it comes only where it is asked for
+_LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.12  # levels, and the share of its box that must differ by them in real shade
 
 
@@ -444,6 +408,9 @@ class Add(ObjectEdit):
     )
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
+    smallest: float = number(
+        0, "Least height in the image; 0 is 20 pixels, in the built-in world 12.", low=0, high=2000, unit="px"
+    )
     gallery: str = word(
         OWN,
         "Where cut-outs come from: own, the frame's data, and what is shipped where it has none; shipped; "
@@ -475,15 +442,19 @@ class Add(ObjectEdit):
         shipped = _things(self.element, Gallery.shipped_for(drawn))
         if drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
             return shipped
-        own = Gallery(things_for(frame)).fitting(self.element)
+        own = _in_like_light(Gallery(things_for(frame)).fitting(self.element), surroundings(frame))
         found = _grouped(own)
         if not enough(own):
-            # A few would be seen again and again, so others join them.
-            found = {name: (*found.get(name, ()), *things) for name, things in shipped.items()}
+            # A few would be seen again and again, so as many others join them.
+            plain = "type" not in described(self.element).properties
+            for name, things in shipped.items():
+                others = [one for one in things if not (plain and one[0].properties.get("type") == _RARE)]
+                mine = found.get(name, ())
+                found[name] = (*(mine * (len(others) // max(1, len(mine)) or 1)), *others)
         return found
 
     def _request(self, element: str) -> Request:
-        return Request(element, self.relation, self.reference, self.side, self.distance)
+        return Request(element, self.relation, self.reference, self.side, self.distance, self.smallest)
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
@@ -505,6 +476,16 @@ class Add(ObjectEdit):
 def _things(words: str, gallery: Gallery) -> dict[str, tuple[Views, ...]]:
     """Return the things of a gallery that fit a description, by their elements, each with all its views."""
     return _grouped(gallery.select(words))
+
+
+def _in_like_light(cut_outs: Sequence[CutOut], site: GroundSurroundings) -> Sequence[CutOut]:
+    """Return the cut-outs that were seen in about as much light as a frame has, or a few that come nearest."""
+    road = site.ground_color((0, 0, site.frame.width, site.frame.height - 1), 1.0)
+    here = max(1.0, sum(road) / 3)
+    unlike = {one: abs(math.log(max(1.0, sum(one.ambience) / 3) / here)) for one in cut_outs}
+    nearest = sorted(cut_outs, key=unlike.__getitem__)
+    alike = sum(share < _LIKE for share in unlike.values())
+    return nearest[: max(_FEW, alike)]
 
 
 def _grouped(cut_outs: Iterable[CutOut]) -> dict[str, tuple[Views, ...]]:

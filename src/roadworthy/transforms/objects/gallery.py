@@ -193,6 +193,12 @@ class CutOut:
         columns = np.flatnonzero((self.rgba[height - rows :, :, 3] > 127).any(axis=0))
         return (columns[0] / width, (columns[-1] + 1) / width) if len(columns) else (0.0, 1.0)
 
+    @cached_property
+    def highlights(self) -> float:
+        """How bright its bright parts are, from 0 to 255."""
+        solid = self.rgba[self.rgba[..., 3] > 127]
+        return float(np.percentile(solid[:, :3].mean(axis=1), 95))
+
     @property
     def readable(self) -> bool:
         """Whether it has writing or signals on it, so that it must not be mirrored."""

@@ -27,7 +27,7 @@ ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 """What is cut out of data without being asked for; all else comes from the gallery."""
 
 _VERSION = 1  # of what is kept on disk
-_FRAMES = 120  # of a data set, at most, that are looked at, spread over it
+_FRAMES = 160  # of a data set, at most, that are looked at, spread over it
 _ENOUGH = 24  # cut-outs of each element after which no more are looked for
 _SMALLEST = 40  # pixels high
 _LEAST = 6  # different cut-outs: with fewer, those of the gallery join them
@@ -107,7 +107,7 @@ def _harvested(data: Dataset) -> OwnThings:
     places: dict[str, int] = {}
     counts: Counter[str] = Counter()
     for number in numbers:
-        if all(counts[name] >= _ENOUGH for name in ELEMENTS):
+        if all(counts[name] >= _ENOUGH for name in (*ELEMENTS, "vehicle away")):
             break
         try:
             frame = inner[number]
@@ -116,8 +116,9 @@ def _harvested(data: Dataset) -> OwnThings:
         if frame.labels is None and (frame := as_needed(frame)).labels is None:
             continue
         for one in _of_frame(frame):
-            if counts[one.element] < _ENOUGH and one.name not in places:
-                counts[one.element] += 1
+            kind = f"{one.element} {one.facing}".strip() if one.facing == "away" else one.element
+            if counts[kind] < _ENOUGH and one.name not in places:
+                counts[kind] += 1
                 places[one.name] = number
                 taken.append(one)
     ids = getattr(inner, "ids", ())

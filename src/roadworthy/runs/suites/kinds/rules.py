@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
+from roadworthy.models import Network
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
@@ -64,6 +67,7 @@ class RulesForm(_RuleSettings):
 
 
 _BUILT_IN = "what is built in"
+_SMALLEST = 20  # pixels that things are high, at least, where the model sees them
 
 
 class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
@@ -147,6 +151,18 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
             return ""
         missing = [one for one in part.inside.outputs if one not in facts.known.as_dict()]
         return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
+
+    def variants(self, part: Part[RulePlan], facts: Facts) -> Sequence[Part[RulePlan]]:
+        """Return the part with things that are large enough in what the model sees of real frames."""
+        network = getattr(facts.model.system, "network", facts.model.system)
+        if facts.data is None or not isinstance(network, Network) or "track" in facts.data.first.metadata:
+            return [part]
+        view = network.input.view(facts.data.first)
+        pixels = math.ceil(_SMALLEST * view.rows / view.height)
+        sized = part.inside.with_smallest(pixels)
+        if pixels <= _SMALLEST or sized == part.inside:
+            return [part]
+        return [replace(part, inside=sized, parameters={**part.parameters, "smallest": pixels})]
 
     def signals(self, part: Part[RulePlan]) -> Collection[str]:
         """Return what the rule speaks of."""
