@@ -413,6 +413,6 @@ class TestAmounts:
 
 def test_cut_outs_may_come_from_another_gallery(tmp_path: Any) -> None:
     crossing = Rule("R1", (Block((PEDESTRIAN,), SLOWER),))
-    assert plan_for(crossing).scenarios[0].steps[0].settings["gallery"] == "shipped"
+    assert plan_for(crossing).scenarios[0].steps[0].settings["gallery"] == "own"
     with pytest.raises(InputError, match=r"nowhere"):
         plan_for(crossing, gallery=str(tmp_path / "nowhere"))

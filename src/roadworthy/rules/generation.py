@@ -378,7 +378,8 @@ def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
     relation, reference = _place(change, around)
     if side is None and reference == "roadside" and _is_for_drivers(change.target):
         side = traffic
-    return AddOperation(_words(change.target, properties), relation, reference, side or "either")
+    what = _words(change.target, properties)
+    return AddOperation(what, relation, reference, side or "either", change.distance)
 
 
 def _is_for_drivers(element: str) -> bool:
