@@ -154,6 +154,8 @@ def _colors(
         lit = _lit(patch)[..., None]
         colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _DIMMED) - colors)
     colors += alpha * lift
+    if _is_grey(site.frame):
+        colors = np.repeat((colors @ _LUMA)[..., None], 3, axis=2)
     if look.noise > _QUIETEST:
         noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
         colors += noise[..., None] * alpha
@@ -183,6 +185,13 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
     lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
+
+
+@lru_cache(maxsize=4)
+def _is_grey(frame: Frame) -> bool:
+    """Return whether a camera sees no colours."""
+    some = frame.image[:: max(1, frame.height // 24), :: max(1, frame.width // 24)].astype(np.int16)
+    return int(np.ptp(some, axis=2).max()) <= 2
 
 
 def _is_real(cut_out: CutOut) -> bool:
@@ -374,7 +383,7 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
 _RARE = "school bus"  # is seen in few countries, so it comes only where it is asked for
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
-_VISIBLE, _LEAST_SEEN = 20, 0.12  # levels, and the share of its box that must differ by them in real shade
+_VISIBLE, _LEAST_SEEN = 20, 0.18  # levels, and the share of its box that must differ by them in real shade
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")

@@ -31,6 +31,7 @@ _FRAMES = 160  # of a data set, at most, that are looked at, spread over it
 _ENOUGH = 24  # cut-outs of each element after which no more are looked for
 _SMALLEST = 40  # pixels high
 _LEAST = 6  # different cut-outs: with fewer, those of the gallery join them
+_TRUSTED = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
 _BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
 _APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
 
@@ -121,6 +122,8 @@ def _harvested(data: Dataset) -> OwnThings:
                 counts[kind] += 1
                 places[one.name] = number
                 taken.append(one)
+    seen = Counter(one.element for one in taken)
+    taken = [one for one in taken if seen[one.element] >= _TRUSTED]
     ids = getattr(inner, "ids", ())
     return OwnThings(Gallery(taken, "own"), places, {id: number for number, id in enumerate(ids)})
 
