@@ -381,7 +381,8 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 
 
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
-_RARE = "school bus"  # is seen in few countries, so it comes only where it is asked for
+_RARE = ("school bus", "truck")  # come only where they are asked for
+_ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.18  # levels, and the share of its box that must differ by them in real shade
 
@@ -451,15 +452,21 @@ class Add(ObjectEdit):
         shipped = _things(self.element, Gallery.shipped_for(drawn))
         if drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
             return shipped
-        own = _in_like_light(Gallery(things_for(frame)).fitting(self.element), surroundings(frame))
-        found = _grouped(own)
+        own = Gallery(things_for(frame)).fitting(self.element)
+        ends = (one for end in _ENDS if (one := tuple(cut for cut in own if cut.facing in end)))
+        by_end = [_in_like_light(one, surroundings(frame)) for one in ends]
+        found = _grouped(cut for several in by_end for cut in several)
         if not enough(own):
-            # A few would be seen again and again, so as many others join them.
+            # A few would be seen again and again, so others join them, in turn.
             plain = "type" not in described(self.element).properties
             for name, things in shipped.items():
-                others = [one for one in things if not (plain and one[0].properties.get("type") == _RARE)]
-                mine = found.get(name, ())
-                found[name] = (*(mine * (len(others) // max(1, len(mine)) or 1)), *others)
+                others = [one for one in things if not (plain and one[0].properties.get("type") in _RARE)]
+                mine = [_grouped(several).get(name, ()) for several in by_end]
+                turns = (
+                    (*(one[number % len(one)] for one in mine if one), other)
+                    for number, other in enumerate(others)
+                )
+                found[name] = tuple(one for turn in turns for one in turn)
         return found
 
     def _request(self, element: str) -> Request:

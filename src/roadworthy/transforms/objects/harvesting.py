@@ -20,18 +20,19 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.labelling import as_needed
 from roadworthy.labelling.cache import Arrays, cached
-from roadworthy.transforms.objects.cutting import Refusal, harvest_frame
+from roadworthy.transforms.objects.cutting import Refusal, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
 
 ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 """What is cut out of data without being asked for; all else comes from the gallery."""
 
-_VERSION = 1  # of what is kept on disk
-_FRAMES = 160  # of a data set, at most, that are looked at, spread over it
+_VERSION = 3  # of what is kept on disk
+_FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at; fewer if nobody labelled them
 _ENOUGH = 24  # cut-outs of each element after which no more are looked for
 _SMALLEST = 40  # pixels high
 _LEAST = 6  # different cut-outs: with fewer, those of the gallery join them
 _TRUSTED = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
+_SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
 _BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
 _APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
 
@@ -103,18 +104,20 @@ def harvested_from(reference: str) -> Gallery:
 def _harvested(data: Dataset) -> OwnThings:
     """Cut things out of frames that are spread over a data set, until there are enough of each."""
     inner = getattr(data, "data", data)
-    numbers = _shuffled(len(inner))
     taken: list[CutOut] = []
     places: dict[str, int] = {}
     counts: Counter[str] = Counter()
-    for number in numbers:
+    for looked, number in enumerate(_shuffled(len(inner))):
         if all(counts[name] >= _ENOUGH for name in (*ELEMENTS, "vehicle away")):
             break
         try:
             frame = inner[number]
         except InputError:
             continue  # what cannot be read is told where it is tested
-        if frame.labels is None and (frame := as_needed(frame)).labels is None:
+        estimated = frame.labels is None or "labels_from" in frame.metadata
+        if looked >= _FRAMES[estimated]:
+            break
+        if (frame := frame if frame.labels is not None else as_needed(frame)).labels is None:
             continue
         for one in _of_frame(frame):
             kind = f"{one.element} {one.facing}".strip() if one.facing == "away" else one.element
@@ -122,15 +125,15 @@ def _harvested(data: Dataset) -> OwnThings:
                 counts[kind] += 1
                 places[one.name] = number
                 taken.append(one)
-    seen = Counter(one.element for one in taken)
-    taken = [one for one in taken if seen[one.element] >= _TRUSTED]
+    seen = Counter((one.element, one.facing) for one in taken)
+    taken = [one for one in taken if seen[one.element, one.facing] >= _TRUSTED]
     ids = getattr(inner, "ids", ())
     return OwnThings(Gallery(taken, "own"), places, {id: number for number, id in enumerate(ids)})
 
 
 def _shuffled(count: int) -> list[int]:
     """Return which frames are looked at: spread over the data, early and late ones in turn."""
-    order = list(spread(count, min(count, _FRAMES)))
+    order = list(spread(count, min(count, max(_FRAMES.values()))))
     return [number for start in range(7) for number in order[start::7]]
 
 
@@ -156,7 +159,12 @@ def _packed(frame: Frame) -> Arrays:
 
 def _good(one: CutOut) -> bool:
     """Return whether a cut-out is sharp, and a vehicle's end is known."""
-    if one.element == "vehicle" and one.facing not in ("away", "toward"):
+    if one.element == "vehicle" and (
+        one.facing not in ("away", "toward") or (one.facing == "away" and not has_both_lamps(one.rgba))
+    ):
+        return False
+    solid = np.argwhere(one.rgba[..., 3] > 127)[:, ::-1].astype(np.int32)
+    if one.element == "pedestrian" and len(solid) < _SOLID * cv2.contourArea(cv2.convexHull(solid)):
         return False
     grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
     inside = cv2.erode((one.rgba[..., 3] > 250).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
