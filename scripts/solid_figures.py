@@ -81,14 +81,16 @@ class Part:
             half = (self.radii[1], across, across)
         else:
             half = self.radii[:3]
-        low, high = (np.array([end for end in ends]).min(0) - half, np.array(ends).max(0) + half)
+        low, high = (np.array(ends).min(0) - half, np.array(ends).max(0) + half)
         return tuple(low.tolist()), tuple(high.tolist())
 
     def distances(self, points: Floats) -> Floats:
         """Return how far points, a column each, are away; less than that inside a narrowing box."""
         radii = [np.float32(one) for one in self.radii]
         if self.shape == "cone":
-            return _cone(points, np.array(self.start, np.float32), np.array(self.end, np.float32), *self.radii)
+            return _cone(
+                points, np.array(self.start, np.float32), np.array(self.end, np.float32), *self.radii
+            )
         x, y, z = (row - np.float32(at) for row, at in zip(points, self.start, strict=True))
         if self.shape == "ellipsoid":
             return _ellipsoid(x, y, z, *radii)
@@ -195,7 +197,9 @@ class _Field:
             depth = self.folds[material[near]]
             if depth.any():
                 crease = own[:, near].T
-                best[near] += depth * (_noise(crease, 0.16, self.seed) + 0.5 * _noise(crease, 0.07, self.seed + 1))
+                best[near] += depth * (
+                    _noise(crease, 0.16, self.seed) + 0.5 * _noise(crease, 0.07, self.seed + 1)
+                )
         return best, material
 
 
@@ -445,6 +449,7 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
 
 
 def of(rng: np.random.Generator, colors: Sequence[Color]) -> Color:
+    """Return one of some colours, a little darker or brighter."""
     red, green, blue = np.clip(
         np.array(colors[int(rng.integers(len(colors)))]) * rng.uniform(0.85, 1.15), 0, 1
     )

@@ -64,7 +64,9 @@ class _Vehicle:
             self.box((sign * (x - 0.27), low, z - 0.075), (0.17, 0.06, 0.06), LAMP, 0.05, 0.12, 0.3)
             self.box((sign * (x - 0.105), low - 0.01, z - 0.13), (0.06, 0.045, 0.07), AMBER, 0.04)
             high = 0.15 if tall else 0.085
-            self.box((sign * (x - 0.14), low + 0.06 + high, -z + 0.085), (0.105, high, 0.085), RED, 0.05, 0.1, 0.1)
+            self.box(
+                (sign * (x - 0.14), low + 0.06 + high, -z + 0.085), (0.105, high, 0.085), RED, 0.05, 0.1, 0.1
+            )
             self.box((sign * (x - 0.15), low + 0.03, -z + 0.06), (0.075, 0.025, 0.06), LAMP, 0.02)
         self.box((0, low - 0.03, z - 0.03), (x * 0.36, 0.04, 0.03), DARK, 0.02)
         self.box((0, 0.34, z - 0.03), (x * 0.5, 0.05, 0.03), DARK, 0.04)
@@ -107,9 +109,17 @@ def _small(made: _Vehicle, body: str) -> None:
     van = body == "van"
     low = 0.24
     # Below the waist: sides that lean in a little, and a bonnet that falls to the front.
-    made.box((0, (low + waist) / 2 - 0.04, 0), (x, (waist - low) / 2 - 0.02, z), PAINT, 0.13, 0.06, 0.025, 0.08)
     made.box(
-        (0, waist - 0.12, (back + front) / 2), (x - 0.02, 0.13, (front - back) / 2 + 0.05), PAINT, 0.1, 0.08, 0.02, 0.10
+        (0, (low + waist) / 2 - 0.04, 0), (x, (waist - low) / 2 - 0.02, z), PAINT, 0.13, 0.06, 0.025, 0.08
+    )
+    made.box(
+        (0, waist - 0.12, (back + front) / 2),
+        (x - 0.02, 0.13, (front - back) / 2 + 0.05),
+        PAINT,
+        0.1,
+        0.08,
+        0.02,
+        0.10,
     )
     if not van:
         made.box((0, waist - 0.16, 0.62 * z), (x - 0.12, 0.10, 0.30 * z), PAINT, 0.09, 0.06, 0.25, 0.12)
@@ -132,15 +142,20 @@ def _small(made: _Vehicle, body: str) -> None:
             made.box((sign * 0.36, waist + pane, back * 0.985), (0.30, 0.62 * pane, 0.06), GLASS, 0.04)
         made.box((0, waist - 0.1, back - 0.02), (0.006, 0.75, 0.05), DARK, 0.004)
     made.box(
-        (0, waist + pane - 0.005, middle + (0.68 * half if van else 0)), (wide[0], pane, deep[0]), GLASS, 0.05,
-        1 - wide[1] / wide[0], 1 - deep[1] / deep[0],
+        (0, waist + pane - 0.005, middle + (0.68 * half if van else 0)), (wide[0], pane, deep[0]), GLASS,
+        0.05, 1 - wide[1] / wide[0], 1 - deep[1] / deep[0],
     )  # fmt: skip
     for sign in (1.0, -1.0):
         pillars = (back + 0.05, back + 0.42 * (front - back), front - 0.05)
         for number, at in enumerate(pillars):
             above = middle + (at - middle) * (1 - short)
             start = (sign * (x - 0.085), waist - 0.03, at)
-            made.rod(start, (sign * ((x - 0.06) * (1 - lean) - 0.01), height - 0.05, above), (0.06, 0.032, 0.05)[number], PAINT)
+            made.rod(
+                start,
+                (sign * ((x - 0.06) * (1 - lean) - 0.01), height - 0.05, above),
+                (0.06, 0.032, 0.05)[number],
+                PAINT,
+            )
         made.box((sign * (x + 0.07), waist + 0.06, front - 0.32), (0.10, 0.065, 0.05), PAINT, 0.045)
         made.box((sign * (x - 0.01), 0.50, 0.02 * z), (0.012, 0.008, 0.42 * z), DARK, 0.006)
         for at in (0.40 * z, -0.12 * z):  # gaps of a door
@@ -205,7 +220,8 @@ def bicyclist(rng: np.random.Generator) -> Figure:
             cone(start, end, 0.0022, 0.0022, tyre, 0.001)
     crank, seat, head = (0.0, 0.29, -0.03), (0.0, 0.92, -0.24), (0.0, 0.88, 0.34)
     for a, b in ((crank, seat), (crank, head), ((0.0, 0.80, -0.20), head), (crank, (0.0, wheel, -hub)),
-                 ((0.0, 0.78, -0.19), (0.0, wheel, -hub)), (head, (0.0, wheel, hub)), (head, (0.0, 1.02, 0.30))):  # fmt: skip
+                 ((0.0, 0.78, -0.19), (0.0, wheel, -hub)), (head, (0.0, wheel, hub)),
+                 (head, (0.0, 1.02, 0.30))):  # fmt: skip
         cone(a, b, 0.018, 0.018, frame, 0.01)
     cone((-0.27, 1.04, 0.24), (0.27, 1.04, 0.24), 0.014, 0.014, tyre, 0.01)
     ball((0, 0.95, -0.25), (0.07, 0.035, 0.12), tyre)
@@ -220,14 +236,28 @@ def bicyclist(rng: np.random.Generator) -> Figure:
         knee = _knee(hip, ankle, 0.44)
         cone(hip, knee, 0.085, 0.062, legs, 0.04)
         cone(knee, ankle, 0.058, 0.046, legs, 0.03)
-        cone((ankle[0], ankle[1] - 0.06, ankle[2] - 0.02), (ankle[0], pedal[1] + 0.04, pedal[2] + 0.12), 0.044, 0.034, shoes, 0.02)
+        cone(
+            (ankle[0], ankle[1] - 0.06, ankle[2] - 0.02),
+            (ankle[0], pedal[1] + 0.04, pedal[2] + 0.12),
+            0.044,
+            0.034,
+            shoes,
+            0.02,
+        )
         shoulder = (0.17 * sign, chest[1] + 0.02, chest[2])
         hand = (0.25 * sign, 1.06, 0.22)
         elbow = (0.27 * sign, (shoulder[1] + hand[1]) / 2 - 0.05, (shoulder[2] + hand[2]) / 2 - 0.06)
         cone(shoulder, elbow, 0.055, 0.045, top, 0.05)
         cone(elbow, hand, 0.044, 0.034, top, 0.03)
         ball(hand, (0.035, 0.035, 0.045), skin, 0.02)
-        cone((0.03 * sign, chest[1] + 0.09, chest[2]), (0.15 * sign, chest[1] + 0.03, chest[2]), 0.042, 0.046, top, 0.05)
+        cone(
+            (0.03 * sign, chest[1] + 0.09, chest[2]),
+            (0.15 * sign, chest[1] + 0.03, chest[2]),
+            0.042,
+            0.046,
+            top,
+            0.05,
+        )
     ball(hips, (0.15, 0.11, 0.13), legs, 0.05)
     cone(hips, chest, 0.130, 0.150, top, 0.06)
     ball((0, chest[1] - 0.06, chest[2] - 0.01), (0.17, 0.17, 0.12), top, 0.06)
@@ -236,7 +266,9 @@ def bicyclist(rng: np.random.Generator) -> Figure:
     ball(face, (0.074, 0.10, 0.09), skin)
     helmet = rng.random() < 0.5
     ball(
-        (0, face[1] + 0.045, face[2] - 0.015), (0.098, 0.088, 0.122) if helmet else (0.083, 0.08, 0.097), frame if helmet else hair
+        (0, face[1] + 0.045, face[2] - 0.015),
+        (0.098, 0.088, 0.122) if helmet else (0.083, 0.08, 0.097),
+        frame if helmet else hair,
     )
     return Figure(parts, materials, 1.80, width=1.9, reach=1.6)
 

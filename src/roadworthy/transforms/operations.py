@@ -146,9 +146,7 @@ class Engine(Protocol):
         """
 
 
-def transform_for(
-    operation: Operation, engines: Iterable[Engine] = (), *, gallery: str = "own"
-) -> Transform:
+def transform_for(operation: Operation, engines: Iterable[Engine] = (), *, gallery: str = "own") -> Transform:
     """Return the transform that does an operation.
 
     Args:

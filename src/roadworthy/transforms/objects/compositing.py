@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.images import Image, Mask
-from roadworthy.ontology import ontology
+from roadworthy.images import Mask
 from roadworthy.transforms.objects.gallery import OWN, SHIPPED, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
@@ -179,7 +178,8 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
     # A cut-out that would be blown out was less bright than its ground says.
-    most = min(_GAIN[1], _BRIGHTEST / max(place.cut_out.highlights, 1.0)) if _is_real(place.cut_out) else _GAIN[1]
+    real = _is_real(place.cut_out)
+    most = min(_GAIN[1], _BRIGHTEST / max(place.cut_out.highlights, 1.0)) if real else _GAIN[1]
     luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
@@ -495,7 +495,7 @@ def _things(words: str, gallery: Gallery) -> dict[str, tuple[Views, ...]]:
 
 
 def _in_like_light(cut_outs: Sequence[CutOut], site: GroundSurroundings) -> Sequence[CutOut]:
-    """Return the cut-outs that were seen in about as much light as a frame has, or a few that come nearest."""
+    """Return the cut-outs that were seen in about as much light as a frame has, or a few that come near."""
     road = site.ground_color((0, 0, site.frame.width, site.frame.height - 1), 1.0)
     here = max(1.0, sum(road) / 3)
     unlike = {one: abs(math.log(max(1.0, sum(one.ambience) / 3) / here)) for one in cut_outs}

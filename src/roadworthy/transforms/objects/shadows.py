@@ -46,9 +46,7 @@ def draw_shadows(
     _contact(image, region, site, place, share)
 
 
-def _contact(
-    image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace, share: float
-) -> None:
+def _contact(image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace, share: float) -> None:
     """Darken the ground where a thing stands: little light from the sky reaches it there."""
     frame = site.frame
     scale = (place.window[3] - place.window[1]) / place.cut_out.height
@@ -175,7 +173,8 @@ def _vote(site: GroundSurroundings, rows: slice, columns: slice) -> int:
     near, far = max(1, round(0.04 * high)), max(3, round(0.45 * high))
     band = slice(max(0, rows.stop - max(2, round(0.10 * high))), min(site.frame.height, rows.stop + 1))
     levels = []
-    for start, stop in ((columns.start - far, columns.start - near), (columns.stop + near, columns.stop + far)):
+    beside = (columns.start - far, columns.start - near), (columns.stop + near, columns.stop + far)
+    for start, stop in beside:
         if start < 0 or stop > site.frame.width:
             return 0
         window = (band, slice(start, stop))
