@@ -81,14 +81,14 @@ def vehicle(rng: np.random.Generator, body: str, color: str) -> Figure:
     """Return a car, van, truck or bus of a colour, its front towards the viewer."""
     tone = of(rng, (PAINTS[color],))
     materials = (
-        Material(tone, 0, 0.03, 1.3),
-        Material((0.02, 0.025, 0.03), 0, 0.3, 1.0),
+        Material(tone, 0, 0.015, 0.9),
+        Material((0.055, 0.065, 0.075), 0, 0.3, 2.2),
         Material((0.05, 0.05, 0.05), 0, 0.15),
         Material((0.42, 0.43, 0.44), 0, 0.25, 0.5),
         Material((0.07, 0.07, 0.075), 0, 0.1, 0.15),
         Material((0.55, 0.04, 0.04), 0, 0.25, 1.2),
         Material((0.80, 0.83, 0.86), 0, 0.2, 1.6),
-        Material((0.70, 0.69, 0.62), 0, 0.5, 0.1),
+        Material((0.88, 0.87, 0.80), 0, 0.12, 0.1),
         Material((0.80, 0.80, 0.79) if color != "white" else (0.72, 0.73, 0.75), 0, 0.03, 0.25),
         Material((0.80, 0.42, 0.10), 0, 0.2, 1.0),
     )

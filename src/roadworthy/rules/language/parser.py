@@ -26,7 +26,8 @@ _LABELS = {
 """What test plans write at the head of the two halves of a rule."""
 _AWAY = re.compile(
     r",?\s*\b(?:(?:at )?(?P<metres>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?) "
-    r"(?:away(?: from (?:us|the ego-vehicle))?|ahead|(?=in front of))|at a distance of (?P<distance>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?)\b)",
+    r"(?:away(?: from (?:us|the ego-vehicle))?|ahead|(?=in front of))"
+    r"|at a distance of (?P<distance>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?)\b)",
     re.IGNORECASE,
 )
 """How far away a thing is that is added."""

@@ -81,11 +81,10 @@ def own_things(data: Dataset) -> OwnThings:
 
 def enough(cut_outs: Iterable[CutOut]) -> bool:
     """Return whether there are enough cut-outs to choose from; vehicles must be seen from both ends."""
-    counts = Counter(one.facing if one.element == "vehicle" else one.element for one in cut_outs)
-    vehicles = counts["away"] or counts["toward"]
-    return all(counts[end] >= _LEAST for end in (("away", "toward") if vehicles else tuple(counts))) and bool(
-        counts
-    )
+    several = list(cut_outs)
+    ends = ("away", "toward") if any(one.element == "vehicle" for one in several) else ("",)
+    least = _LEAST if ends == ("",) else _TRUSTED
+    return all(sum(one.facing == end for one in several) >= least for end in ends)
 
 
 @lru_cache(maxsize=8)
