@@ -75,7 +75,7 @@ class Part:
         """The corners of a box around it."""
         ends = [self.start, self.end] if self.shape == "cone" else [self.start]
         if self.shape == "cone":
-            half = (max(self.radii),) * 3
+            half: tuple[float, ...] = (max(self.radii),) * 3
         elif self.shape in ("wheel", "ring"):
             across = self.radii[0] + (self.radii[1] if self.shape == "ring" else 0)
             half = (self.radii[1], across, across)
@@ -181,7 +181,7 @@ class _Field:
         close = away < _CLOSE
         beyond = np.float32(away[~close].min(initial=9.0))
         by_material = np.full((len(self.figure.materials), len(points)), beyond, np.float32)
-        for number in np.flatnonzero(close):
+        for number in np.flatnonzero(close).tolist():
             part = self.figure.parts[number]
             found = part.distances(own)
             before = by_material[part.material]
@@ -302,7 +302,7 @@ def _lit(solid: _Field, points: Floats, views: Floats, sun: float) -> tuple[Floa
     corners = np.array([[1, -1, -1], [-1, -1, 1], [-1, 1, -1], [1, 1, 1]], np.float32)
     normals: Floats = sum(
         corner * solid.distances(points + corner * np.float32(step))[0][:, None] for corner in corners
-    )  # type: ignore[assignment]
+    )
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
     _, material = solid.distances(points)
     # How much of the sky a place sees: less where something is close in front of it.

@@ -92,7 +92,7 @@ def _sharp(things: Things, height: int) -> Things:
     """
     pixels = [_pixels(views[0]) for views in things]
     known = [size for size in pixels if size is not None]
-    enough = min(_ENOUGH * height, float(np.percentile(known or [0], 75)))
+    enough = min(_ENOUGH * height, float(np.percentile(known or [0], 50)))
     return tuple(one for one, size in zip(things, pixels, strict=True) if size is None or size >= enough)
 
 
