@@ -147,7 +147,7 @@ def _of_frame(frame: Frame) -> list[CutOut]:
 
 def _packed(frame: Frame) -> Arrays:
     arrays: dict[str, Any] = {}
-    facts = []
+    facts: list[dict[str, object]] = []
     for _, one in harvest_frame(frame, ELEMENTS, smallest=_SMALLEST, source=""):
         if isinstance(one, Refusal) or not _good(one):
             continue

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
-from roadworthy.models import Network
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
@@ -153,12 +152,10 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
 
     def variants(self, part: Part[RulePlan], facts: Facts) -> Sequence[Part[RulePlan]]:
-        """Return the part with things that are large enough in what the model sees of real frames."""
-        network = getattr(facts.model.system, "network", facts.model.system)
-        if facts.data is None or not isinstance(network, Network) or "track" in facts.data.first.metadata:
+        """Return the part with things that are large enough in what every model sees of real frames."""
+        if facts.data is None or "track" in facts.data.first.metadata:
             return [part]
-        view = network.input.view(facts.data.first)
-        pixels = math.ceil(_SMALLEST * view.rows / view.height)
+        pixels = math.ceil(_SMALLEST * facts.shrinks)
         sized = part.inside.with_smallest(pixels)
         if pixels <= _SMALLEST or sized == part.inside:
             return [part]
