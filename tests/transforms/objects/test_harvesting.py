@@ -63,20 +63,26 @@ def chosen(drive: Drive) -> ChosenFrames:
     return ChosenFrames("tested", drive, range(len(drive)))
 
 
+def added(frame: Frame) -> str:
+    """Return the name of the one cut-out that was added."""
+    notes = frame.metadata["added"]
+    assert isinstance(notes, tuple)
+    assert len(notes) == 1
+    return str(notes[0]["cut_out"])
+
+
 def test_people_come_from_the_data_and_from_another_frame_of_it(crowd: Drive) -> None:
     frames = chosen(crowd)
     empty = frames[8]
     changed = make_transform("add", element="pedestrian")(empty, 3, measure=False)
-    (note,) = changed.metadata["added"]  # type: ignore[misc]
-    assert note["cut_out"].startswith("pedestrian-f")
-    name = note["cut_out"]
+    name = added(changed)
+    assert name.startswith("pedestrian-f")
     there = int(name.removeprefix("pedestrian-f").partition("-")[0])
     # Nobody stands twice in one frame.
     assert name in {one.name for one in things_for(frames[there - 1])}
     assert name not in {one.name for one in things_for(frames[there])}
     shipped = make_transform("add", element="pedestrian", gallery="shipped")(empty, 3, measure=False)
-    (note,) = shipped.metadata["added"]  # type: ignore[misc]
-    assert note["cut_out"].startswith("solid-pedestrian")
+    assert added(shipped).startswith("solid-pedestrian")
 
 
 def test_the_same_things_are_found_again_without_looking_twice(
@@ -100,8 +106,7 @@ def test_with_nobody_or_few_in_the_data_people_are_those_that_ship(count: int, p
             changed = make_transform("add", element="pedestrian")(frame, seed, measure=False)
         except NotApplicable:
             continue
-        (note,) = changed.metadata["added"]  # type: ignore[misc]
-        assert note["cut_out"].startswith("solid-pedestrian")
+        assert added(changed).startswith("solid-pedestrian")
         break
     else:
         pytest.fail("nobody could be added")

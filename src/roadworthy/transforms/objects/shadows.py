@@ -106,7 +106,7 @@ def _cast(
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     shadow = cv2.warpAffine(alpha, turn, (x2 - x1, y2 - y1), flags=flags).astype(np.float32) / 255
     shadow = np.asarray(cv2.GaussianBlur(shadow, (0, 0), max(0.6, 0.03 * scale)), np.float32)
-    _darken(image, region, site, (x1, y1), shadow * np.float32(_SUN * share))
+    _darken(image, region, site, (x1, y1), np.asarray(shadow * np.float32(_SUN * share), np.float32))
 
 
 def _darken(
