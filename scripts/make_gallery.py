@@ -17,7 +17,7 @@ from scripts.solid_figures import person, rendered
 from scripts.solid_vehicles import bicyclist, vehicle
 
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery, Rgba
+from roadworthy.transforms.objects.gallery import INDEX, SOLID, CutOut, Facing, Gallery, Rgba
 from roadworthy.world import Camera, Conditions, Scene, Track, WorldObject, render, track
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.scene import Details
@@ -213,7 +213,7 @@ def solid_views(
 
 def solid_cut_out(name: str, element: str, height: float, rgba: Rgba, **others: Any) -> CutOut:
     """Return a cut-out of a picture of a solid model."""
-    return CutOut(name, element, height, ASPHALT, source="solid model", pixels=rgba, **others)
+    return CutOut(name, element, height, ASPHALT, source=SOLID, pixels=rgba, **others)
 
 
 def straightest(road: Track) -> float:

@@ -142,13 +142,14 @@ def test_nothing_is_smaller_than_asked_for(crowd: Drive) -> None:
 def with_shadows(frame: Frame, side: int) -> Frame:
     """Put three people on the road whose shadows lie on a side of them."""
     image, ids = np.full_like(frame.image, 150), frame.label_map.ids.copy()
-    road, person = (frame.label_map.classes_with("pedestrian").index(one) for one in ("road", "pedestrian"))
-    ids[:] = road
+    classes = frame.label_map.classes_with("pedestrian")
+    sky, road, person = (classes.index(one) for one in ("sky", "road", "pedestrian"))
+    ids[:150], ids[150:] = sky, road
     for left in (100, 300, 500):
         ids[200:260, left : left + 20] = person
         start = left + 20 if side > 0 else left - 40
         image[250:264, start : start + 40] = 70
-    labels = type(frame.label_map)(ids, frame.label_map.classes_with("pedestrian"))
+    labels = type(frame.label_map)(ids, classes)
     return frame.replace(image=image, labels=labels, instances=None, boxes=None, depth=None)
 
 
@@ -156,3 +157,23 @@ def with_shadows(frame: Frame, side: int) -> Frame:
 def test_shadows_tell_where_the_sun_is(crowd: Drive, side: int) -> None:
     assert sun_side(surroundings(with_shadows(crowd.frames[8], side))) == -side
     assert sun_side(surroundings(crowd.frames[8])) == 0
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_person_has_a_shadow_where_others_have_theirs_and_light_on_the_other_side(
+    crowd: Drive, side: int
+) -> None:
+    frame = with_shadows(crowd.frames[8], side)
+    add = make_transform("add", element="pedestrian", reference="road", distance=9.0)
+    changed = add(frame, 5, measure=False)
+    (note,) = changed.metadata["added"]  # type: ignore[misc]
+    left, top, right, bottom = note["box"]
+    assert note["mirrored"] == (side < 0)
+    lost = frame.image.astype(int).sum(axis=2) - changed.image.sum(axis=2)
+    high = bottom - top
+    beside = {
+        -1: lost[bottom - high // 4 : bottom, max(0, left - high) : left - 3],
+        1: lost[bottom - high // 4 : bottom, right + 3 : right + high],
+    }
+    assert np.count_nonzero(beside[side] > 30) > 40
+    assert not (beside[-side] > 30).any()

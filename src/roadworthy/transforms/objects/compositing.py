@@ -5,6 +5,7 @@ Only the window of the thing and its shadow is looked at; everything outside it 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
-from roadworthy.transforms.objects.gallery import OWN, SHIPPED, CutOut, Gallery
+from roadworthy.transforms.objects.gallery import OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
@@ -34,7 +35,7 @@ from roadworthy.transforms.objects.request import (
     window_of,
 )
 from roadworthy.transforms.objects.request import Window as Slices
-from roadworthy.transforms.objects.shadows import draw_shadows
+from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.transform import Presets, choice, number, register, word
 from roadworthy.transforms.wording import described, metadata_with
@@ -196,7 +197,7 @@ def _is_grey(frame: Frame) -> bool:
 
 def _is_real(cut_out: CutOut) -> bool:
     """Return whether a cut-out was seen by a camera and not drawn."""
-    return cut_out.source not in ("world", "solid model")
+    return cut_out.source not in ("world", SOLID)
 
 
 def _is_night(frame: Frame) -> bool:
@@ -479,6 +480,8 @@ class Add(ObjectEdit):
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
+        if not drawn:
+            place = _lit_as_here(site, place)
         edited = composited(site, place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image)
         left, top, right, bottom = (max(0, side) for side in place.window)
@@ -486,6 +489,18 @@ class Add(ObjectEdit):
         if change.max() < _LEAST_CONTRAST or (not drawn and seen < _LEAST_SEEN):
             raise NotApplicable("the added object would not stand out from its background")
         return edited
+
+
+def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:
+    """Return the place with a solid model turned so that its light side, the left one, faces the sun."""
+    side = sun_side(site)
+    one = place.cut_out
+    if not side or one.source != SOLID or one.facing or place.mirrored == (side > 0):
+        return place
+    left, _, right, _ = place.window
+    begins, ends = one.foot_span(side > 0)
+    foot = (left + round(begins * (right - left)), left + max(1, round(ends * (right - left))))
+    return dataclasses.replace(place, mirrored=side > 0, foot=foot)
 
 
 @lru_cache(maxsize=64)

@@ -92,6 +92,7 @@ Facing = Literal["", "away", "toward", "side"]
 INDEX = "gallery.json"
 _LOSSY, _QUALITY = ".webp", 85
 SHIPPED, OWN = "shipped", "own"
+SOLID = "solid model"  # what shipped cut-outs for real frames come from
 _FORMAT = 1
 _KEPT = 65536  # pixels of a scaled cut-out, at most, that is kept: 128 of them take 32 MiB
 _FOOT = 0.05  # of a thing's height: what stands on the ground
