@@ -9,14 +9,15 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import cv2
 import numpy as np
 from scripts.solid_figures import person, rendered
+from scripts.solid_vehicles import bicyclist, vehicle
 
 from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import INDEX, CutOut, Facing, Gallery
+from roadworthy.transforms.objects.gallery import INDEX, SOLID, CutOut, Facing, Gallery, Rgba
 from roadworthy.world import Camera, Conditions, Scene, Track, WorldObject, render, track
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.scene import Details
@@ -29,7 +30,14 @@ AWAY = (0.0, 9.0, 20.0)  # degrees to the right at which things that drive our w
 TOWARD = (5.0, 16.0)
 ID = 7
 STEP = 5
-SOLID_STEP = 3
+SOLID_VEHICLES = {
+    ("hatchback", "car"): ("silver", "red", "blue", "yellow"),
+    ("saloon", "car"): ("black", "white", "grey"),
+    ("estate", "car"): ("green", "brown", "orange"),
+    ("van", "van"): ("white", "silver", "blue"),
+    ("truck", "truck"): ("white", "red", "green"),
+    ("bus", "school bus"): ("yellow",),
+}
 ASPHALT = (111.0, 111.0, 113.0)  # what a road looks like in the light in which solid models are drawn
 
 
@@ -40,9 +48,9 @@ def main() -> None:
         make, folder = made[name]
         out = OUT / folder
         gallery = Gallery(make(), "shipped")
-        for file in out.glob("*.png"):
+        for file in (*out.glob("*.png"), *out.glob("*.webp")):
             file.unlink()
-        gallery.save(out)
+        gallery.save(out, lossy=name == "solid")
         size = sum(file.stat().st_size for file in out.iterdir())
         sys.stdout.write(
             f"{out / INDEX}: {len(gallery)} cut-outs, {size / 1e6:.2f} MB: {gallery.contents()}\n"
@@ -165,14 +173,47 @@ def cut_out(
 
 
 def solid_cut_outs() -> Iterator[CutOut]:
-    """Yield people as solid models."""
+    """Yield people, bicyclists and vehicles as solid models."""
     for look in range(36):
         rng = np.random.default_rng([3, look])
         shown = person(rng, walking=look % 3 != 2)
         (rgba,) = rendered([shown], turn=float(rng.uniform(0, 360)), height=400, seed=look)
-        rgba = (np.rint(rgba / SOLID_STEP) * SOLID_STEP).clip(0, 255).astype(np.uint8)
-        name = f"solid-pedestrian-{look:02d}"
-        yield CutOut(name, "pedestrian", shown.height, ASPHALT, source="solid model", pixels=rgba)
+        yield solid_cut_out(f"solid-pedestrian-{look:02d}", "pedestrian", shown.height, rgba)
+    for look in range(8):
+        rider = bicyclist(np.random.default_rng([4, look]))
+        for facing, bearing, turn in solid_views((10.0, 25.0), (10.0,)):
+            (rgba,) = rendered([rider], turn=turn, height=400, seed=look)
+            thing = f"solid-bicyclist-{look}"
+            yield solid_cut_out(
+                f"{thing}-{facing}-{bearing:.0f}", "bicyclist", rider.height, rgba,
+                thing=thing, facing=facing, bearing=bearing,
+            )  # fmt: skip
+    for (body, kind), colors in SOLID_VEHICLES.items():
+        figures = [vehicle(np.random.default_rng(5), body, color) for color in colors]
+        for facing, bearing, turn in solid_views((*AWAY, 35.0), (*TOWARD, 30.0)):
+            pictures = rendered(figures, turn=turn, height=400, seed=5)
+            for color, figure, rgba in zip(colors, figures, pictures, strict=True):
+                thing = f"solid-{color}-{kind.replace(' ', '-')}"
+                known = {"type": kind} if kind == "school bus" else {"type": kind, "color": color}
+                yield solid_cut_out(
+                    f"{thing}-{facing}-{bearing:.0f}", "vehicle", figure.height, rgba,
+                    properties=known, thing=thing, facing=facing, bearing=bearing,
+                )  # fmt: skip
+
+
+def solid_views(
+    away: tuple[float, ...], toward: tuple[float, ...]
+) -> tuple[tuple[Facing, float, float], ...]:
+    """Return from which end things are seen, their bearing, and how far they are turned."""
+    return (
+        *(("away", bearing, 180 - bearing) for bearing in away),
+        *(("toward", bearing, -bearing) for bearing in toward),
+    )
+
+
+def solid_cut_out(name: str, element: str, height: float, rgba: Rgba, **others: Any) -> CutOut:
+    """Return a cut-out of a picture of a solid model."""
+    return CutOut(name, element, height, ASPHALT, source=SOLID, pixels=rgba, **others)
 
 
 def straightest(road: Track) -> float:

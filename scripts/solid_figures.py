@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal
 
 import cv2
@@ -22,6 +23,9 @@ Color = tuple[float, float, float]
 
 _NEAR = 0.0012  # metres from a surface at which a ray has arrived
 _STEPS = 120
+_TOGETHER = 2048  # points that are looked at together: what is far from all of them need not be
+_CLOSE = 0.46  # metres: as far as shading looks
+_TILE = 32  # pixels; rays go from tile to tile
 _EYE_HEIGHT = 1.35
 
 
@@ -52,7 +56,8 @@ class Part:
         start, end: Metres: to the right, up and towards the viewer before the figure is turned. Both ends of
             a cone; the middle of all else.
         radii: Of a cone at both ends; half the axes of an ellipsoid; half the sides of a box, its rounding,
-            and by which shares its top is narrower and shorter; radius and half the width of a wheel.
+            and by which shares its top is narrower and shorter; radius and half the width of a wheel; radius
+            of a ring and of its tube.
         material: An index into the figure's materials.
         soft: How far it flows into its neighbours, in metres.
         shape: What it is.
@@ -63,23 +68,42 @@ class Part:
     radii: tuple[float, ...]
     material: int
     soft: float = 0.03
-    shape: Literal["cone", "ellipsoid", "box", "wheel"] = "cone"
+    shape: Literal["cone", "ellipsoid", "box", "wheel", "ring"] = "cone"
+
+    @property
+    def bounds(self) -> tuple[Point, Point]:
+        """The corners of a box around it."""
+        ends = [self.start, self.end] if self.shape == "cone" else [self.start]
+        if self.shape == "cone":
+            half: tuple[float, ...] = (max(self.radii),) * 3
+        elif self.shape in ("wheel", "ring"):
+            across = self.radii[0] + (self.radii[1] if self.shape == "ring" else 0)
+            half = (self.radii[1], across, across)
+        else:
+            half = self.radii[:3]
+        low, high = (np.array(ends).min(0) - half, np.array(ends).max(0) + half)
+        return tuple(low.tolist()), tuple(high.tolist())
 
     def distances(self, points: Floats) -> Floats:
-        """Return how far points are away, less than that inside a narrowing box."""
-        middle, radii = np.array(self.start, np.float32), np.array(self.radii, np.float32)
+        """Return how far points, a column each, are away; less than that inside a narrowing box."""
+        radii = [np.float32(one) for one in self.radii]
         if self.shape == "cone":
-            return _cone(points, middle, np.array(self.end, np.float32), *self.radii)
+            return _cone(
+                points, np.array(self.start, np.float32), np.array(self.end, np.float32), *self.radii
+            )
+        x, y, z = (row - np.float32(at) for row, at in zip(points, self.start, strict=True))
         if self.shape == "ellipsoid":
-            return _ellipsoid(points, middle, radii)
-        gap = points - middle
+            return _ellipsoid(x, y, z, *radii)
+        if self.shape == "ring":
+            return np.asarray(np.hypot(np.hypot(y, z) - radii[0], x) - radii[1])
+        rounding = np.float32(0.03) if self.shape == "wheel" else radii[3]
         if self.shape == "wheel":
-            flat = np.stack([np.hypot(gap[:, 1], gap[:, 2]) - radii[0], np.abs(gap[:, 0]) - radii[1]], 1)
-            return _outside(flat + np.float32(0.03)) - np.float32(0.03)
-        up = np.clip(gap[:, 1] / (2 * radii[1]) + 0.5, 0, 1)
-        narrow = np.stack([1 - radii[4] * up, np.ones_like(up), 1 - radii[5] * up], 1)
-        distance = _outside(np.abs(gap) - (radii[:3] * narrow - radii[3])) - radii[3]
-        return np.asarray(0.8 * distance, np.float32)
+            beyond = [np.hypot(y, z) - (radii[0] - rounding), np.abs(x) - (radii[1] - rounding)]
+            return _outside(beyond) - rounding
+        up = np.clip(y / (2 * radii[1]) + np.float32(0.5), 0, 1)
+        sides = (radii[0] * (1 - radii[4] * up), radii[1], radii[2] * (1 - radii[5] * up))
+        beyond = [np.abs(at) - (half - rounding) for at, half in zip((x, y, z), sides, strict=True)]
+        return np.float32(0.8) * (_outside(beyond) - rounding)
 
 
 @dataclass(frozen=True)
@@ -97,24 +121,24 @@ class Figure:
 def _cone(points: Floats, start: Floats, end: Floats, first: float, last: float) -> Floats:
     """Return the distance to a round cone; exact for equal radii and near enough for others."""
     along = end - start
-    share = np.clip((points - start) @ along / max(float(along @ along), 1e-9), 0, 1)
-    gap = points - start - share[:, None] * along
-    return np.asarray(np.sqrt((gap * gap).sum(1)) - (first + (last - first) * share), np.float32)
+    x, y, z = points - start[:, None]
+    share = np.clip((x * along[0] + y * along[1] + z * along[2]) / max(float(along @ along), 1e-9), 0, 1)
+    gap = np.sqrt((x - share * along[0]) ** 2 + (y - share * along[1]) ** 2 + (z - share * along[2]) ** 2)
+    return np.asarray(gap - (np.float32(first) + np.float32(last - first) * share), np.float32)
 
 
-def _outside(beyond: Floats) -> Floats:
+def _outside(beyond: Sequence[Floats]) -> Floats:
     """Return the distance to a box, given how far points are beyond its sides, negative inside."""
-    return np.asarray(
-        np.linalg.norm(np.maximum(beyond, 0), axis=1) + np.minimum(beyond.max(1), 0), np.float32
-    )
+    inside = np.minimum(reduce(np.maximum, beyond), 0)
+    return np.asarray(np.sqrt(sum(np.maximum(one, 0) ** 2 for one in beyond)) + inside, np.float32)
 
 
-def _ellipsoid(points: Floats, middle: Floats, axes: Floats) -> Floats:
-    scaled = (points - middle) / axes
-    length = np.sqrt((scaled * scaled).sum(1))
-    slope = np.sqrt(((scaled / axes) ** 2).sum(1))
-    distance = length * (length - 1) / np.maximum(slope, 1e-6)
-    return np.asarray(np.where(length < 1e-6, -axes.min(), distance), np.float32)
+def _ellipsoid(x: Floats, y: Floats, z: Floats, *axes: np.float32) -> Floats:
+    scaled = [at / axis for at, axis in zip((x, y, z), axes, strict=True)]
+    length = np.sqrt(sum(one * one for one in scaled))
+    slope = np.sqrt(sum((one / axis) ** 2 for one, axis in zip(scaled, axes, strict=True)))
+    distance = length * (length - 1) / np.maximum(slope, np.float32(1e-6))
+    return np.asarray(np.where(length < 1e-6, -min(axes), distance), np.float32)
 
 
 def _noise(points: Floats, scale: float, seed: int) -> Floats:
@@ -137,13 +161,28 @@ class _Field:
         self.turned = np.array([[cosine, 0, -sine], [0, 1, 0], [sine, 0, cosine]], np.float32)
         self.figure, self.seed = figure, seed
         self.folds = np.array([one.folds for one in figure.materials], np.float32)
+        bounds = np.array([part.bounds for part in figure.parts], np.float32)
+        self.low, self.high = bounds[:, 0], bounds[:, 1]
 
     def distances(self, points: Floats) -> tuple[Floats, NDArray[np.intp]]:
-        """Return distance and material of points in the viewer's axes."""
-        own = points @ self.turned
-        best = np.full(len(points), 9.0, np.float32)
-        by_material = np.full((len(self.figure.materials), len(points)), 9.0, np.float32)
-        for part in self.figure.parts:
+        """Return distance and material of points in the viewer's axes; neighbours must follow each other."""
+        best = np.empty(len(points), np.float32)
+        material = np.empty(len(points), np.intp)
+        for start in range(0, len(points), _TOGETHER):
+            some = slice(start, start + _TOGETHER)
+            best[some], material[some] = self._near(points[some])
+        return best, material
+
+    def _near(self, points: Floats) -> tuple[Floats, NDArray[np.intp]]:
+        """Return distance and material of a few points, by the parts that are close to any of them."""
+        own = np.ascontiguousarray((points @ self.turned).T)
+        apart = np.maximum(self.low - own.max(1), own.min(1) - self.high)
+        away = np.linalg.norm(np.maximum(apart, 0), axis=1)
+        close = away < _CLOSE
+        beyond = np.float32(away[~close].min(initial=9.0))
+        by_material = np.full((len(self.figure.materials), len(points)), beyond, np.float32)
+        for number in np.flatnonzero(close).tolist():
+            part = self.figure.parts[number]
             found = part.distances(own)
             before = by_material[part.material]
             # A smooth minimum: the parts of a sleeve or a body are one surface.
@@ -156,8 +195,11 @@ class _Field:
         near = best < 0.06
         if near.any():
             depth = self.folds[material[near]]
-            creased = _noise(own[near], 0.16, self.seed) + 0.5 * _noise(own[near], 0.07, self.seed + 1)
-            best[near] += depth * creased
+            if depth.any():
+                crease = own[:, near].T
+                best[near] += depth * (
+                    _noise(crease, 0.16, self.seed) + 0.5 * _noise(crease, 0.07, self.seed + 1)
+                )
         return best, material
 
 
@@ -175,37 +217,48 @@ def rendered(
     """
     figure = figures[0]
     fine, coarse = 2, 8
-    tall = height * fine // coarse * coarse
-    pixel = (figure.height * 1.06) / tall
-    wide = math.ceil(figure.width / pixel / coarse) * coarse
+    # What is nearer than the middle is seen larger, and reaches farther up and down.
+    larger = figure.distance / (figure.distance - figure.reach)
+    lowest = _EYE_HEIGHT * (1 - larger)
+    highest = max(figure.height * 1.06, _EYE_HEIGHT + (figure.height - _EYE_HEIGHT) * larger)
+    pixel = figure.height / (height * fine)
+    tall = math.ceil((highest - lowest) / pixel / _TILE) * _TILE
+    wide = math.ceil(figure.width / pixel / _TILE) * _TILE
     eye = np.array([0, _EYE_HEIGHT, figure.distance], np.float32)
     solid = _Field(figure, math.radians(turn), seed)
     start = np.full((tall // coarse, wide // coarse), figure.distance - figure.reach, np.float32)
     far = figure.distance + figure.reach
     rough, _ = _traced(
-        solid, eye, _rays(eye, start.shape, pixel * coarse), start.ravel(), far, pixel * coarse
+        solid, eye, _rays(eye, start.shape, pixel * coarse, lowest), start.ravel(), far, pixel * coarse
     )
     # Beside a hit there may be another one nearer, by less than it is wide.
     near = cv2.erode(rough.reshape(start.shape), np.ones((3, 3), np.uint8)) - 3 * pixel * coarse
-    begin = np.asarray(cv2.resize(near, (wide, tall), interpolation=cv2.INTER_NEAREST), np.float32).ravel()
-    rays = _rays(eye, (tall, wide), pixel)
-    travelled, hit = _traced(solid, eye, rays, begin, far, _NEAR)
+    order = _tiled(tall, wide)
+    begin = np.asarray(cv2.resize(near, (wide, tall), interpolation=cv2.INTER_NEAREST), np.float32)
+    rays = _rays(eye, (tall, wide), pixel, lowest)[order]
+    travelled, hit = _traced(solid, eye, rays, begin.ravel()[order], far, _NEAR)
     points = eye + rays[hit] * travelled[hit, None]
     light, glint, material = _lit(solid, points, -rays[hit], sun)
     pictures = []
     for one in figures:
         rgba = np.zeros((tall * wide, 4), np.float32)
-        rgba[hit, :3] = _painted(one, solid, points, material) * light[:, None] + glint[:, None]
-        rgba[hit, 3] = 1
+        colors = _painted(one, solid, points, material) * light[:, None] + glint
+        rgba[order[hit]] = np.concatenate([colors, np.ones((len(colors), 1), np.float32)], 1)
         pictures.append(_cropped(rgba.reshape(tall, wide, 4), fine))
     return pictures
 
 
-def _rays(eye: Floats, shape: tuple[int, int], pixel: float) -> Floats:
-    """Return the directions from the eye through the pixels of a plane above the origin."""
+def _tiled(tall: int, wide: int) -> NDArray[np.intp]:
+    """Return the pixels of an image, tile after tile."""
+    numbers = np.arange(tall * wide).reshape(tall // _TILE, _TILE, wide // _TILE, _TILE)
+    return np.asarray(numbers.transpose(0, 2, 1, 3).ravel(), np.intp)
+
+
+def _rays(eye: Floats, shape: tuple[int, int], pixel: float, lowest: float) -> Floats:
+    """Return the directions from the eye through the pixels of a plane above the origin, from a height on."""
     rows, columns = np.mgrid[: shape[0], : shape[1]].astype(np.float32)
     x = (columns.ravel() + 0.5 - shape[1] / 2) * pixel
-    y = (shape[0] - rows.ravel() - 0.5) * pixel
+    y = (shape[0] - rows.ravel() - 0.5) * pixel + lowest
     rays = np.stack([x, y, np.zeros_like(x)], 1) - eye
     return np.asarray(rays / np.linalg.norm(rays, axis=1, keepdims=True), np.float32)
 
@@ -243,11 +296,13 @@ def _cropped(picture: Floats, fine: int) -> NDArray[np.uint8]:
 
 
 def _lit(solid: _Field, points: Floats, views: Floats, sun: float) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Return how much light reaches places, how much they mirror, and their materials."""
+    """Return how much light reaches places, the colours that they mirror, and their materials."""
     step = 0.004
-    axes = np.eye(3, dtype=np.float32) * np.float32(step)
-    slopes = [solid.distances(points + axis)[0] - solid.distances(points - axis)[0] for axis in axes]
-    normals: Floats = np.stack(slopes, 1)
+    # Four corners of a cube tell the slope as well as six faces.
+    corners = np.array([[1, -1, -1], [-1, -1, 1], [-1, 1, -1], [1, 1, 1]], np.float32)
+    normals: Floats = sum(
+        corner * solid.distances(points + corner * np.float32(step))[0][:, None] for corner in corners
+    )
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
     _, material = solid.distances(points)
     # How much of the sky a place sees: less where something is close in front of it.
@@ -267,10 +322,27 @@ def _lit(solid: _Field, points: Floats, views: Floats, sun: float) -> tuple[Floa
         )
     light = light * (1 - sun * 0.5) + sun * 1.7 * side * shade
     shine = np.array([one.shine for one in solid.figure.materials], np.float32)[material]
-    facing = (normals * views).sum(1)
+    facing = np.abs((normals * views).sum(1))
     mirrored = 2 * facing[:, None] * normals - views
-    glint = shine * (0.15 + 0.85 * np.clip(1 - np.abs(facing), 0, 1) ** 3) * np.clip(mirrored[:, 1], 0, 1)
-    return light.astype(np.float32), glint.astype(np.float32), material
+    # Fresnel's law, nearly: what is looked at flatly mirrors more.
+    share = shine * (0.07 + 0.93 * (1 - facing) ** 5) * (0.35 + 0.65 * free)
+    return light.astype(np.float32), share[:, None].astype(np.float32) * _around(mirrored), material
+
+
+def _around(directions: Floats) -> Floats:
+    """Return what is seen in directions from a street: sky, a dark line of houses and trees, the road."""
+    up = directions[:, 1]
+    skyline = 0.10 + 0.05 * np.sin(7 * np.arctan2(directions[:, 0], directions[:, 2]))
+    sky = np.array([0.80, 0.90, 1.0], np.float32) * (1.5 - 0.6 * np.clip(up, 0, 1))[:, None]
+    houses = np.array([0.16, 0.16, 0.15], np.float32)
+    road = np.array([0.20, 0.20, 0.20], np.float32) * (1 - 0.5 * np.clip(-up, 0, 1))[:, None]
+    seen = _step((up - skyline) / 0.06)[:, None] * (sky - houses) + houses
+    return np.asarray(seen + _step((-up - 0.02) / 0.05)[:, None] * (road - seen), np.float32)
+
+
+def _step(value: Floats) -> Floats:
+    share = np.clip(value * 0.5 + 0.5, 0, 1)
+    return np.asarray(share * share * (3 - 2 * share), np.float32)
 
 
 def _painted(figure: Figure, solid: _Field, points: Floats, material: NDArray[np.intp]) -> Floats:
@@ -304,11 +376,11 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
     side = 1.0 if rng.random() < 0.5 else -1.0
     long_hair, coat, bag = rng.random() < 0.4, rng.random() < 0.35, rng.random() < 0.4
     shorts, sleeves = rng.random() < 0.12, rng.random() < 0.75
-    skin, hair = (Material(_of(rng, one), 0, 0.04, 0.03) for one in (SKINS, HAIRS))
-    top = Material(_of(rng, TOPS), 0.010, 0.10, 0.0, 0.055 if rng.random() < 0.12 else 0.0)
-    legs = Material(_of(rng, LEGS), 0.008, 0.14)
+    skin, hair = (Material(of(rng, one), 0, 0.04, 0.03) for one in (SKINS, HAIRS))
+    top = Material(of(rng, TOPS), 0.010, 0.10, 0.0, 0.055 if rng.random() < 0.12 else 0.0)
+    legs = Material(of(rng, LEGS), 0.008, 0.14)
     shoes = Material((0.10, 0.09, 0.09) if rng.random() < 0.6 else (0.62, 0.62, 0.62), 0, 0.1, 0.05)
-    luggage = Material(_of(rng, TOPS), 0.004, 0.08)
+    luggage = Material(of(rng, TOPS), 0.004, 0.08)
     materials = (skin, hair, top, legs, shoes, luggage)
     parts: list[Part] = []
 
@@ -320,6 +392,11 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
     def ball(middle: Point, axes: Point, material: int, soft: float = 0.03) -> None:
         at = tuple(s * value for value in middle)
         parts.append(Part(at, at, tuple(s * one for one in axes), material, soft, "ellipsoid"))  # type: ignore[arg-type]
+
+    def box(middle: Point, half: Point, rounding: float) -> None:
+        x, y, z = (s * value for value in middle)
+        radii = (*(s * one for one in half), rounding, 0.1, 0.1)
+        parts.append(Part((x, y, z), (x, y, z), radii, 5, 0.02, "box"))
 
     lean = 0.03 if walking else 0.0
     for sign in (1.0, -1.0):
@@ -364,13 +441,15 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
         ball((0, 1.57, lean - 0.055), (0.085, 0.15, 0.055), 1, 0.05)
     if bag:
         if rng.random() < 0.5:
-            ball((0, 1.27, lean - 0.17), (0.135, 0.20, 0.075), 5, 0.02)
+            box((0, 1.26, lean - 0.165), (0.135, 0.20, 0.075), 0.06)
         else:
-            ball((0.27 * side, 0.93, 0.0), (0.055, 0.14, 0.15), 5, 0.02)
+            box((0.27 * side, 0.92, 0.0), (0.045, 0.13, 0.16), 0.035)
+            cone((0.27 * side, 1.03, 0.0), (0.10 * side, 1.47, lean), 0.012, 0.012, 5, 0.01)
     return Figure(parts, materials, height * 1.01)
 
 
-def _of(rng: np.random.Generator, colors: Sequence[Color]) -> Color:
+def of(rng: np.random.Generator, colors: Sequence[Color]) -> Color:
+    """Return one of some colours, a little darker or brighter."""
     red, green, blue = np.clip(
         np.array(colors[int(rng.integers(len(colors)))]) * rng.uniform(0.85, 1.15), 0, 1
     )

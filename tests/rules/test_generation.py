@@ -9,8 +9,9 @@ import pytest
 
 from roadworthy.cases import Original
 from roadworthy.datasets import load
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, RuleError
 from roadworthy.frames import Frame
+from roadworthy.rules import parse
 from roadworthy.rules.amounts import AddedElsewhere, Faded, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import ChangedScenario, FollowUp, RulePlan, operation_of, plan_for
@@ -413,6 +414,45 @@ class TestAmounts:
 
 def test_cut_outs_may_come_from_another_gallery(tmp_path: Any) -> None:
     crossing = Rule("R1", (Block((PEDESTRIAN,), SLOWER),))
-    assert plan_for(crossing).scenarios[0].steps[0].settings["gallery"] == "shipped"
+    assert plan_for(crossing).scenarios[0].steps[0].settings["gallery"] == "own"
     with pytest.raises(InputError, match=r"nowhere"):
         plan_for(crossing, gallery=str(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("words", "distance"),
+    [
+        ("on the roadside 15 m away", 15.0),
+        ("12.5 metres in front of the ego-vehicle", 12.5),
+        ("on the roadside, at a distance of 20 m", 20.0),
+        ("on the roadside", 0.0),
+    ],
+)
+def test_a_rule_says_how_far_away_a_thing_appears(words: str, distance: float) -> None:
+    rule = parse(f"If a pedestrian appears {words}, then the ego-vehicle should slow down.")
+    (scenario,) = plan_for(rule).scenarios
+    assert scenario.steps[0].settings["distance"] == distance
+    told = str(rule.blocks[0].changes[0])
+    assert (f", {distance:g} m away" in told) == bool(distance)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("If it rains 15 m ahead, then the ego-vehicle should slow down.", "said once, of one thing"),
+        ("If a pedestrian appears 1 m ahead, the ego-vehicle should slow down.", "from 3 to 100 m away"),
+        ("If lane lines are removed 9 m away, the steering angle should keep the same.", "one thing that is"),
+    ],
+)
+def test_a_distance_that_means_nothing_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(RuleError, match=reason):
+        parse(text)
+
+
+def test_things_of_every_scenario_are_large_enough() -> None:
+    rule = parse(
+        "If a pedestrian appears on the roadside, then the ego-vehicle should slow down. "
+        "If he gets closer to the ego-vehicle, then the speed should decrease more."
+    )
+    plan = plan_for(rule).with_smallest(48)
+    assert [one.steps[0].settings["smallest"] for one in plan.scenarios] == [48, 48]

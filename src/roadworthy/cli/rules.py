@@ -5,7 +5,8 @@ Options:
     seed (N): The same seed makes the same images.
     same (OUTPUT=DELTA): How much answers may differ and still count as the same: steering=1.39 (degrees),
         speed=10%; repeatable.
-    gallery (FOLDERS): Galleries of cut-outs, joined by commas; see `gallery harvest`.
+    gallery (FOLDERS): Where things that are added come from: own (the data), shipped, galleries or data,
+        joined by commas; see `gallery harvest`.
     traffic (SIDE): The side of the road that traffic drives on: right or left.
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
         on frames of the built-in world; or migan, to remove things, once it is imported.
@@ -138,7 +139,7 @@ class RuleOptions(TestedOptions):
     """What rules are tried on, and how."""
 
     same: list[str] | None = None
-    gallery: str = "shipped"
+    gallery: str = "own"
     traffic: str = "right"
     engines: Path | None = None
 

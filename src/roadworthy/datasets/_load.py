@@ -84,6 +84,8 @@ class ChosenFrames:
             before = (self.data[one] for one in range(max(0, number - self.history), number))
             found = (one for one in with_history([*before, frame], self.history) if one.id == frame.id)
             frame = next(found, frame)
+        if "track" not in frame.metadata:  # what the world draws has no real things
+            frame = frame.replace(siblings=self)
         if self.estimator is None or frame.labels is not None:
             return frame
         earlier = [one.replace(estimator=self.estimator) for one in frame.previous]

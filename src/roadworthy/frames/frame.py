@@ -215,6 +215,8 @@ class Frame(ReadOnlyArrays):
             None where nobody has measured it.
         estimator: Returns the frame with what it lacks and something needs, such as a label map; None where
             nothing is estimated.
+        siblings: The data that it comes from, out of which real things for it may be cut; None where that
+            is not known.
 
     Example:
         >>> import numpy as np
@@ -238,6 +240,7 @@ class Frame(ReadOnlyArrays):
     visual_change: float | None = None
     tolerated: bool | None = None
     estimator: Callable[[Frame], Frame] | None = None
+    siblings: Any = None  # a `Dataset`, which knows frames
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:

@@ -308,5 +308,12 @@ def _tiles(
         else:
             expectation = plan.expectations[place - 1]
             before, after = (answers[one][expectation.output] for one in (place - 1, place))
-            tiles.append(Tile(drawn, reaction_in_brief(expectation, before, after), changes[place - 1]))
+            told = changes[place - 1] + _distance(frame)
+            tiles.append(Tile(drawn, reaction_in_brief(expectation, before, after), told))
     return tiles
+
+
+def _distance(frame: Frame) -> str:
+    """Return how far away what was added is seen; nothing where nothing was."""
+    notes = frame.metadata.get("added")
+    return f", seen at {notes[-1]['distance']:.0f} m" if isinstance(notes, tuple) and notes else ""

@@ -28,7 +28,7 @@ from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.reading import Rule, SceneChange
 from roadworthy.seeding import rng_for
-from roadworthy.transforms import Composition, Engine, Operation, Transform, UserEngine, transform_for
+from roadworthy.transforms import Add, Composition, Engine, Operation, Transform, UserEngine, transform_for
 from roadworthy.transforms.engines import EngineTransform
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import ElementDescription
@@ -207,9 +207,22 @@ class RulePlan:
         )
         return dataclasses.replace(self, expectations=expectations)
 
+    def with_smallest(self, pixels: float) -> RulePlan:
+        """Return the plan with things that are added so many pixels high at least."""
+        scenarios = tuple(
+            ChangedScenario(tuple(_at_least(step, pixels) for step in one.steps)) for one in self.scenarios
+        )
+        return dataclasses.replace(self, scenarios=scenarios)
+
     def scaled(self, amount: float) -> RulePlan:
         """Return the plan with less of every change; 1 is all of it."""
         return dataclasses.replace(self, scenarios=tuple(one.scaled(amount) for one in self.scenarios))
+
+
+def _at_least(step: Transform, pixels: float) -> Transform:
+    if isinstance(step, AddedElsewhere):
+        return dataclasses.replace(step, base=_at_least(step.base, pixels))
+    return step.replace(smallest=pixels) if isinstance(step, Add) else step
 
 
 @dataclass(frozen=True)
@@ -237,14 +250,15 @@ class FollowUp:
 
 
 def plan_for(
-    rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "shipped", traffic: Traffic = "right"
+    rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "own", traffic: Traffic = "right"
 ) -> RulePlan:
     """Return how a rule is tried.
 
     Args:
         rule: The rule, as it was read.
         engines: Image engines that users bring; they go before what is built in.
-        gallery: Where the cut-outs of things come from: "shipped", or folders joined by commas.
+        gallery: Where the cut-outs of things come from: "own", the data itself; "shipped"; folders or other
+            data, joined by commas.
         traffic: The side of the road that one drives on: signs and lights for us stand there.
 
     Raises:
@@ -364,7 +378,8 @@ def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
     relation, reference = _place(change, around)
     if side is None and reference == "roadside" and _is_for_drivers(change.target):
         side = traffic
-    return AddOperation(_words(change.target, properties), relation, reference, side or "either")
+    what = _words(change.target, properties)
+    return AddOperation(what, relation, reference, side or "either", change.distance)
 
 
 def _is_for_drivers(element: str) -> bool:

@@ -33,6 +33,7 @@ class SceneChange:
         comparative: How the change differs from that of an earlier block.
         target_properties: For replace, properties of what gives way.
         reference_properties: Properties of the reference.
+        distance: Metres from the camera at which it is added; 0 leaves that open.
 
     Example:
         >>> str(SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
@@ -48,6 +49,7 @@ class SceneChange:
     comparative: Comparative | None = None
     target_properties: Mapping[str, str] = field(default_factory=dict)
     reference_properties: Mapping[str, str] = field(default_factory=dict)
+    distance: float = 0.0
 
     def __post_init__(self) -> None:
         for name, kinds in (("op", Op), ("position", Position), ("comparative", Comparative)):
@@ -122,7 +124,11 @@ class Block:
         """Return how it is read, for scripts."""
         expected = self.expectation
         plain = [
-            {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(one).items()}
+            {
+                name: dict(value) if isinstance(value, Mapping) else value
+                for name, value in vars(one).items()
+                if name != "distance" or value
+            }
             for one in self.changes
         ]
         return {
@@ -243,7 +249,8 @@ def change_in_words(change: SceneChange) -> str:
         reference = thing_in_words(change.reference, change.reference_properties)
         where = f" {'in front of' if change.position == 'front' else change.position} the {reference}"
     if change.op == "add":
-        return f"add {_article(thing_in_words(change.target, change.properties))}{where}{compared}"
+        far = f", {change.distance:g} m away" if change.distance and not compared else ""
+        return f"add {_article(thing_in_words(change.target, change.properties))}{where}{far}{compared}"
     if change.op == "remove":
         return f"remove every {thing_in_words(change.target, change.properties)}{where}"
     old = thing_in_words(change.target, change.target_properties)

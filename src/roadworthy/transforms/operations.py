@@ -146,9 +146,7 @@ class Engine(Protocol):
         """
 
 
-def transform_for(
-    operation: Operation, engines: Iterable[Engine] = (), *, gallery: str = "shipped"
-) -> Transform:
+def transform_for(operation: Operation, engines: Iterable[Engine] = (), *, gallery: str = "own") -> Transform:
     """Return the transform that does an operation.
 
     Args:
@@ -185,8 +183,9 @@ def transform_for(
                 f"{{operation: remove, element: {operation.what}}}, or replace it by another {category}"
             )
         return make_transform("remove", element=operation.element)
+    others = {} if gallery == "own" else {"gallery": gallery}
     return _condition(operation.new) or make_transform(
-        "replace", element=operation.element, by=operation.by, gallery=gallery
+        "replace", element=operation.element, by=operation.by, **others
     )
 
 

@@ -144,7 +144,7 @@ def test_several_galleries_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "mine" in {one.name for one in both.select("pedestrian")}
     # What is made of it is kept, so it must not be another one for each frame.
     assert Gallery.opened(f"shipped,{tmp_path}") is both
-    with pytest.raises(InputError, match="must be 'shipped' or a folder, got ' , '"):
+    with pytest.raises(InputError, match="must be 'own', 'shipped', a folder or data, got ' , '"):
         Gallery.opened(" , ")
 
 

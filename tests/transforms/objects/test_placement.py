@@ -84,7 +84,7 @@ def test_vehicles_are_on_the_road_and_parked_beside_it(street: Street, chance: D
 
 
 @settings(max_examples=30)
-@given(chance=draws, distance=st.floats(9, 22))
+@given(chance=draws, distance=st.floats(9, 17))
 def test_a_distance_is_kept(street: Street, chance: Draws, distance: float) -> None:
     place = placed(street(), Request("pedestrian", distance=distance), chance)
     assert place.distance == pytest.approx(distance, rel=0.08)

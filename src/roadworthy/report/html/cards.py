@@ -103,7 +103,8 @@ def seen_by_people(requirement: Requirement, row: Row) -> HumanTolerance | None:
 def _rules(_: Requirement, row: Row) -> RowReading:
     changes, answers, outputs, place = [], [], set(), 1
     while (changed := row.get(f"param.change.{place}")) is not None:
-        changes.append(str(changed))
+        far = _number(row, f"measure.distance.{place}")
+        changes.append(str(changed) if far is None else f"{changed}, seen at {far:.0f} m")
         output = str(row.get(f"param.output.{place}") or "")
         before, after = _number(row, f"measure.before.{place}"), _number(row, f"measure.after.{place}")
         if before is not None and after is not None:

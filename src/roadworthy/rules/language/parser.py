@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import ontology
@@ -23,6 +24,14 @@ _LABELS = {
     r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:": "Then",
 }
 """What test plans write at the head of the two halves of a rule."""
+_AWAY = re.compile(
+    r",?\s*\b(?:(?:at )?(?P<metres>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?) "
+    r"(?:away(?: from (?:us|the ego-vehicle))?|ahead|(?=in front of))"
+    r"|at a distance of (?P<distance>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?)\b)",
+    re.IGNORECASE,
+)
+"""How far away a thing is that is added."""
+_NEAREST, _FARTHEST = 3.0, 100.0  # metres
 _ENDS = frozenset({".", ";", "!", "?"})
 _COMMAS = frozenset({",", ":", "–", "—", "->", "→", "=>"})
 _CONNECTORS = frozenset(
@@ -34,6 +43,7 @@ _MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
 for _words in lexicon.MARKERS:
     _MARKERS_OF.setdefault(_words[0], []).append(_words)
 _CHANGES_FIRST = lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | {"change"}
+_NO_THINGS = ("weather", "time", "season")
 _MOST_WORDS = 120
 _TOO_LONG = re.compile(r"\S{101,}")  # one word: to split it takes time by the square of its length
 _MOST_CONDITIONS = 6
@@ -126,7 +136,34 @@ def _read(text: str, analysis: Words) -> Rule:
             blocks.append(_made(whole, (condition, outcome), *understood))
     if not blocks:
         raise words.refuse("the rule is empty", [_EXAMPLE])
-    return Rule(text, tuple(blocks))
+    return Rule(text, tuple(_at_distances(text, blocks)))
+
+
+def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks whose things are added as far away as the words say."""
+    told = list(blocks)
+    for found in _AWAY.finditer(text):
+        metres = float(found["metres"] or found["distance"])
+        number = next(
+            (
+                number
+                for number, one in enumerate(told)
+                if one.condition and one.condition[0][0] < found.start() < one.outcome[0][0]
+            ),
+            None,
+        )
+        changes = () if number is None else told[number].changes
+        added = [one for one in changes if one.op == "add" and one.comparative is None]
+        if number is None or len(added) != 1 or added[0].distance or added[0].target in _NO_THINGS:
+            reason = "a distance can be said once, of one thing that is added"
+        elif not _NEAREST <= metres <= _FARTHEST:
+            reason = f"a thing can be added from {_NEAREST:g} to {_FARTHEST:g} m away"
+        else:
+            moved = (replace(one, distance=metres) if one is added[0] else one for one in changes)
+            told[number] = replace(told[number], changes=tuple(moved))
+            continue
+        raise RuleError(reason, text=text, span=found.span(), suggestions=[_EXAMPLE])
+    return told
 
 
 def _check_length(piece: Words) -> None:
@@ -141,7 +178,7 @@ def _check_length(piece: Words) -> None:
 
 
 def _without_headings(text: str) -> str:
-    """Return a text in which the headings of test plans are plain words, each in its place."""
+    """Return a text without distances in which headings of test plans are words, all in its place."""
     plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
     for heading, instead in _LABELS.items():
 
@@ -149,7 +186,7 @@ def _without_headings(text: str) -> str:
             return instead.ljust(len(found[0]))
 
         plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
-    return plain
+    return _AWAY.sub(lambda found: " " * len(found[0]), plain)
 
 
 def _pieces(words: Words) -> Iterator[Words]:

@@ -334,7 +334,8 @@ def _told(value: object) -> Iterator[bytes]:
         yield f"{type(value).__name__}(".encode()
         for field in dataclasses.fields(value):
             # What would estimate something is none of the data; where it does, a manifest has it by itself.
-            if field.name != "estimator":
+            # Nor is the data that a frame belongs to a part of the frame.
+            if field.name not in ("estimator", "siblings"):
                 yield f"{field.name}=".encode()
                 yield from _told(getattr(value, field.name))
         yield b")"

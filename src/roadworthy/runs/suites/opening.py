@@ -88,6 +88,7 @@ class Facts:
         answer: The answer; None where it failed.
         failure: Why it failed.
         elsewhere: Its answer to a frame of other data, where it has one.
+        shrinks: How many rows of a frame become one in what the models see of this data, at most.
     """
 
     model: OpenedModel
@@ -95,6 +96,7 @@ class Facts:
     answer: Prediction | None
     failure: str = ""
     elsewhere: Prediction | None = None
+    shrinks: float = 1.0
 
     @property
     def known(self) -> Prediction | None:
@@ -236,4 +238,15 @@ def look_at(
             answer = look.answers(one.frames, model.system, executor, batch_size=1).get(0)
             found[model.name, one.name] = Facts(model, one, answer, look.failures.get(0, ""))
     seen = {model: one.answer for (model, _), one in found.items() if one.answer is not None}
-    return {pair: replace(one, elsewhere=seen.get(pair[0])) for pair, one in found.items()}
+    shrinks = {one.name: _shrinks(models.values(), one.first) for one in data.values()}
+    return {
+        pair: replace(one, elsewhere=seen.get(pair[0]), shrinks=shrinks[pair[1]])
+        for pair, one in found.items()
+    }
+
+
+def _shrinks(models: Collection[OpenedModel], frame: Frame) -> float:
+    """Return how many rows of a frame become one for the model that sees it smallest."""
+    systems = (getattr(one.system, "network", one.system) for one in models)
+    views = [one.input.view(frame) for one in systems if isinstance(one, Network)]
+    return max((one.rows / one.height for one in views), default=1.0)

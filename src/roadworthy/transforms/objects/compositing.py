@@ -5,7 +5,9 @@ Only the window of the thing and its shadow is looked at; everything outside it 
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -16,9 +18,9 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.images import Image, Mask
-from roadworthy.ontology import ontology
-from roadworthy.transforms.objects.gallery import SHIPPED, CutOut, Gallery
+from roadworthy.images import Mask
+from roadworthy.transforms.objects.gallery import OWN, SHIPPED, SOLID, CutOut, Gallery
+from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
     RELATIONS,
@@ -33,19 +35,18 @@ from roadworthy.transforms.objects.request import (
     window_of,
 )
 from roadworthy.transforms.objects.request import Window as Slices
+from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
-from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import metadata_with
+from roadworthy.transforms.wording import described, metadata_with
 
 Floats = NDArray[np.float32]
 
 _HAZY = {"foggy": 0.15, "snowy": 0.025, "rainy": 0.02}  # the thickest haze of each weather, 1/m
 _GAIN = (0.06, 2.5)  # how much darker or brighter a cut-out may become
 _TINT = (0.75, 1.35)  # how much a channel may differ from the others in that
+_BRIGHTEST = 235.0  # level that the bright parts of a real cut-out reach at most
 _TRUST = 0.9  # how far the light follows the ground, whose own colour is not known
-_SHADE = {True: 0.72, False: 0.5}  # how dark the ground is under a vehicle, and at the foot of other things
-_CLEARANCE = 0.35  # metres under a vehicle
 _LAMPS = 0.6  # at night, lamps light the ground before them more than what stands on it
 _SHARPEST = 0.35  # pixels of blur that no image is without
 _QUIETEST = 0.3  # levels of noise that nobody sees
@@ -90,7 +91,10 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
     hidden = site.in_front(inside, place.distance, place.window[3])
     image = frame.image.copy()
     region = np.zeros(image.shape[:2], np.bool_)
-    _draw_shadow(image, region, site, place)
+    haze, night = haze_of(site), _is_night(frame)
+    share = (0.55 if night else 1.0) * (1.0 if haze is None else haze.clear(place.distance))
+    # The world draws shadows of its own kind.
+    draw_shadows(image, region, site, place, share=share, sun=not night and "track" not in frame.metadata)
     cover = np.where(hidden, np.float32(0), alpha)
     colors = _colors(site, place, patch, look, rng)
     window = image[there]
@@ -150,6 +154,8 @@ def _colors(
         lit = _lit(patch)[..., None]
         colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _DIMMED) - colors)
     colors += alpha * lift
+    if _is_grey(site.frame):
+        colors = np.repeat((colors @ _LUMA)[..., None], 3, axis=2)
     if look.noise > _QUIETEST:
         noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
         colors += noise[..., None] * alpha
@@ -172,11 +178,26 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _TRUST
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
-    luma = float(np.clip(ratio @ _LUMA, *_GAIN))
+    # A cut-out that would be blown out was less bright than its ground says.
+    real = _is_real(place.cut_out)
+    most = min(_GAIN[1], _BRIGHTEST / max(place.cut_out.highlights, 1.0)) if real else _GAIN[1]
+    luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
     lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
+
+
+@lru_cache(maxsize=4)
+def _is_grey(frame: Frame) -> bool:
+    """Return whether a camera sees no colours."""
+    some = frame.image[:: max(1, frame.height // 24), :: max(1, frame.width // 24)].astype(np.int16)
+    return int(np.ptp(some, axis=2).max()) <= 2
+
+
+def _is_real(cut_out: CutOut) -> bool:
+    """Return whether a cut-out was seen by a camera and not drawn."""
+    return cut_out.source not in ("world", SOLID)
 
 
 def _is_night(frame: Frame) -> bool:
@@ -185,53 +206,6 @@ def _is_night(frame: Frame) -> bool:
     if time is not None:
         return time == "night"
     return sum(cv2.mean(frame.image[: max(1, frame.height // 2)])[:3]) / 3 < 30
-
-
-def _draw_shadow(image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace) -> None:
-    """Darken the ground where a thing stands: little light from the sky reaches it there."""
-    frame = site.frame
-    scale = (place.window[3] - place.window[1]) / place.cut_out.height
-    bottom = place.window[3]
-    below = max(1.0, bottom - site.view.horizon)
-    # Rows for each metre of ground before and behind the foot.
-    flat = below**2 / (site.view.focal * site.view.camera_height)
-    low, high = place.foot
-    middle = (low + high) / 2
-    wide = ontology().is_a(place.cut_out.element, "vehicle")
-    if wide:
-        # The whole ground under it is dark, as far up as one sees it between the wheels.
-        across, up, down = (high - low) / 2, _CLEARANCE * scale, 0.1 * flat + 0.5
-    else:
-        across, up, down = (high - low) / 2 + 0.14 * scale, 0.32 * flat + 0.5, 0.12 * flat + 0.5
-    soft_x, soft_y = max(1.0, 0.12 * scale), max(0.8, 0.14 * flat)
-    x1, x2 = math.floor(middle - across - soft_x), math.ceil(middle + across + soft_x)
-    x1, x2 = max(0, x1), min(frame.width, x2)
-    y1, y2 = max(0, math.floor(bottom - up - soft_y)), min(frame.height, math.ceil(bottom + down + soft_y))
-    if x1 >= x2 or y1 >= y2:
-        return
-    columns = np.abs(np.arange(x1, x2, dtype=np.float32) + 0.5 - middle)[None, :]
-    rows = np.abs(np.arange(y1, y2, dtype=np.float32) + 0.5 - bottom + (up - down) / 2)[:, None]
-    if wide:
-        strength = _ramp((across - columns) / soft_x) * _ramp(((up + down) / 2 - rows) / soft_y)
-    else:
-        radius = np.hypot(columns / (across + soft_x), rows / ((up + down) / 2 + soft_y))
-        strength = np.clip(1.25 * (1 - radius**2), 0, 1)
-    ground = site.is_any(GROUND)[site.labels.ids[y1:y2, x1:x2]]
-    haze = haze_of(site)
-    clear = 1.0 if haze is None else haze.clear(place.distance)
-    share = _SHADE[wide] * (0.55 if _is_night(frame) else 1.0) * clear
-    strength = strength * ground * np.float32(share)
-    window = image[y1:y2, x1:x2]
-    touched = strength > 0.004
-    darker = np.rint(window * (1 - strength)[..., None]).astype(np.uint8)
-    window[touched] = darker[touched]
-    region[y1:y2, x1:x2] = touched
-
-
-def _ramp(value: Floats) -> Floats:
-    """Return a smooth step from 0 at -1 to 1 at 1."""
-    share = np.clip(value / 2 + 0.5, 0, 1)
-    return np.asarray(share * share * (3 - 2 * share), np.float32)
 
 
 # One frame is changed in many ways one after another.
@@ -408,7 +382,10 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 
 
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
-_VISIBLE, _LEAST_SEEN = 20, 0.12  # levels, and the share of its box that must differ by them in real shade
+_RARE = ("school bus", "truck")  # come only where they are asked for
+_ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
+_LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
+_VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must differ by them in real shade
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -442,7 +419,14 @@ class Add(ObjectEdit):
     )
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
-    gallery: str = word("shipped", "Where cut-outs come from: shipped, or folders joined by commas.")
+    smallest: float = number(
+        0, "Least height in the image; 0 is 20 pixels, in the built-in world 12.", low=0, high=2000, unit="px"
+    )
+    gallery: str = word(
+        OWN,
+        "Where cut-outs come from: own, the frame's data, and what is shipped where it has none; shipped; "
+        "folders of galleries, or other data, joined by commas.",
+    )
 
     presets: ClassVar[Presets] = {
         "pedestrian": {"element": "pedestrian"},
@@ -462,19 +446,42 @@ class Add(ObjectEdit):
     def _things(self) -> dict[str, tuple[Views, ...]]:
         return _things(self.element, Gallery.opened(self.gallery))
 
+    def _things_for(self, frame: Frame, drawn: bool) -> dict[str, tuple[Views, ...]]:
+        """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
+        if self.gallery not in (SHIPPED, OWN):
+            return self._things
+        shipped = _things(self.element, Gallery.shipped_for(drawn))
+        if drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
+            return shipped
+        own = Gallery(things_for(frame)).fitting(self.element)
+        ends = (one for end in _ENDS if (one := tuple(cut for cut in own if cut.facing in end)))
+        by_end = [_in_like_light(one, surroundings(frame)) for one in ends]
+        found = _grouped(cut for several in by_end for cut in several)
+        if not enough(own):
+            # A few would be seen again and again, so others join them, in turn.
+            plain = "type" not in described(self.element).properties
+            for name, things in shipped.items():
+                others = [one for one in things if not (plain and one[0].properties.get("type") in _RARE)]
+                mine = [_grouped(several).get(name, ()) for several in by_end]
+                turns = (
+                    (*(one[number % len(one)] for one in mine if one), other)
+                    for number, other in enumerate(others)
+                )
+                found[name] = tuple(one for turn in turns for one in turn)
+        return found
+
     def _request(self, element: str) -> Request:
-        return Request(element, self.relation, self.reference, self.side, self.distance)
+        return Request(element, self.relation, self.reference, self.side, self.distance, self.smallest)
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
-        by_element = self._things
         drawn = "track" in frame.metadata  # only the built-in world tells its track
-        if self.gallery == SHIPPED:
-            # What is drawn in the world's style stands out from all else.
-            by_element = _things(self.element, Gallery.shipped_for(drawn))
+        by_element = self._things_for(frame, drawn)
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
+        if not drawn:
+            place = _lit_as_here(site, place)
         edited = composited(site, place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image)
         left, top, right, bottom = (max(0, side) for side in place.window)
@@ -484,10 +491,37 @@ class Add(ObjectEdit):
         return edited
 
 
+def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:
+    """Return the place with a solid model turned so that its light side, the left one, faces the sun."""
+    side = sun_side(site)
+    one = place.cut_out
+    if not side or one.source != SOLID or one.facing or place.mirrored == (side > 0):
+        return place
+    left, _, right, _ = place.window
+    begins, ends = one.foot_span(side > 0)
+    foot = (left + round(begins * (right - left)), left + max(1, round(ends * (right - left))))
+    return dataclasses.replace(place, mirrored=side > 0, foot=foot)
+
+
 @lru_cache(maxsize=64)
 def _things(words: str, gallery: Gallery) -> dict[str, tuple[Views, ...]]:
     """Return the things of a gallery that fit a description, by their elements, each with all its views."""
+    return _grouped(gallery.select(words))
+
+
+def _in_like_light(cut_outs: Sequence[CutOut], site: GroundSurroundings) -> Sequence[CutOut]:
+    """Return the cut-outs that were seen in about as much light as a frame has, or a few that come near."""
+    road = site.ground_color((0, 0, site.frame.width, site.frame.height - 1), 1.0)
+    here = max(1.0, sum(road) / 3)
+    unlike = {one: abs(math.log(max(1.0, sum(one.ambience) / 3) / here)) for one in cut_outs}
+    nearest = sorted(cut_outs, key=unlike.__getitem__)
+    alike = sum(share < _LIKE for share in unlike.values())
+    return nearest[: max(_FEW, alike)]
+
+
+def _grouped(cut_outs: Iterable[CutOut]) -> dict[str, tuple[Views, ...]]:
+    """Return cut-outs by their elements and things, each with all its views."""
     found: dict[str, dict[str, list[CutOut]]] = {}
-    for cut_out in gallery.select(words):
+    for cut_out in cut_outs:
         found.setdefault(cut_out.element, {}).setdefault(cut_out.thing, []).append(cut_out)
     return {element: tuple(map(tuple, things.values())) for element, things in found.items()}

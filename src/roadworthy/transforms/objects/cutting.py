@@ -303,15 +303,31 @@ def facing_of(rgba: NDArray[np.uint8]) -> Facing:
     height, width = rgba.shape[:2]
     if width / height > 1.75:
         return "side"
-    lab = cv2.cvtColor(np.ascontiguousarray(rgba[..., :3]), cv2.COLOR_RGB2LAB).astype(np.int16)
-    redder = lab[..., 1] - 128
-    red = (redder > 12) & (redder - (lab[..., 2] - 128) > -14) & (rgba[..., 3] > 200)
+    red = _red(rgba)
     third = width // 3
     lamps = np.array_split(red[height // 4 : int(0.8 * height)], [third, width - third], axis=1)
     left, middle, right = (float(part.mean()) for part in lamps)
     if middle > 0.12 or max(left, right) > 0.3:  # red all over: nothing can be told from it
         return ""
     return "away" if max(left, right) > 0.003 else "toward" if max(left, right) < 0.001 else ""
+
+
+def _red(rgba: Rgba) -> Mask:
+    lab = cv2.cvtColor(np.ascontiguousarray(rgba[..., :3]), cv2.COLOR_RGB2LAB).astype(np.int16)
+    redder = lab[..., 1] - 128
+    return np.asarray((redder > 12) & (redder - (lab[..., 2] - 128) > -14) & (rgba[..., 3] > 200))
+
+
+def has_both_lamps(rgba: Rgba) -> bool:
+    """Return whether a vehicle shows two red lamps, one at each side and at about one height."""
+    height, width = rgba.shape[:2]
+    red = _red(rgba)
+    red[: height // 4], red[int(0.8 * height) :] = False, False
+    places = [np.argwhere(part)[:, 0] for part in (red[:, : width // 3], red[:, width - width // 3 :])]
+    enough = 0.004 * height * (width // 3)
+    if min(map(len, places)) < enough:
+        return False
+    return bool(abs(np.median(places[0]) - np.median(places[1])) < 0.15 * height)
 
 
 def properties_of(element: str, rgba: Rgba, ambience: Color, metres: float) -> dict[str, str]:

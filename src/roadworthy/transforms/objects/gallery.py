@@ -60,8 +60,11 @@ def write_rgba(path: Path, rgba: Rgba) -> None:
 
 
 def write_ids(path: Path, ids: Ids) -> None:
-    """Write the numbers of the parts of a cut-out."""
-    written, data = cv2.imencode(".png", ids, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    """Write pixels, or the numbers of the parts of a cut-out; as WebP, only alpha stays as it is."""
+    how = [cv2.IMWRITE_PNG_COMPRESSION, 9]
+    if path.suffix == _LOSSY:
+        how = [cv2.IMWRITE_WEBP_QUALITY, _QUALITY]
+    written, data = cv2.imencode(path.suffix, ids, how)
     assert written
     path.write_bytes(data.tobytes())
 
@@ -87,7 +90,9 @@ Color = tuple[float, float, float]
 Facing = Literal["", "away", "toward", "side"]
 
 INDEX = "gallery.json"
-SHIPPED = "shipped"
+_LOSSY, _QUALITY = ".webp", 85
+SHIPPED, OWN = "shipped", "own"
+SOLID = "solid model"  # what shipped cut-outs for real frames come from
 _FORMAT = 1
 _KEPT = 65536  # pixels of a scaled cut-out, at most, that is kept: 128 of them take 32 MiB
 _FOOT = 0.05  # of a thing's height: what stands on the ground
@@ -162,7 +167,8 @@ class CutOut:
         if self.pixels is not None:
             return self.pixels
         assert self.folder is not None
-        return read_rgba(self.folder / f"{self.name}.png")
+        lossy = self.folder / f"{self.name}{_LOSSY}"
+        return read_rgba(lossy if is_file(lossy) else self.folder / f"{self.name}.png")
 
     @cached_property
     def part_ids(self) -> Ids | None:
@@ -187,6 +193,12 @@ class CutOut:
         rows = max(1, round(_FOOT * height))
         columns = np.flatnonzero((self.rgba[height - rows :, :, 3] > 127).any(axis=0))
         return (columns[0] / width, (columns[-1] + 1) / width) if len(columns) else (0.0, 1.0)
+
+    @cached_property
+    def highlights(self) -> float:
+        """How bright its bright parts are, from 0 to 255."""
+        solid = self.rgba[self.rgba[..., 3] > 127]
+        return float(np.percentile(solid[:, :3].mean(axis=1), 95))
 
     @property
     def readable(self) -> bool:
@@ -275,7 +287,10 @@ class Gallery(Sequence[CutOut]):
 
     @classmethod
     def opened(cls, reference: str) -> Gallery:
-        """Return the gallery that a word stands for: "shipped", a folder, or several joined by commas.
+        """Return the gallery that words stand for, joined by commas: "shipped", folders, or data.
+
+        Of data that is named, such as ``camvid:path``, things are cut out. "own" is what comes with
+        Roadworthy, too: it stands in where the data of a frame has nothing to cut out.
 
         Example:
             >>> Gallery.opened("shipped").name
@@ -283,9 +298,19 @@ class Gallery(Sequence[CutOut]):
         """
         names = [name.strip() for name in reference.split(",") if name.strip()]
         if not names:
-            raise InputError(f"a gallery must be {SHIPPED!r} or a folder, got {reference!r}")
-        found = [cls.shipped() if name == SHIPPED else cls.load(name) for name in names]
+            raise InputError(f"a gallery must be {OWN!r}, {SHIPPED!r}, a folder or data, got {reference!r}")
+        found = [cls._named(name) for name in names]
         return found[0] if len(found) == 1 else _merged(tuple(found))
+
+    @classmethod
+    def _named(cls, name: str) -> Gallery:
+        if name in (SHIPPED, OWN):
+            return cls.shipped()
+        if ":" in name and not is_file(Path(name) / INDEX):
+            from roadworthy.transforms.objects.harvesting import harvested_from
+
+            return harvested_from(name)
+        return cls.load(name)
 
     @classmethod
     def merged(cls, galleries: Iterable[Gallery]) -> Gallery:
@@ -315,15 +340,19 @@ class Gallery(Sequence[CutOut]):
         Raises:
             InputError: There are none; says what the gallery has.
         """
-        asked = described(element)
-        wanted = {**asked.properties, **(properties or {})}
-        inside = {name: ontology().is_a(name, asked.element) for name in {one.element for one in self}}
-        found = tuple(one for one in self if inside[one.element] and wanted.items() <= one.properties.items())
+        found = self.fitting(element, properties)
         if not found:
             words = " ".join([*(properties or {}).values(), element])
             contents = self.contents() or "nothing"
             raise InputError(f"the gallery {self.name!r} has no {words!r}; it has {contents}")
         return found
+
+    def fitting(self, element: str, properties: Mapping[str, str] | None = None) -> tuple[CutOut, ...]:
+        """Return what `select` returns; nothing where there are none."""
+        asked = described(element)
+        wanted = {**asked.properties, **(properties or {})}
+        inside = {name: ontology().is_a(name, asked.element) for name in {one.element for one in self}}
+        return tuple(one for one in self if inside[one.element] and wanted.items() <= one.properties.items())
 
     def grown(self, cut_outs: Iterable[CutOut]) -> Gallery:
         """Return the gallery with more cut-outs, and with all that it had.
@@ -375,8 +404,12 @@ class Gallery(Sequence[CutOut]):
             parts.append(f"{element} {kinds.total()}{detail}")
         return ", ".join(parts)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, lossy: bool = False) -> None:
         """Write it to a folder, whose cut-outs of the same names are replaced.
+
+        Args:
+            path: The folder.
+            lossy: Whether pictures may change a little, and take a quarter of the room.
 
         Raises:
             InputError: Two cut-outs have one name, or a file cannot be written.
@@ -388,7 +421,7 @@ class Gallery(Sequence[CutOut]):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for one in self:
-                write_rgba(folder / f"{one.name}.png", one.rgba)
+                write_rgba(folder / f"{one.name}{_LOSSY if lossy else '.png'}", one.rgba)
                 if one.part_ids is not None:
                     write_ids(folder / f"{one.name}.parts.png", one.part_ids)
             # The index comes last, so that it never names a file that is not there.

@@ -29,7 +29,8 @@ Views = tuple[CutOut, ...]  # of one thing
 Things = tuple[Views, ...]
 
 _LANE = 3.5  # metres; how wide lanes usually are
-_SMALLEST = (12, 0.05)  # pixels, share of the image's height: a smaller thing would hardly be seen
+_SMALLEST = {True: 12, False: 20}  # pixels, in the built-in world and elsewhere
+_SMALLEST_SHARE = 0.05  # of the image's height: a smaller thing would hardly be seen
 _LARGEST = 0.95  # of the image's height
 _ENOUGH = 0.15  # of the image's height: cut-outs with so many pixels are preferred
 _ENLARGED = 2.0  # times: more would show that a cut-out has too few pixels
@@ -91,7 +92,7 @@ def _sharp(things: Things, height: int) -> Things:
     """
     pixels = [_pixels(views[0]) for views in things]
     known = [size for size in pixels if size is not None]
-    enough = min(_ENOUGH * height, float(np.percentile(known or [0], 75)))
+    enough = min(_ENOUGH * height, float(np.percentile(known or [0], 50)))
     return tuple(one for one, size in zip(things, pixels, strict=True) if size is None or size >= enough)
 
 
@@ -138,7 +139,8 @@ class _PlacementSearch:
         self._covers = self.habit.covers and not self._parks
         self.standing = self._reference()
         self._least_visible = _PEEKING if self.plan.relation == "behind" else _VISIBLE
-        self._smallest = max(_SMALLEST[0], _SMALLEST[1] * site.frame.height)
+        usual = max(_SMALLEST["track" in site.frame.metadata], _SMALLEST_SHARE * site.frame.height)
+        self._smallest = request.smallest or usual
 
     def _reference(self) -> StandingObject | None:
         """Return the thing that the place depends on: the largest of its kind."""

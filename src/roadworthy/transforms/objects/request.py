@@ -87,6 +87,7 @@ class Request:
         reference: A place such as "roadside", or things that are in the frame.
         side: On which side.
         distance: Metres from the camera; 0 leaves it open.
+        smallest: Pixels that it is high at least; 0 leaves it to the frame.
     """
 
     element: str
@@ -94,6 +95,7 @@ class Request:
     reference: str = ROADSIDE
     side: str = "either"
     distance: float = 0.0
+    smallest: float = 0.0
 
     @property
     def habit(self) -> Habit:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from roadworthy.errors import InputError, RuleError, suggest
@@ -23,7 +25,11 @@ class _RuleSettings(EntryForm):
         "and m/s or as a share.",
         default_factory=dict,
     )
-    gallery: Text = setting("Galleries of cut-outs, joined by commas.", "shipped")
+    gallery: Text = setting(
+        "Where things that are added come from: own, which is the data itself and what ships; shipped; "
+        "galleries of cut-outs or other data, joined by commas.",
+        "own",
+    )
     traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
     engines: Text | None = setting(
         "A YAML file of image engines; or shipped, for the learned ones that come with "
@@ -60,6 +66,7 @@ class RulesForm(_RuleSettings):
 
 
 _BUILT_IN = "what is built in"
+_SMALLEST = 20  # pixels that things are high, at least, where the model sees them
 
 
 class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
@@ -143,6 +150,16 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
             return ""
         missing = [one for one in part.inside.outputs if one not in facts.known.as_dict()]
         return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
+
+    def variants(self, part: Part[RulePlan], facts: Facts) -> Sequence[Part[RulePlan]]:
+        """Return the part with things that are large enough in what every model sees of real frames."""
+        if facts.data is None or "track" in facts.data.first.metadata:
+            return [part]
+        pixels = math.ceil(_SMALLEST * facts.shrinks)
+        sized = part.inside.with_smallest(pixels)
+        if pixels <= _SMALLEST or sized == part.inside:
+            return [part]
+        return [replace(part, inside=sized, parameters={**part.parameters, "smallest": pixels})]
 
     def signals(self, part: Part[RulePlan]) -> Collection[str]:
         """Return what the rule speaks of."""

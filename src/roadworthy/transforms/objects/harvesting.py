@@ -1,0 +1,182 @@
+"""Real things for real frames: cut out of the data that a frame comes from, or of other data by name."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import cv2
+import numpy as np
+
+from roadworthy._frozen import FrozenDict
+from roadworthy.cases import Dataset
+from roadworthy.datasets import load, spread
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame
+from roadworthy.labelling import as_needed
+from roadworthy.labelling.cache import Arrays, cached
+from roadworthy.transforms.objects.cutting import Refusal, harvest_frame, has_both_lamps
+from roadworthy.transforms.objects.gallery import CutOut, Gallery
+
+ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
+"""What is cut out of data without being asked for; all else comes from the gallery."""
+
+_VERSION = 3  # of what is kept on disk
+_FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at; fewer if nobody labelled them
+_ENOUGH = 24  # cut-outs of each element after which no more are looked for
+_SMALLEST = 40  # pixels high
+_LEAST = 6  # different cut-outs: with fewer, those of the gallery join them
+_TRUSTED = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
+_SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
+_BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
+_APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
+
+
+@dataclass(frozen=True, eq=False)
+class OwnThings:
+    """What was cut out of a data set.
+
+    Attributes:
+        gallery: The cut-outs.
+        places: Of which frame of the data each is, by its name.
+        ids: The place of each frame in the data.
+    """
+
+    gallery: Gallery
+    places: Mapping[str, int]
+    ids: Mapping[str, int]
+
+    def without(self, frame: Frame) -> list[CutOut]:
+        """Return what comes from other frames, and not from those just before and after it."""
+        here = self.ids.get(frame.id)
+        if here is None:
+            return list(self.gallery)
+        apart = min(_APART, len(self.ids) // 20)
+        return [one for one in self.gallery if abs(self.places[one.name] - here) > apart]
+
+
+def things_for(frame: Frame) -> list[CutOut]:
+    """Return real things for a frame from the data that it belongs to; none where nothing is known of it."""
+    data = frame.siblings
+    return [] if data is None else own_things(data).without(frame)
+
+
+_known: dict[int, tuple[Dataset, OwnThings]] = {}  # of the last few data sets, by identity
+
+
+def own_things(data: Dataset) -> OwnThings:
+    """Return what can be cut out of a data set: the same in every process, whatever frames are tested."""
+    found = _known.get(id(data))
+    if found is None or found[0] is not data:
+        while len(_known) >= 4:
+            _known.pop(next(iter(_known)))
+        found = _known[id(data)] = (data, _harvested(data))
+    return found[1]
+
+
+def enough(cut_outs: Iterable[CutOut]) -> bool:
+    """Return whether there are enough cut-outs to choose from; vehicles must be seen from both ends."""
+    several = list(cut_outs)
+    ends = ("away", "toward") if any(one.element == "vehicle" for one in several) else ("",)
+    least = _LEAST if ends == ("",) else _TRUSTED
+    return all(sum(one.facing == end for one in several) >= least for end in ends)
+
+
+@lru_cache(maxsize=8)
+def harvested_from(reference: str) -> Gallery:
+    """Return what can be cut out of data that is named as data is: a folder, or ``camvid:path``.
+
+    Raises:
+        InputError: There is no such data, or nothing in it can be cut out.
+    """
+    found = own_things(load(reference)).gallery
+    if not len(found):
+        raise InputError(f"nothing in {reference!r} can be cut out: no thing in it is whole, sharp and alone")
+    return Gallery(found, reference)
+
+
+def _harvested(data: Dataset) -> OwnThings:
+    """Cut things out of frames that are spread over a data set, until there are enough of each."""
+    inner = getattr(data, "data", data)
+    taken: list[CutOut] = []
+    places: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    for looked, number in enumerate(_shuffled(len(inner))):
+        if all(counts[name] >= _ENOUGH for name in (*ELEMENTS, "vehicle away")):
+            break
+        try:
+            frame = inner[number]
+        except InputError:
+            continue  # what cannot be read is told where it is tested
+        estimated = frame.labels is None or "labels_from" in frame.metadata
+        if looked >= _FRAMES[estimated]:
+            break
+        if (frame := frame if frame.labels is not None else as_needed(frame)).labels is None:
+            continue
+        for one in _of_frame(frame):
+            kind = f"{one.element} {one.facing}".strip() if one.facing == "away" else one.element
+            if counts[kind] < _ENOUGH and one.name not in places:
+                counts[kind] += 1
+                places[one.name] = number
+                taken.append(one)
+    seen = Counter((one.element, one.facing) for one in taken)
+    taken = [one for one in taken if seen[one.element, one.facing] >= _TRUSTED]
+    ids = getattr(inner, "ids", ())
+    return OwnThings(Gallery(taken, "own"), places, {id: number for number, id in enumerate(ids)})
+
+
+def _shuffled(count: int) -> list[int]:
+    """Return which frames are looked at: spread over the data, early and late ones in turn."""
+    order = list(spread(count, min(count, max(_FRAMES.values()))))
+    return [number for start in range(7) for number in order[start::7]]
+
+
+def _of_frame(frame: Frame) -> list[CutOut]:
+    """Return the things of a frame, from the cache where they are known."""
+    assert frame.labels is not None
+    digest = sha256(np.ascontiguousarray(frame.labels.ids).data)
+    digest.update(repr((frame.labels.classes, frame.id, frame.labels.ids.shape)).encode())
+    identity = f"things {_VERSION} {digest.hexdigest()}"
+    return list(_unpacked(cached(identity, [frame], lambda some: [_packed(one) for one in some])[0]))
+
+
+def _packed(frame: Frame) -> Arrays:
+    arrays: dict[str, Any] = {}
+    facts: list[dict[str, object]] = []
+    for _, one in harvest_frame(frame, ELEMENTS, smallest=_SMALLEST, source=""):
+        if isinstance(one, Refusal) or not _good(one):
+            continue
+        arrays[f"pixels{len(facts)}"] = one.rgba
+        facts.append({**one.facts(), "ambience": one.ambience, "bearing": one.bearing})
+    return {**arrays, "facts": np.array(json.dumps(facts))}
+
+
+def _good(one: CutOut) -> bool:
+    """Return whether a cut-out is sharp, and a vehicle's end is known."""
+    if one.element == "vehicle" and (
+        one.facing not in ("away", "toward") or (one.facing == "away" and not has_both_lamps(one.rgba))
+    ):
+        return False
+    solid = np.argwhere(one.rgba[..., 3] > 127)[:, ::-1].astype(np.int32)
+    if one.element == "pedestrian" and len(solid) < _SOLID * cv2.contourArea(cv2.convexHull(solid)):
+        return False
+    grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
+    inside = cv2.erode((one.rgba[..., 3] > 250).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    if np.count_nonzero(inside) < 100:
+        return False
+    levels = grey[inside]
+    contrast = float(np.percentile(levels, 98) - np.percentile(levels, 2))
+    steps = np.abs(cv2.Laplacian(grey, cv2.CV_32F))[inside]
+    return contrast > 25 and float(np.percentile(steps, 95)) > _BLUNT * contrast
+
+
+def _unpacked(arrays: Arrays) -> Iterator[CutOut]:
+    for number, facts in enumerate(json.loads(str(arrays["facts"]))):
+        facts["ambience"] = tuple(facts["ambience"])
+        facts["properties"] = FrozenDict(facts["properties"])
+        yield CutOut(**facts, pixels=arrays[f"pixels{number}"])

@@ -1,0 +1,179 @@
+"""Real things for real frames: what comes from the data itself, what from the gallery, and shadows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roadworthy.datasets import ChosenFrames
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame
+from roadworthy.transforms import make_transform
+from roadworthy.transforms.objects import harvesting
+from roadworthy.transforms.objects.harvesting import own_things, things_for
+from roadworthy.transforms.objects.shadows import sun_side
+from roadworthy.transforms.objects.surroundings import surroundings
+from roadworthy.world import Camera, Conditions, Scene, WorldObject, frame_of, track
+
+
+class Drive:
+    """Frames as if they were real: nothing tells that the world drew them."""
+
+    def __init__(self, count: int, people: int, name: str = "drive") -> None:
+        self.name = name
+        self.read: list[int] = []
+        frames = []
+        for number in range(count):
+            actors = [
+                WorldObject(77, "pedestrian", s=107.5 + 0.3 * number, d=1.0, look=number % 12)
+                for _ in range(number < people)
+            ]
+            scene = Scene(track("meadow"), s=100, actors=tuple(actors), conditions=Conditions("cloudy"))
+            made = frame_of(scene, Camera(640, 320))
+            known = {name: value for name, value in made.metadata.items() if name != "track"}
+            frames.append(made.replace(id=f"f{number}", metadata=known))
+        self.frames = frames
+        self.ids = tuple(one.id for one in frames)
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def __getitem__(self, number: int) -> Frame:
+        self.read.append(number)
+        return self.frames[number]
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(self.frames)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROADWORTHY_CACHE", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Drive:
+    return Drive(9, people=8)
+
+
+def chosen(drive: Drive) -> ChosenFrames:
+    return ChosenFrames("tested", drive, range(len(drive)))
+
+
+def added(frame: Frame) -> str:
+    """Return the name of the one cut-out that was added."""
+    notes = frame.metadata["added"]
+    assert isinstance(notes, tuple)
+    assert len(notes) == 1
+    return str(notes[0]["cut_out"])
+
+
+def test_people_come_from_the_data_and_from_another_frame_of_it(crowd: Drive) -> None:
+    frames = chosen(crowd)
+    empty = frames[8]
+    changed = make_transform("add", element="pedestrian")(empty, 3, measure=False)
+    name = added(changed)
+    assert name.startswith("pedestrian-f")
+    there = int(name.removeprefix("pedestrian-f").partition("-")[0])
+    # Nobody stands twice in one frame.
+    assert name in {one.name for one in things_for(frames[there - 1])}
+    assert name not in {one.name for one in things_for(frames[there])}
+    shipped = make_transform("add", element="pedestrian", gallery="shipped")(empty, 3, measure=False)
+    assert added(shipped).startswith("solid-pedestrian")
+
+
+def test_the_same_things_are_found_again_without_looking_twice(
+    crowd: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harvesting, "_known", {})
+    first = own_things(chosen(crowd))
+    monkeypatch.setattr(harvesting, "_packed", None)  # what is known by content is cut out by nobody
+    again = own_things(chosen(crowd))
+    assert again is not first
+    assert [one.name for one in again.gallery] == [one.name for one in first.gallery]
+    assert all(one.same_picture(two) for one, two in zip(again.gallery, first.gallery, strict=True))
+
+
+@pytest.mark.parametrize(("count", "people"), [(1, 1), (4, 0), (4, 3)])
+def test_with_nobody_or_few_in_the_data_people_are_those_that_ship(count: int, people: int) -> None:
+    drive = Drive(count, people)
+    frame = drive.frames[-1].replace(siblings=chosen(drive))
+    for seed in range(8):
+        try:
+            changed = make_transform("add", element="pedestrian")(frame, seed, measure=False)
+        except NotApplicable:
+            continue
+        assert added(changed).startswith("solid-pedestrian")
+        break
+    else:
+        pytest.fail("nobody could be added")
+
+
+def test_frames_of_the_world_know_no_data() -> None:
+    drive = Drive(1, people=0)
+    drawn = drive.frames[0].replace(metadata={**drive.frames[0].metadata, "track": "meadow"})
+    drive.frames[0] = drawn
+    assert chosen(drive)[0].siblings is None
+
+
+def test_a_grey_camera_gets_grey_people(crowd: Drive) -> None:
+    frame = crowd.frames[8]
+    grey = frame.replace(image=np.repeat(frame.image.mean(axis=2, keepdims=True).astype(np.uint8), 3, axis=2))
+    changed = make_transform("add", element="pedestrian")(grey, 3, measure=False)
+    assert (changed.image != grey.image).any()
+    assert np.ptp(changed.image.astype(int), axis=2).max() == 0
+
+
+def test_nothing_is_smaller_than_asked_for(crowd: Drive) -> None:
+    frame = crowd.frames[8]
+    add = make_transform("add", element="pedestrian")
+    for seed in range(12):
+        for smallest, least in ((0, 20), (60, 60)):
+            changed = add.replace(smallest=smallest)(frame, seed, measure=False)
+            _, top, _, bottom = changed.metadata["added"][0]["box"]  # type: ignore[index]
+            assert bottom - top >= least
+    with pytest.raises(NotApplicable, match="too small"):
+        add.replace(smallest=60, distance=30)(frame, 1, measure=False)
+
+
+def with_shadows(frame: Frame, side: int) -> Frame:
+    """Put three people on the road whose shadows lie on a side of them."""
+    image, ids = np.full_like(frame.image, 150), frame.label_map.ids.copy()
+    classes = frame.label_map.classes_with("pedestrian")
+    sky, road, person = (classes.index(one) for one in ("sky", "road", "pedestrian"))
+    ids[:150], ids[150:] = sky, road
+    for left in (100, 300, 500):
+        ids[200:260, left : left + 20] = person
+        start = left + 20 if side > 0 else left - 40
+        image[250:264, start : start + 40] = 70
+    labels = type(frame.label_map)(ids, classes)
+    return frame.replace(image=image, labels=labels, instances=None, boxes=None, depth=None)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_shadows_tell_where_the_sun_is(crowd: Drive, side: int) -> None:
+    assert sun_side(surroundings(with_shadows(crowd.frames[8], side))) == -side
+    assert sun_side(surroundings(crowd.frames[8])) == 0
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_person_has_a_shadow_where_others_have_theirs_and_light_on_the_other_side(
+    crowd: Drive, side: int
+) -> None:
+    frame = with_shadows(crowd.frames[8], side)
+    add = make_transform("add", element="pedestrian", reference="road", distance=9.0)
+    changed = add(frame, 5, measure=False)
+    (note,) = changed.metadata["added"]  # type: ignore[misc]
+    left, top, right, bottom = note["box"]
+    assert note["mirrored"] == (side < 0)
+    lost = frame.image.astype(int).sum(axis=2) - changed.image.sum(axis=2)
+    high = bottom - top
+    beside = {
+        -1: lost[bottom - high // 4 : bottom, max(0, left - high) : left - 3],
+        1: lost[bottom - high // 4 : bottom, right + 3 : right + high],
+    }
+    assert np.count_nonzero(beside[side] > 30) > 40
+    assert not (beside[-side] > 30).any()
