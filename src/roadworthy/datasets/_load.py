@@ -50,7 +50,7 @@ class ChosenFrames:
     indices: Sequence[int]
     history: int = 0
     together: str = ""
-    estimator: Callable[[Frame], Frame] | None = None
+    estimator: Callable[[Frame, tuple[str, ...]], Frame] | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class ChosenFrames:
             before = (self.data[one] for one in range(max(0, number - self.history), number))
             found = (one for one in with_history([*before, frame], self.history) if one.id == frame.id)
             frame = next(found, frame)
-        if self.estimator is None or frame.labels is not None:
+        if self.estimator is None or (frame.labels is not None and frame.depth is not None):
             return frame
         earlier = [one.replace(estimator=self.estimator) for one in frame.previous]
         return frame.replace(estimator=self.estimator, previous=earlier)

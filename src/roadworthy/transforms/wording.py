@@ -178,3 +178,8 @@ def _notes(frame: Frame) -> tuple[Any, ...]:
         isinstance(one, Mapping) and {"element", "properties"} <= one.keys() for one in found
     )
     return found if known and isinstance(found, tuple) else ()
+
+
+def is_real(frame: Frame) -> bool:
+    """Return whether a camera saw a frame: only the built-in world tells its track."""
+    return "track" not in frame.metadata

@@ -240,6 +240,13 @@ _STREET, _STREET_END = 12.0, 90.0
 # How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
 _MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
 _DAYLIGHT = 195.0  # grey level of the brightest things by day
+# Things that are all at one distance; a post goes with what it carries.
+_COMPACT = (("vehicle",), ("pedestrian", "bicyclist"), ("pole", "traffic sign", "traffic light"))
+_MOST_OF = 30  # percent of a thing that is nearer: edges show what is behind it
+_BLEEDS = 40  # widths of its blur that fit across an image
+_ENOUGH = 0.05  # of a blur's window, to tell what is around a thing
+_CLIPPED, _MOST_CLIPPED = 244, 0.08  # grey level of glare, and the share of the ground that may show it
+_BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
 _USUAL_ROAD = 105.0  # grey level of asphalt by day
 
 
@@ -257,6 +264,8 @@ class WeatherScene:
     """
 
     def __init__(self, frame: Frame) -> None:
+        if "(estimated)" in str(frame.metadata.get("depth_from")) and frame.depth is not None:
+            frame = frame.replace(depth=_sharpened(frame.depth, frame.label_map))
         self.frame = frame
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
@@ -390,6 +399,19 @@ class WeatherScene:
         return 1.0 if level is None else float(np.clip(math.sqrt(level / _USUAL_ROAD), 0.4, 1.0))
 
     @cached_property
+    def unfit_light(self) -> str:
+        """Why the ground shows no other weather than what it was seen in; empty where it does."""
+        ground = thinned(self.ground, *self.small)
+        pixels = max(1, cv2.countNonZero(ground))
+        white, black = (
+            np.count_nonzero(ground & one) / pixels
+            for one in (above(self.small_grey, _CLIPPED), cv2.bitwise_not(above(self.small_grey, _BLACK)))
+        )
+        if white > _MOST_CLIPPED:
+            return "the sun dazzles the camera: glare on the ground would stay in any weather"
+        return "the ground is black in the image: no weather would show on it" if black > _MOST_BLACK else ""
+
+    @cached_property
     def distance(self) -> Map:
         """Metres to what each pixel shows, at most that of the sky: exact where depth is known."""
         if self.frame.depth is None:
@@ -452,6 +474,34 @@ class WeatherScene:
         rows = (np.arange(self.height) + 0.5 - self.view.horizon) / self.height
         column = np.clip((rows - 0.06) / 0.16, 0, 1) * 255
         return np.repeat(column.astype(np.uint8)[:, None], self.width, axis=1)
+
+
+def _sharpened(depth: Map, labels: LabelMap) -> Map:
+    """Return estimated depth with the outlines of things as the label map has them.
+
+    A network's depth runs over outlines like water colour. A thing is all as far away as most of it, and
+    what is beside it as far as what is farther off.
+    """
+    found = depth.copy()
+    things = np.zeros(depth.shape, np.bool_)
+    for names in _COMPACT:
+        mask = labels.mask(*names)
+        things |= mask
+        _, parts, stats, _ = cv2.connectedComponentsWithStats(mask.view(np.uint8))
+        for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
+            window = np.s_[top : top + high, left : left + wide]
+            own = parts[window] == number
+            found[window][own] = np.percentile(depth[window][own], _MOST_OF)
+    reach = max(1, depth.shape[1] // _BLEEDS)
+    near = widened(things.view(np.uint8), reach).view(np.bool_) & ~things & np.isfinite(depth)
+    around = (np.isfinite(depth) & ~near & ~things).astype(np.float32)
+    size = (4 * reach + 1, 4 * reach + 1)
+    share = cv2.blur(around, size)
+    behind = cv2.blur(np.where(around > 0, 1 / np.maximum(depth, 0.1), 0).astype(np.float32), size)
+    farther = share / np.maximum(behind, 1e-6)
+    near &= (share > _ENOUGH) & (farther > depth)
+    found[near] = farther[near]
+    return found
 
 
 def _of_class(name: str, values: Mapping[str, float], otherwise: float) -> float:

@@ -248,7 +248,7 @@ class _Darkness(WeatherTransform):
     noise: float = number(1.0, "How noisy the camera is in the dark.", low=0, high=3)
     traffic: str = choice("right", "Side to drive on; oncoming vehicles show head lights.", ("right", "left"))
 
-    fact = "time"
+    fact, outshone = "time", False
     ambient: ClassVar[Colour]
     upright: ClassVar[Colour] = (1.0, 1.0, 1.0)
     look: ClassVar[SkyLook]
