@@ -17,6 +17,7 @@ from roadworthy.images import Image
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
+from roadworthy.transforms.wording import is_real
 from roadworthy.world.sky import fractal_noise
 
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
@@ -240,13 +241,19 @@ _STREET, _STREET_END = 12.0, 90.0
 # How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
 _MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
 _DAYLIGHT = 195.0  # grey level of the brightest things by day
-# Things that are all at one distance; a post goes with what it carries.
-_COMPACT = (("vehicle",), ("pedestrian", "bicyclist"), ("pole", "traffic sign", "traffic light"))
-_MOST_OF = 30  # percent of a thing that is nearer: edges show what is behind it
-_BLEEDS = 40  # widths of its blur that fit across an image
-_ENOUGH = 0.05  # of a blur's window, to tell what is around a thing
+_NEAREST_OF = 30  # percent of a post that is nearer than all of it is taken to be
+_BLEEDS = 40  # widths of estimated depth's blur that fit across an image
+_ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
+# How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
+# rough, in grey levels; and how far away what is no sky is.
+_SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
+_MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be believed
 _CLIPPED, _MOST_CLIPPED = 244, 0.08  # grey level of glare, and the share of the ground that may show it
 _BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
+_FARTHEST_BANK = 70.0  # metres
+_SMOOTH_LAWN, _ROUGH_BUSH = 0.08, 0.2  # mean difference of brightness to what is around, as a share
+_CAST = (0.7, 1.4)  # limits of a correction of colour
+_LIES, _STANDS = 1.35, 2.0  # times farther off the ground would be, where a thing lies and where it stands
 _USUAL_ROAD = 105.0  # grey level of asphalt by day
 
 
@@ -264,9 +271,8 @@ class WeatherScene:
     """
 
     def __init__(self, frame: Frame) -> None:
-        if "(estimated)" in str(frame.metadata.get("depth_from")) and frame.depth is not None:
-            frame = frame.replace(depth=_sharpened(frame.depth, frame.label_map))
-        self.frame = frame
+        self.frame = _believed(frame)
+        self.estimated = "(estimated)" in str(frame.metadata.get("labels_from"))
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
         self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
@@ -382,7 +388,8 @@ class WeatherScene:
             return np.asarray(cv2.max(core, cv2.min(like(*_MIXED), rim)), np.uint8)
         mixed = cv2.min(like(*_MIXED), widened(known, max(1, round(self.width / 640))))
         airy, thin = self.mask("tree", VOID), self.mask("pole", "traffic sign", "traffic light")
-        if airy is not None and thin is not None:
+        # The street network labels what it sees between leaves as sky itself.
+        if airy is not None and thin is not None and not self.estimated:
             airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
             mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
         return np.asarray(cv2.max(known, mixed), np.uint8)
@@ -465,6 +472,42 @@ class WeatherScene:
         return np.asarray(wedge * 255, np.uint8)
 
     @cached_property
+    def facing_up(self) -> Mask:
+        """How much of what is labelled as ground lies, as far as depth tells: bushes and banks stand up.
+
+        What stands up is as far away as its foot, which is nearer than the ground would be there.
+        """
+        if self.frame.depth is None or not self.estimated:
+            return np.full((self.height, self.width), 255, np.uint8)
+        ground = np.minimum(self.small_view.distances(self.small[1]), SKY_DISTANCE)[:, None]
+        steep = cv2.blur(ground / np.maximum(self.small_distance, np.float32(0.5)), (5, 5))
+        lies = np.clip((_STANDS - steep) / (_STANDS - _LIES), 0, 1)
+        # Far away the network cannot tell a bank from a meadow.
+        lies *= np.clip((_FARTHEST_BANK - ground) / (0.6 * _FARTHEST_BANK), 0, 1)
+        return self.full((lies * 255).astype(np.uint8))
+
+    @cached_property
+    def dusting(self) -> Mask:
+        """How much of a cover lies on what may be bushes: all where it is smooth, only on top of leaves else."""
+        grey = self.grey.astype(np.float32)
+        size = max(5, self.width // 48 | 1)
+        mean = cv2.blur(grey, (size, size))
+        rough = cv2.blur(np.abs(grey - mean), (size, size)) / np.maximum(mean, 16)
+        smooth = np.clip((_ROUGH_BUSH - rough) / (_ROUGH_BUSH - _SMOOTH_LAWN), 0, 1)
+        on_top = np.clip((grey / np.maximum(mean, 8) - 0.75) / 0.6, 0, 1)
+        return np.asarray(255 * (smooth + (1 - smooth) * on_top), np.uint8)
+
+    @cached_property
+    def cast(self) -> Colour:
+        """The factors that make the road of a real frame grey, as it is under clouds and in lamplight."""
+        road = above(self.small_road, 127)
+        if not is_real(self.frame) or self.frame.labels is None or not cv2.countNonZero(road):
+            return 1.0, 1.0, 1.0
+        colour = np.maximum(cv2.mean(self.thumbnail, road)[:3], 8.0)
+        red, green, blue = np.clip(colour.mean() / colour, *_CAST).tolist()
+        return red, green, blue
+
+    @cached_property
     def ground(self) -> Mask:
         """What lies flat: roads, sidewalks, terrain; without a label map all well below the horizon."""
         known = self.mask(*GROUND)
@@ -476,31 +519,72 @@ class WeatherScene:
         return np.repeat(column.astype(np.uint8)[:, None], self.width, axis=1)
 
 
+def _believed(frame: Frame) -> Frame:
+    """Return a frame with those of its estimated labels and depths that the image bears out."""
+    labels, depth = frame.labels, frame.depth
+    if labels is not None and "(estimated)" in str(frame.metadata.get("labels_from")):
+        false = _false_sky(labels.mask("sky"), frame.image)
+        if false.any() and "tree" in labels.classes:
+            ids = np.where(false, labels.ids.dtype.type(labels.classes.index("tree")), labels.ids)
+            labels = LabelMap(ids, labels.classes)
+            depth = None if depth is None else np.where(false & np.isinf(depth), _WOODS, depth)
+    if labels is not None and depth is not None and "(estimated)" in str(frame.metadata.get("depth_from")):
+        depth = _sharpened(depth, labels)
+    if labels is frame.labels and depth is frame.depth:
+        return frame
+    return frame.replace(labels=labels, depth=depth)
+
+
+def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
+    """Return what is labelled as sky and does not look so: all of a region, or a part of a large one."""
+    likely = sky & _may_be_sky(image)
+    count, parts = cv2.connectedComponents(sky.view(np.uint8))
+    whole = np.maximum(np.bincount(parts.ravel(), minlength=count), 1)
+    good = np.bincount(parts[likely], minlength=count) / whole
+    size = max(3, image.shape[1] // 50 | 1)
+    soft = cv2.blur(likely.astype(np.float32), (size, size)) > 0.5
+    return np.asarray(sky & ((good < _MOSTLY)[parts] | ~soft))
+
+
+def _may_be_sky(image: Image) -> NDArray[np.bool_]:
+    """Return what is bright, or smooth and not dark: woods and hills are neither."""
+    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
+    size = max(3, image.shape[1] // 100 | 1)
+    soft = cv2.blur(grey, (size, size)).astype(np.float32) / max(percentile(grey, 0.97) or 0.0, 1.0)
+    small = (
+        cv2.resize(grey, None, fx=3 / size, fy=3 / size, interpolation=cv2.INTER_AREA) if size > 3 else grey
+    )
+    rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
+    rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
+    return np.asarray((soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & (rough < _SKY_ROUGH)))
+
+
 def _sharpened(depth: Map, labels: LabelMap) -> Map:
     """Return estimated depth with the outlines of things as the label map has them.
 
-    A network's depth runs over outlines like water colour. A thing is all as far away as most of it, and
-    what is beside it as far as what is farther off.
+    A network's depth runs over outlines like water colour. A thing is as far away as its inside, and what is
+    beside it as far as what is around.
     """
-    found = depth.copy()
-    things = np.zeros(depth.shape, np.bool_)
-    for names in _COMPACT:
-        mask = labels.mask(*names)
-        things |= mask
-        _, parts, stats, _ = cv2.connectedComponentsWithStats(mask.view(np.uint8))
-        for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
-            window = np.s_[top : top + high, left : left + wide]
-            own = parts[window] == number
-            found[window][own] = np.percentile(depth[window][own], _MOST_OF)
+    inverse = (1 / np.maximum(depth, 0.1)).astype(np.float32)
     reach = max(1, depth.shape[1] // _BLEEDS)
-    near = widened(things.view(np.uint8), reach).view(np.bool_) & ~things & np.isfinite(depth)
-    around = (np.isfinite(depth) & ~near & ~things).astype(np.float32)
-    size = (4 * reach + 1, 4 * reach + 1)
-    share = cv2.blur(around, size)
-    behind = cv2.blur(np.where(around > 0, 1 / np.maximum(depth, 0.1), 0).astype(np.float32), size)
-    farther = share / np.maximum(behind, 1e-6)
-    near &= (share > _ENOUGH) & (farther > depth)
-    found[near] = farther[near]
+    things = labels.mask("vehicle", "pedestrian", "bicyclist")
+    inside = widened(things.view(np.uint8), -max(1, reach // 3)).view(np.bool_)
+    sky = np.isinf(depth)
+    near = widened(things.view(np.uint8), reach).view(np.bool_) & ~things & ~sky
+    found = depth.copy()
+    for rim, source in ((things & ~inside, inside), (near, ~near & ~things & ~sky)):
+        size = (2 * reach + 1, 2 * reach + 1)
+        share = cv2.blur(source.astype(np.float32), size)
+        carried = share / np.maximum(cv2.blur(np.where(source, inverse, np.float32(0)), size), 1e-6)
+        rim &= share > _ENOUGH
+        found[rim] = carried[rim]
+    posts = labels.mask("pole", "traffic sign", "traffic light")
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
+    for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
+        window = np.s_[top : top + high, left : left + wide]
+        own = parts[window] == number
+        # A post is thinner than the network sees: its edges show what is behind it.
+        found[window][own] = np.percentile(depth[window][own], _NEAREST_OF)
     return found
 
 

@@ -48,7 +48,8 @@ def overcast(scene: WeatherScene, amount: float, gloom: float = 1.0) -> Image:
     sun = sunny * amount
     # What was gloomy before gets little gloomier.
     gloom = 1 - (1 - gloom) * (0.3 + 0.7 * sunny)
-    red, green, blue = ((1 - sun * (1 - left)) * gloom for left in _WITHOUT_SUN)
+    pairs = zip(_WITHOUT_SUN, scene.cast, strict=True)
+    red, green, blue = ((1 - sun * (1 - left)) * gloom * gain**amount for left, gain in pairs)
     return _scene.greyed(without_shadows(scene, sun, light=(red, green, blue)), _LESS_COLOUR * amount)
 
 

@@ -322,6 +322,7 @@ def _under_snow(
     if terrain is not None:
         # Where terrain is known, the wind has left its patches.
         more = np.asarray(cv2.max(cv2.subtract(more, terrain), scene.full(_edges(scene, rng))), np.uint8)
+        more = _both(more, scene.facing_up)
     hidden = np.asarray(cv2.max(hidden, _scaled(more, min(1.0, thick) * most)), np.uint8)
     haze = _extinction(scene)
     if haze > 0:
