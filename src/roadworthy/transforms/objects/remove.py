@@ -22,13 +22,14 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import VOID, ontology
+from roadworthy.transforms.objects.filling import Filler, fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, number, register, word
-from roadworthy.transforms.wording import metadata_without
+from roadworthy.transforms.wording import is_real, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]
@@ -506,13 +507,36 @@ def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     return False
 
 
-def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | None = None) -> Edited:
-    """Take out what was selected; what will be `hidden` anyway is not painted."""
+def without(
+    frame: Frame,
+    gone: ObjectSelection,
+    rng: Generator,
+    hidden: Mask | None = None,
+    filler: Filler | None = None,
+) -> Edited:
+    """Take out what was selected.
+
+    Args:
+        frame: The frame.
+        gone: What is taken out.
+        rng: For what cannot be known.
+        hidden: What will be hidden anyway, and is not painted.
+        filler: What paints the hole of a real frame; the network that ships when left out. Paint on the road
+            goes without: what is beside it in the same row goes on.
+    """
     labels = frame.label_map
     ids = labels_without(frame, gone)
-    opacity = region_of(frame, gone.mask, paint=gone.what.element in PAINTED)
+    paint = gone.what.element in PAINTED
+    opacity = region_of(frame, gone.mask, paint=paint)
     if hidden is not None:
         opacity[hidden] = 0
+    if is_real(frame) and not paint:
+        mask = opacity > 0
+        made = (filler or fill_network()).fill([frame.image], [mask])[0]
+        made = grained(frame.image, made, mask, rng)
+        mixed = frame.image + opacity[..., None] * (made.astype(np.float32) - frame.image)
+        image = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
+        return Edited(truth_without(frame, gone, ids).replace(image=image), mask)
     gap = Gap(opacity, ids, Perspective.of(frame))
     image, origin = filled(frame.image, labels.ids, labels.classes, gap, rng)
     return Edited(truth_without(frame, gone, ids, origin).replace(image=image), opacity > 0)

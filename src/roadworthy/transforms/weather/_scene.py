@@ -488,7 +488,7 @@ class WeatherScene:
 
     @cached_property
     def dusting(self) -> Mask:
-        """How much of a cover lies on what may be bushes: all where it is smooth, only on top of leaves else."""
+        """How much of a cover lies on what may be bushes: all where it is smooth, else on top of leaves."""
         grey = self.grey.astype(np.float32)
         size = max(5, self.width // 48 | 1)
         mean = cv2.blur(grey, (size, size))
