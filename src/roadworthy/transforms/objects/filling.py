@@ -28,6 +28,7 @@ _LARGEST = 320  # pixels of the longer side of a window that the network sees
 _AROUND = 0.8  # of a hole's longer side: how much around it the network sees
 _LEAST_AROUND = 1 / 12  # likewise, of the image's width
 _GRAIN = 1.6  # pixels: what is finer is grain
+_MOST_GRAIN = 3.0  # grey levels
 _RING = 1 / 40  # of the image's width: how far around a hole its grain is looked at
 
 
@@ -147,4 +148,5 @@ def _fineness(image: Image, where: Mask) -> float:
     """Return how strong what is finer than a pixel or two is, in grey levels, edges left out."""
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     fine = np.abs(grey - cv2.GaussianBlur(grey, (0, 0), _GRAIN))[where]
-    return float(1.4826 * np.median(fine))
+    # What is rough around a hole, such as leaves, is no grain: the smoother half tells.
+    return min(float(2 * np.percentile(fine, 30)), _MOST_GRAIN)

@@ -25,10 +25,18 @@ from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.filling import Filler, fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
-from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
+from roadworthy.transforms.objects.request import (
+    REALISM,
+    REALISM_TEXT,
+    Edited,
+    ObjectEdit,
+    box_window,
+    parts_of,
+    window_of,
+)
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
-from roadworthy.transforms.transform import Presets, number, register, word
+from roadworthy.transforms.transform import Presets, choice, number, register, word
 from roadworthy.transforms.wording import is_real, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
@@ -453,6 +461,7 @@ LEAST_SHARE = 0.001
 of them, half of what one filter of their first layer covers. Less can hardly count (RMT, 3.3.4)."""
 
 
+_LARGEST_HOLE = 0.035  # of a real image: what the filling network paints into a larger one smears
 _CUT = 0.5  # of a thing's columns that end at what is removed: its feet are not seen
 # What everything else stands on and in front of.
 _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
@@ -473,6 +482,7 @@ class Remove(ObjectEdit):
     least_share: float = number(
         LEAST_SHARE, "The share of the image below which things are too small to remove.", low=0, high=1
     )
+    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
     presets: ClassVar[Presets] = {
         "lines": {"element": "line"},
@@ -489,7 +499,25 @@ class Remove(ObjectEdit):
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(f"without a {chosen.what} before it, the rest of a thing would float")
+        if self.realism == "believable":
+            _check_size(frame, chosen)
         return without(frame, chosen, rng)
+
+
+def _check_size(frame: Frame, gone: ObjectSelection) -> None:
+    """See that what is taken out of a real frame is small enough for nobody to see that it was there.
+
+    Raises:
+        NotApplicable: It is not.
+    """
+    if not is_real(frame) or gone.what.element in PAINTED:
+        return
+    largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
+    if largest > _LARGEST_HOLE:
+        raise NotApplicable(
+            f"a {gone.what} covers {largest:.0%} of the image: what is behind so large a thing cannot be "
+            "painted believably (realism=any does it)"
+        )
 
 
 def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:

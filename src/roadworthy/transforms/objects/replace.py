@@ -30,7 +30,7 @@ from roadworthy.transforms.objects.paint import (
 )
 from roadworthy.transforms.objects.placement import CutOutPlace, Side
 from roadworthy.transforms.objects.remove import LEAST_SHARE, without
-from roadworthy.transforms.objects.request import Edited, ObjectEdit, window_of
+from roadworthy.transforms.objects.request import REALISM, REALISM_TEXT, Edited, ObjectEdit, window_of
 from roadworthy.transforms.objects.selection import (
     ObjectSelection,
     SelectedObject,
@@ -40,8 +40,8 @@ from roadworthy.transforms.objects.selection import (
 )
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
-from roadworthy.transforms.transform import Presets, number, register, word
-from roadworthy.transforms.wording import ElementDescription, metadata_without
+from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.wording import ElementDescription, is_real, metadata_without
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -358,6 +358,7 @@ class Replace(ObjectEdit):
     least_share: float = number(
         LEAST_SHARE, "The share of the image below which things are too small to replace.", low=0, high=1
     )
+    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
     presets: ClassVar[Presets] = {
         "buildings-by-trees": {"element": "building", "by": "tree"},
@@ -383,6 +384,10 @@ class Replace(ObjectEdit):
 
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         what, by, edit = self._parts()
+        if self.realism == "believable" and is_real(frame) and edit in _DRAWN:
+            raise NotApplicable(
+                f"{by.element} in the place of {what.element} looks drawn on real frames (realism=any does it)"
+            )
         return edit(frame, select(frame, what, self.least_share), by, rng)
 
 
@@ -519,3 +524,7 @@ def _restated(frame: Frame, old: ObjectSelection, by: ElementDescription) -> Fra
     for index in old.boxes.tolist():
         attributes[index] = {**attributes[index], **by.properties}
     return frame.replace(boxes=frame.boxes.replace(attributes=attributes))
+
+
+_DRAWN: tuple[Edit, ...] = (_other_look, _wooded)
+"""What people do not believe on real frames."""

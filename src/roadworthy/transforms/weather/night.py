@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image
 from roadworthy.transforms.transform import choice, number, register
+from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
+from roadworthy.transforms.wording import is_real
 
 _WARM: Colour = (1.0, 0.80, 0.50)
 _WHITE: Colour = (1.0, 0.97, 0.88)
@@ -125,7 +127,8 @@ def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
         distance = min(max(distance, 0.7 * usual), 2.5 * usual)
         if distance > _UNTIL:
             continue
-        spots = _tail_lights(scene.frame.image[top : top + height, left : left + width])
+        vehicle = scene.frame.image[top : top + height, left : left + width]
+        spots = _tail_lights(np.clip(vehicle * np.array(scene.cast), 0, 255).astype(np.uint8))
         aside = (left + width / 2) / scene.width - 0.5
         if spots is None and (aside < 0) == (oncoming == "left") and abs(aside) > 0.01:
             spots = [(0.2, 0.62), (0.8, 0.62)]
@@ -213,6 +216,15 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     dark = np.asarray(cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)), np.uint8)
     count, _, stats, _ = cv2.connectedComponentsWithStats(dark, connectivity=4)
     width, height, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
+    if is_real(scene.frame):
+        # Dark shop fronts and the shade under eaves are no windows: a window is a metre or two.
+        x, y = (stats[:, one] for one in (cv2.CC_STAT_LEFT, cv2.CC_STAT_TOP))
+        middle = scene.small[1] / size[1], scene.small[0] / size[0]
+        rows, columns = ((a + b / 2) * c for a, b, c in ((y, height, middle[0]), (x, width, middle[1])))
+        metre = scene.view.focal * size[0] / scene.width
+        metre = metre / scene.small_distance[rows.astype(np.intp), columns.astype(np.intp)]
+        window = (np.maximum(width, height) < 2.2 * metre) & (np.minimum(width, height) > 0.4 * metre)
+        area = np.where(window & (rows < scene.small_view.horizon), area, 0)
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
     chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
@@ -220,9 +232,38 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     glow = np.zeros((size[1], size[0], 3), np.uint8)
     for index, bright in zip(chosen.tolist(), rng.uniform(0.5, 1.0, len(chosen)).tolist(), strict=True):
         left, top, wide, high, _ = stats[index].tolist()
-        glow[top : top + high, left : left + wide] = _WINDOW * bright
+        pane = grey[top : top + high, left : left + wide].astype(np.float32)
+        # Its bars and curtains are seen against the light.
+        pane = (
+            np.clip(pane / max(float(pane.mean()), 1.0), 0.3, 1)
+            if is_real(scene.frame)
+            else np.ones_like(pane)
+        )
+        glow[top : top + high, left : left + wide] = _WINDOW * (bright * pane[..., None])
     # What is before a window hides it.
     return np.asarray(cv2.bitwise_and(glow, cv2.cvtColor(walls, cv2.COLOR_GRAY2RGB)), np.uint8)
+
+
+_LAMP_HUES = ((0, 12), (60, 100), (168, 180))  # of 180: red and amber, green, red
+_LAMP_SHARE = 0.0012  # of the image: what is larger is no lamp
+
+
+def lit_lights(scene: WeatherScene) -> Mask:
+    """Return the lamps that shine by day, such as those of traffic lights and brakes: vivid in the dark."""
+    hue, colour, bright = cv2.split(cv2.cvtColor(scene.frame.image, cv2.COLOR_RGB2HSV))
+    shining = np.zeros_like(hue)
+    for low, high in _LAMP_HUES:
+        shining |= cv2.inRange(hue, low, high)
+    shining &= cv2.inRange(colour, 110, 255) & cv2.inRange(bright, 150, 255)
+    near = max(5, scene.width // 60 | 1)
+    # A lamp sits in a dark housing; a poster or a red car does not.
+    shining[cv2.blur(bright, (near, near)) > 0.75 * bright.astype(np.float32)] = 0
+    count, parts, stats, _ = cv2.connectedComponentsWithStats(shining)
+    wide, high, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
+    lamp = (area >= 3) & (area < _LAMP_SHARE * hue.size) & (wide < 2.5 * high) & (high < 2.5 * wide)
+    lamp[0] = False
+    found = np.where(lamp[parts], np.uint8(255), np.uint8(0)) if count > 1 else np.zeros_like(hue)
+    return np.asarray(cv2.blur(_scene.widened(found, 1), (3, 3)), np.uint8)
 
 
 _BEAM: Colour = (0.84, 0.82, 0.73)  # of our head lights, in relation to daylight
@@ -248,7 +289,7 @@ class _Darkness(WeatherTransform):
     noise: float = number(1.0, "How noisy the camera is in the dark.", low=0, high=3)
     traffic: str = choice("right", "Side to drive on; oncoming vehicles show head lights.", ("right", "left"))
 
-    fact, outshone = "time", False
+    fact = "time"
     ambient: ClassVar[Colour]
     upright: ClassVar[Colour] = (1.0, 1.0, 1.0)
     look: ClassVar[SkyLook]
@@ -266,13 +307,16 @@ class _Darkness(WeatherTransform):
         # Without a label map the ground counts as upright too, so it gets less of that light.
         upright = shadows_gone * (0.5 if scene.frame.labels is None else 1.0)
         red, green, blue = (1 + (factor - 1) * upright for factor in self.upright)
-        image = without_shadows(scene, shadows_gone, upright=(red, green, blue))
+        image = without_shadows(scene, shadows_gone, light=scene.cast, upright=(red, green, blue))
         image = lit(image, self._light(scene, lamps, depth, lamps_on))
         sky = self.look.dimmed(ambient ** (0.8 * (depth - 1))).drawn(scene, rng)
         image = under(image, scene, sky, shadows_gone)
         if windows is not None and self.lights > 0:
             glow = cv2.convertScaleAbs(windows, alpha=0.9 * min(1.0, 2.2 * lamps_on**2 * self.lights))
             image = np.asarray(cv2.max(image, scene.full(np.asarray(glow, np.uint8))), np.uint8)
+        if is_real(scene.frame) and self.lights > 0:
+            shining = _scene.spread(cv2.convertScaleAbs(lit_lights(scene), alpha=min(1.0, lamps_on)))
+            image = cv2.max(image, cv2.multiply(scene.frame.image, shining, scale=1 / 255))
         if lamps and self.lights > 0:
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
         return noisy(image, rng, self.noise * self.grain * min(1.5, depth))

@@ -18,6 +18,7 @@ from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
+from roadworthy.transforms.wording import is_real
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -37,6 +38,8 @@ _PERHAPS_GREEN, _PERHAPS_WARM = (3.0, 12.0), (20.0, 30.0)
 _GREEN, _WARM = (8.0, 18.0), (38.0, 54.0)
 _GREEN_ON_ROAD = (18.0, 30.0)
 _ROUGH_GREEN, _ROUGH_WARM = (6.0, 16.0), (16.0, 40.0)  # eighths of a grey level between neighbours, likewise
+_WITHERED: Colour = (1.02, 0.95, 0.88)  # of a withered leaf's brightness, by channel
+_RIME = 0.4  # how much rime hides of the top of a leaf
 _STRAW: Colour = (1.04, 0.94, 0.74)  # of its green, by channel
 
 
@@ -143,6 +146,8 @@ def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: Generator) -> Im
     if width == 0:
         return image
     part = np.s_[top : top + height, left : left + width]
+    if is_real(scene.frame):
+        return _frosted(image, scene, leaves)
     light = scene.light * scene.light_on_ground
     crown = scene.full(_behind(image, scene, leaves))[part]
     twigs, snow = _branches(scene, rng, part)
@@ -159,6 +164,16 @@ def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: Generator) -> Im
     bare = np.asarray(cv2.add(seen, cv2.merge(planes)), np.uint8)
     result[part] = _scene.blended(image[part], bare, leaves[part])
     return result
+
+
+def _frosted(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
+    """Return the image with withered leaves and rime on them: bare branches drawn over a photo are noise."""
+    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
+    brown = cv2.merge([cv2.convertScaleAbs(grey, alpha=share) for share in _WITHERED])
+    rime = cv2.convertScaleAbs(scene.dusting, alpha=_RIME)
+    white = _scene.shaded(_SNOW, scene.light)
+    frosted = _scene.veiled(np.asarray(brown, np.uint8), np.asarray(cv2.bitwise_not(rime), np.uint8), white)
+    return _scene.blended(image, frosted, leaves)
 
 
 def _behind(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
