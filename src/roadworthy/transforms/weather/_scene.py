@@ -245,10 +245,10 @@ _NEAREST_OF = 30  # percent of a post that is nearer than all of it is taken to 
 _BLEEDS = 40  # widths of estimated depth's blur that fit across an image
 _ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
-# rough, in grey levels; and how far away what is no sky is.
+# rough, in grey levels; and how far away woods are at most: a street leads through them.
 _SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
 _MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be believed
-_CLIPPED, _MOST_CLIPPED = 244, 0.08  # grey level of glare, and the share of the ground that may show it
+_CLIPPED, _MOST_CLIPPED = 244, 0.03  # grey level of glare, and the share of the ground that may show it
 _BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
 _FARTHEST_BANK = 70.0  # metres
 _SMOOTH_LAWN, _ROUGH_BUSH = 0.08, 0.2  # mean difference of brightness to what is around, as a share
@@ -527,9 +527,8 @@ def _believed(frame: Frame) -> Frame:
         if false.any() and "tree" in labels.classes:
             ids = np.where(false, labels.ids.dtype.type(labels.classes.index("tree")), labels.ids)
             labels = LabelMap(ids, labels.classes)
-            depth = None if depth is None else np.where(false & np.isinf(depth), _WOODS, depth)
     if labels is not None and depth is not None and "(estimated)" in str(frame.metadata.get("depth_from")):
-        depth = _sharpened(depth, labels)
+        depth = _sharpened(np.where(labels.mask("tree"), np.minimum(depth, _WOODS), depth), labels)
     if labels is frame.labels and depth is frame.depth:
         return frame
     return frame.replace(labels=labels, depth=depth)

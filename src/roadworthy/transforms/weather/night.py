@@ -244,7 +244,8 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     return np.asarray(cv2.bitwise_and(glow, cv2.cvtColor(walls, cv2.COLOR_GRAY2RGB)), np.uint8)
 
 
-_LAMP_HUES = ((0, 12), (60, 100), (168, 180))  # of 180: red and amber, green, red
+_LAMP_HUES = ((0, 12), (65, 92), (168, 180))  # of 180: red and amber, green, red
+_MOST_LAMPS = 16  # more are leaves or tiles
 _LAMP_SHARE = 0.0012  # of the image: what is larger is no lamp
 
 
@@ -258,11 +259,13 @@ def lit_lights(scene: WeatherScene) -> Mask:
     near = max(5, scene.width // 60 | 1)
     # A lamp sits in a dark housing; a poster or a red car does not.
     shining[cv2.blur(bright, (near, near)) > 0.75 * bright.astype(np.float32)] = 0
-    count, parts, stats, _ = cv2.connectedComponentsWithStats(shining)
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(shining)
     wide, high, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
     lamp = (area >= 3) & (area < _LAMP_SHARE * hue.size) & (wide < 2.5 * high) & (high < 2.5 * wide)
     lamp[0] = False
-    found = np.where(lamp[parts], np.uint8(255), np.uint8(0)) if count > 1 else np.zeros_like(hue)
+    if not 0 < np.count_nonzero(lamp) <= _MOST_LAMPS:
+        return np.zeros_like(hue)
+    found = np.where(lamp[parts], np.uint8(255), np.uint8(0))
     return np.asarray(cv2.blur(_scene.widened(found, 1), (3, 3)), np.uint8)
 
 
