@@ -515,8 +515,8 @@ def _check_size(frame: Frame, gone: ObjectSelection) -> None:
     largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
     if largest > _LARGEST_HOLE:
         raise NotApplicable(
-            f"a {gone.what} covers {largest:.0%} of the image: what is behind so large a thing cannot be "
-            "painted believably (realism=any does it)"
+            f"a {gone.what} is too large in the image for what is behind it to be painted believably "
+            "(realism=any does it)"
         )
 
 

@@ -386,7 +386,7 @@ class Replace(ObjectEdit):
         what, by, edit = self._parts()
         if self.realism == "believable" and is_real(frame) and edit in _DRAWN:
             raise NotApplicable(
-                f"{by.element} in the place of {what.element} looks drawn on real frames (realism=any does it)"
+                f"{by.element} instead of {what.element} looks drawn on real frames (realism=any does it)"
             )
         return edit(frame, select(frame, what, self.least_share), by, rng)
 

@@ -232,14 +232,12 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     glow = np.zeros((size[1], size[0], 3), np.uint8)
     for index, bright in zip(chosen.tolist(), rng.uniform(0.5, 1.0, len(chosen)).tolist(), strict=True):
         left, top, wide, high, _ = stats[index].tolist()
-        pane = grey[top : top + high, left : left + wide].astype(np.float32)
-        # Its bars and curtains are seen against the light.
-        pane = (
-            np.clip(pane / max(float(pane.mean()), 1.0), 0.3, 1)
-            if is_real(scene.frame)
-            else np.ones_like(pane)
-        )
-        glow[top : top + high, left : left + wide] = _WINDOW * (bright * pane[..., None])
+        pane = np.ones((high, wide, 1), np.float32)
+        if is_real(scene.frame):
+            # Its bars and curtains are seen against the light.
+            seen = grey[top : top + high, left : left + wide, None].astype(np.float32)
+            pane = np.clip(seen / max(float(seen.mean()), 1.0), 0.3, 1)
+        glow[top : top + high, left : left + wide] = _WINDOW * bright * pane
     # What is before a window hides it.
     return np.asarray(cv2.bitwise_and(glow, cv2.cvtColor(walls, cv2.COLOR_GRAY2RGB)), np.uint8)
 

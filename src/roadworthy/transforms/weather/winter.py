@@ -54,7 +54,8 @@ def foliage(scene: WeatherScene) -> tuple[Mask, Mask]:
     perhaps = _either(_surely(greener, *_PERHAPS_GREEN), _surely(warmer, *_PERHAPS_WARM))
     trees, terrain = scene.mask("tree"), scene.mask("terrain")
     if trees is not None and terrain is not None:
-        verge = _verge(scene, trees)
+        # The street network knows terrain; what it calls a tree beside the road is a hedge.
+        verge = np.zeros_like(trees) if scene.estimated else _verge(scene, trees)
         leaves = _both(_scene.widened(perhaps, 1), np.asarray(cv2.subtract(trees, verge), np.uint8))
         return leaves, _either(_both(_surely(greener, *_PERHAPS_GREEN), terrain), verge)
     # A thumbnail shows regions; to the pixel, what may be a leaf there is one.
@@ -337,7 +338,8 @@ def _under_snow(
     if terrain is not None:
         # Where terrain is known, the wind has left its patches.
         more = np.asarray(cv2.max(cv2.subtract(more, terrain), scene.full(_edges(scene, rng))), np.uint8)
-        more = _both(more, scene.facing_up)
+    if scene.estimated:
+        more = _both(_both(more, scene.facing_up), scene.dusting)
     hidden = np.asarray(cv2.max(hidden, _scaled(more, min(1.0, thick) * most)), np.uint8)
     haze = _extinction(scene)
     if haze > 0:
