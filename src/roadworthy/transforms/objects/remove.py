@@ -25,19 +25,11 @@ from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.filling import Filler, fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
-from roadworthy.transforms.objects.request import (
-    REALISM,
-    REALISM_TEXT,
-    Edited,
-    ObjectEdit,
-    box_window,
-    parts_of,
-    window_of,
-)
+from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import is_real, metadata_without
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, is_real, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]

@@ -30,7 +30,7 @@ from roadworthy.transforms.objects.paint import (
 )
 from roadworthy.transforms.objects.placement import CutOutPlace, Side
 from roadworthy.transforms.objects.remove import LEAST_SHARE, without
-from roadworthy.transforms.objects.request import REALISM, REALISM_TEXT, Edited, ObjectEdit, window_of
+from roadworthy.transforms.objects.request import Edited, ObjectEdit, window_of
 from roadworthy.transforms.objects.selection import (
     ObjectSelection,
     SelectedObject,
@@ -41,7 +41,7 @@ from roadworthy.transforms.objects.selection import (
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import ElementDescription, is_real, metadata_without
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, ElementDescription, is_real, metadata_without
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]

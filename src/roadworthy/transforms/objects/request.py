@@ -251,11 +251,6 @@ def parts_of(mask: Mask, least: int = 1) -> Iterator[tuple[Window, Mask]]:
             yield ((slice(top + y, top + y + down), slice(left + x, left + x + across)), pixels)
 
 
-REALISM = ("believable", "any")
-"""What is made on real frames: only what people believe, or all that can be made."""
-REALISM_TEXT = "On real frames, whether only what looks real is made, or whatever can be."
-
-
 class Edited(NamedTuple):
     """A frame after an edit, and which pixels of its image the edit was free to change."""
 

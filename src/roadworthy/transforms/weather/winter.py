@@ -10,15 +10,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame
 from roadworthy.images import Image
-from roadworthy.transforms.transform import number, register
+from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
 from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
-from roadworthy.transforms.wording import is_real
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, is_real
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -282,11 +284,15 @@ class Winter(WeatherTransform):
     What is a crown, what is ground and what is road is known from the label map, and of a crown only what is
     green loses its leaves. Without a label map all that is green above the ground counts as a crown, and what
     is green or brown below the horizon as a verge.
+
+    On real frames leaves wither and get rime instead of giving way to branches. Only about half of such frames
+    look real, so they are made only if `realism` is any.
     """
 
     cover: float = number(1.0, "How much snow lies.", low=0, high=1)
     bare: float = number(1.0, "How far leaves have fallen and grass has withered.", low=0, high=1)
     cold: float = number(1.0, "How far the light turns paler and colder.", low=0, high=1)
+    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
     fact, value, least_change = "season", "winter", 600.0
 
@@ -306,6 +312,11 @@ class Winter(WeatherTransform):
         if self.bare > 0:
             image = bared(image, scene, _scaled(leaves, share * self.bare), rng)
         return image
+
+    def _check(self, frame: Frame) -> None:
+        super()._check(frame)
+        if self.realism == "believable" and is_real(frame):
+            raise NotApplicable("winter looks painted on real frames (realism=any does it)")
 
     @property
     def _without_effect(self) -> str:
