@@ -113,7 +113,7 @@ def as_needed(frame: Frame, names: tuple[str, ...] = ("labels",)) -> Frame:
         >>> plain.with_known("labels").metadata["labels_from"]
         'street (estimated)'
     """
-    chains = {name: (STREET_SOURCE,) for name in names}
+    chains: dict[str, Any] = dict.fromkeys(names, (STREET_SOURCE,))
     return Labelling(**chains).applied([frame])[0]
 
 

@@ -18,7 +18,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.compositing import composited
-from roadworthy.transforms.objects.gallery import CutOut, Gallery
+from roadworthy.transforms.objects.gallery import SHIPPED, CutOut, Gallery
 from roadworthy.transforms.objects.inpainting import Gap, filled, region_of
 from roadworthy.transforms.objects.paint import (
     cut_into_dashes,
@@ -388,6 +388,8 @@ class Replace(ObjectEdit):
             raise NotApplicable(
                 f"{by.element} instead of {what.element} looks drawn on real frames (realism=any does it)"
             )
+        if isinstance(edit, partial) and self.gallery == SHIPPED:
+            edit = partial(_exchanged, choices=Gallery.shipped_for(not is_real(frame)).select(str(by)))
         return edit(frame, select(frame, what, self.least_share), by, rng)
 
 

@@ -285,8 +285,8 @@ class Winter(WeatherTransform):
     green loses its leaves. Without a label map all that is green above the ground counts as a crown, and what
     is green or brown below the horizon as a verge.
 
-    On real frames leaves wither and get rime instead of giving way to branches. Only about half of such frames
-    look real, so they are made only if `realism` is any.
+    On real frames leaves wither and get rime instead of giving way to branches. Only about half of them look
+    real, so they are made only if `realism` is any.
     """
 
     cover: float = number(1.0, "How much snow lies.", low=0, high=1)
