@@ -20,6 +20,7 @@ from roadworthy.runs.suites import plan_suite, run_suite, suite_of
 
 PERSON = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 RAIN = "If it rains, then the ego-vehicle should slow down."
+BRIGHTER = {"reliability": "brightness", "preserve": "prediction", "measure": "steering", "limit": 0.8}
 NOTE = "depth and labels are estimated by street (shipped network): 4 frames of dash have none."
 
 
@@ -81,7 +82,7 @@ def test_a_rule_that_needs_labels_gets_them_once_and_says_so_everywhere(
 
 
 def test_what_needs_no_labels_asks_nobody(dash: Path, looks: list[int], tmp_path: Path) -> None:
-    result = run_suite(suite(dash, {"B": {"reliability": "brightness"}}), tmp_path / "run")
+    result = run_suite(suite(dash, {"B": BRIGHTER}), tmp_path / "run")
     assert looks == []
     assert not any("estimated" in note for note in result.notes)
     assert "engines" not in json.loads((tmp_path / "run" / "manifest.json").read_text())

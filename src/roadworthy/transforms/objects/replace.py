@@ -388,9 +388,20 @@ class Replace(ObjectEdit):
             raise NotApplicable(
                 f"{by.element} instead of {what.element} looks drawn on real frames (realism=any does it)"
             )
-        if isinstance(edit, partial) and self.gallery == SHIPPED:
-            edit = partial(_exchanged, choices=Gallery.shipped_for(not is_real(frame)).select(str(by)))
+        if isinstance(edit, partial) and self.gallery == SHIPPED and is_real(frame):
+            edit = partial(_exchanged, choices=self._for_real_frames(by))
         return edit(frame, select(frame, what, self.least_share), by, rng)
+
+    def _for_real_frames(self, by: ElementDescription) -> list[CutOut]:
+        """Return the shipped cut-outs for real frames, without those that are drawn unless any will do."""
+        drawn = set() if self.realism == "any" else {id(one) for one in Gallery.shipped()}
+        found = [one for one in Gallery.shipped_for(False).select(str(by)) if id(one) not in drawn]
+        if not found:
+            raise NotApplicable(
+                f"every shipped {by} is a drawing, which nobody believes on a real frame: name a gallery "
+                "(realism=any takes the drawing)"
+            )
+        return found
 
 
 def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
