@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -24,7 +25,7 @@ FILL = Path(__file__).with_name("weights") / "fill.onnx"
 Floats = NDArray[np.float32]
 
 _SIDE = 32  # sides that the network sees are multiples of it
-_LARGEST = 320  # pixels of the longer side of a window that the network sees
+_MOST_PIXELS = 320 * 288  # that the network sees of a window: more is slower, and larger than it has learned
 _AROUND = 0.8  # of a hole's longer side: how much around it the network sees
 _LEAST_AROUND = 1 / 12  # likewise, of the image's width
 _GRAIN = 1.6  # pixels: what is finer is grain
@@ -99,15 +100,18 @@ def fill_network() -> FillNetwork:
     return FillNetwork()
 
 
-def _windows(mask: Mask) -> Iterator[Window]:
-    """Yield windows round the holes of a mask; holes that are near each other share one."""
+def _windows(mask: Mask) -> list[Window]:
+    """Return windows round the holes of a mask; holes near each other share one, and very many the image."""
     height, width = mask.shape
     least = max(_SIDE // 2, round(_LEAST_AROUND * width))
     reach = np.ones((least | 1, least | 1), np.uint8)
     joined = cv2.dilate(mask.view(np.uint8), reach).view(np.bool_)
+    found = []
     for (rows, columns), _ in parts_of(joined):
         more = max(least, round(_AROUND * max(rows.stop - rows.start, columns.stop - columns.start)))
-        yield _grown(rows, more, height), _grown(columns, more, width)
+        found.append((_grown(rows, more, height), _grown(columns, more, width)))
+    seen = sum(math.prod(_seen_size(window)) for window in found)
+    return found if seen <= _MOST_PIXELS else [(slice(0, height), slice(0, width))]
 
 
 def _grown(span: slice, more: int, end: int) -> slice:
@@ -117,7 +121,7 @@ def _grown(span: slice, more: int, end: int) -> slice:
 def _seen_size(window: Window) -> tuple[int, int]:
     """Return how high and wide a window is as the network sees it."""
     high, wide = (one.stop - one.start for one in window)
-    scale = min(1.0, _LARGEST / max(high, wide))
+    scale = min(1.0, (_MOST_PIXELS / (high * wide)) ** 0.5)
     return max(_SIDE, round(high * scale / _SIDE) * _SIDE), max(_SIDE, round(wide * scale / _SIDE) * _SIDE)
 
 
