@@ -17,6 +17,7 @@ from roadworthy.images import Image
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
+from roadworthy.transforms.weather._estimates import believed
 from roadworthy.transforms.wording import is_real
 from roadworthy.world.sky import fractal_noise
 
@@ -241,15 +242,13 @@ _STREET, _STREET_END = 12.0, 90.0
 # How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
 _MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
 _DAYLIGHT = 195.0  # grey level of the brightest things by day
-_NEAREST_OF = 30  # percent of a post that is nearer than all of it is taken to be
-_BLEEDS = 40  # widths of estimated depth's blur that fit across an image
-_ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
-# How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
-# rough, in grey levels; and how far away woods are at most: a street leads through them.
-_SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
-_MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be believed
 _CLIPPED, _MOST_CLIPPED = 244, 0.03  # grey level of glare, and the share of the ground that may show it
 _BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
+_SUNLIT, _SHADED, _MOST_HARSH = (
+    140,
+    30,
+    0.12,
+)  # likewise of ground in the sun and in the shade, if both are seen
 _FARTHEST_BANK = 70.0  # metres
 _SMOOTH_LAWN, _ROUGH_BUSH = 0.08, 0.2  # mean difference of brightness to what is around, as a share
 _CAST = (0.7, 1.4)  # limits of a correction of colour
@@ -271,7 +270,7 @@ class WeatherScene:
     """
 
     def __init__(self, frame: Frame) -> None:
-        self.frame = _believed(frame)
+        self.frame = believed(frame)
         self.estimated = "(estimated)" in str(frame.metadata.get("labels_from"))
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
@@ -408,14 +407,15 @@ class WeatherScene:
     @cached_property
     def unfit_light(self) -> str:
         """Why the ground shows no other weather than what it was seen in; empty where it does."""
-        ground = thinned(self.ground, *self.small)
-        pixels = max(1, cv2.countNonZero(ground))
-        white, black = (
-            np.count_nonzero(ground & one) / pixels
-            for one in (above(self.small_grey, _CLIPPED), cv2.bitwise_not(above(self.small_grey, _BLACK)))
+        grey = self.small_grey[thinned(self.ground, *self.small) > 0]
+        if not len(grey):
+            return ""
+        white, bright, dark, black = (
+            np.count_nonzero(one) / len(grey)
+            for one in (grey > _CLIPPED, grey > _SUNLIT, grey < _SHADED, grey < _BLACK)
         )
-        if white > _MOST_CLIPPED:
-            return "the sun dazzles the camera: glare on the ground would stay in any weather"
+        if white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH:
+            return "the sun is too harsh in the image: glare and black shade would stay in any weather"
         return "the ground is black in the image: no weather would show on it" if black > _MOST_BLACK else ""
 
     @cached_property
@@ -517,74 +517,6 @@ class WeatherScene:
         rows = (np.arange(self.height) + 0.5 - self.view.horizon) / self.height
         column = np.clip((rows - 0.06) / 0.16, 0, 1) * 255
         return np.repeat(column.astype(np.uint8)[:, None], self.width, axis=1)
-
-
-def _believed(frame: Frame) -> Frame:
-    """Return a frame with those of its estimated labels and depths that the image bears out."""
-    labels, depth = frame.labels, frame.depth
-    if labels is not None and "(estimated)" in str(frame.metadata.get("labels_from")):
-        false = _false_sky(labels.mask("sky"), frame.image)
-        if false.any() and "tree" in labels.classes:
-            ids = np.where(false, labels.ids.dtype.type(labels.classes.index("tree")), labels.ids)
-            labels = LabelMap(ids, labels.classes)
-    if labels is not None and depth is not None and "(estimated)" in str(frame.metadata.get("depth_from")):
-        depth = _sharpened(np.where(labels.mask("tree"), np.minimum(depth, _WOODS), depth), labels)
-    if labels is frame.labels and depth is frame.depth:
-        return frame
-    return frame.replace(labels=labels, depth=depth)
-
-
-def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
-    """Return what is labelled as sky and does not look so: all of a region, or a part of a large one."""
-    likely = sky & _may_be_sky(image)
-    count, parts = cv2.connectedComponents(sky.view(np.uint8))
-    whole = np.maximum(np.bincount(parts.ravel(), minlength=count), 1)
-    good = np.bincount(parts[likely], minlength=count) / whole
-    size = max(3, image.shape[1] // 50 | 1)
-    soft = cv2.blur(likely.astype(np.float32), (size, size)) > 0.5
-    return np.asarray(sky & ((good < _MOSTLY)[parts] | ~soft))
-
-
-def _may_be_sky(image: Image) -> NDArray[np.bool_]:
-    """Return what is bright, or smooth and not dark: woods and hills are neither."""
-    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
-    size = max(3, image.shape[1] // 100 | 1)
-    soft = cv2.blur(grey, (size, size)).astype(np.float32) / max(percentile(grey, 0.97) or 0.0, 1.0)
-    small = (
-        cv2.resize(grey, None, fx=3 / size, fy=3 / size, interpolation=cv2.INTER_AREA) if size > 3 else grey
-    )
-    rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
-    rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
-    return np.asarray((soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & (rough < _SKY_ROUGH)))
-
-
-def _sharpened(depth: Map, labels: LabelMap) -> Map:
-    """Return estimated depth with the outlines of things as the label map has them.
-
-    A network's depth runs over outlines like water colour. A thing is as far away as its inside, and what is
-    beside it as far as what is around.
-    """
-    inverse = (1 / np.maximum(depth, 0.1)).astype(np.float32)
-    reach = max(1, depth.shape[1] // _BLEEDS)
-    things = labels.mask("vehicle", "pedestrian", "bicyclist")
-    inside = widened(things.view(np.uint8), -max(1, reach // 3)).view(np.bool_)
-    sky = np.isinf(depth)
-    near = widened(things.view(np.uint8), reach).view(np.bool_) & ~things & ~sky
-    found = depth.copy()
-    for rim, source in ((things & ~inside, inside), (near, ~near & ~things & ~sky)):
-        size = (2 * reach + 1, 2 * reach + 1)
-        share = cv2.blur(source.astype(np.float32), size)
-        carried = share / np.maximum(cv2.blur(np.where(source, inverse, np.float32(0)), size), 1e-6)
-        rim &= share > _ENOUGH
-        found[rim] = carried[rim]
-    posts = labels.mask("pole", "traffic sign", "traffic light")
-    _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
-    for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
-        window = np.s_[top : top + high, left : left + wide]
-        own = parts[window] == number
-        # A post is thinner than the network sees: its edges show what is behind it.
-        found[window][own] = np.percentile(depth[window][own], _NEAREST_OF)
-    return found
 
 
 def _of_class(name: str, values: Mapping[str, float], otherwise: float) -> float:

@@ -250,10 +250,8 @@ _LAMP_SHARE = 0.0012  # of the image: what is larger is no lamp
 def lit_lights(scene: WeatherScene) -> Mask:
     """Return the lamps that shine by day, such as those of traffic lights and brakes: vivid in the dark."""
     hue, colour, bright = cv2.split(cv2.cvtColor(scene.frame.image, cv2.COLOR_RGB2HSV))
-    shining = np.zeros_like(hue)
-    for low, high in _LAMP_HUES:
-        shining |= cv2.inRange(hue, low, high)
-    shining &= cv2.inRange(colour, 110, 255) & cv2.inRange(bright, 150, 255)
+    coloured = np.logical_or.reduce([(hue >= low) & (hue <= high) for low, high in _LAMP_HUES])
+    shining = (coloured & (colour > 110) & (bright > 150)).view(np.uint8)
     near = max(5, scene.width // 60 | 1)
     # A lamp sits in a dark housing; a poster or a red car does not.
     shining[cv2.blur(bright, (near, near)) > 0.75 * bright.astype(np.float32)] = 0
@@ -316,8 +314,9 @@ class _Darkness(WeatherTransform):
             glow = cv2.convertScaleAbs(windows, alpha=0.9 * min(1.0, 2.2 * lamps_on**2 * self.lights))
             image = np.asarray(cv2.max(image, scene.full(np.asarray(glow, np.uint8))), np.uint8)
         if is_real(scene.frame) and self.lights > 0:
-            shining = _scene.spread(cv2.convertScaleAbs(lit_lights(scene), alpha=min(1.0, lamps_on)))
-            image = cv2.max(image, cv2.multiply(scene.frame.image, shining, scale=1 / 255))
+            shining = np.asarray(cv2.convertScaleAbs(lit_lights(scene), alpha=min(1.0, lamps_on)), np.uint8)
+            lamps_seen = cv2.multiply(scene.frame.image, _scene.spread(shining), scale=1 / 255)
+            image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
         return noisy(image, rng, self.noise * self.grain * min(1.5, depth))

@@ -377,8 +377,8 @@ def lying_snow(
     deep = cv2.add(_thickness(scene, cover, thick), share)
     hidden = np.clip(deep, 0, 238, out=deep).astype(np.uint8)
     if scene.estimated:
-        for share in (scene.facing_up, scene.dusting):
-            cv2.multiply(hidden, share, scale=1 / 255, dst=hidden)
+        for factor in (scene.facing_up, scene.dusting):
+            cv2.multiply(hidden, factor, scale=1 / 255, dst=hidden)
     elif scene.frame.labels is not None:
         cv2.max(hidden, scene.full(_caps(scene, cover.capped, caps)), dst=hidden)
     # Snow has no sharp edges.
