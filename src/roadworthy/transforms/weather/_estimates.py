@@ -1,4 +1,4 @@
-"""Which of the labels and depths that a network estimated the image bears out, before weather follows them."""
+"""Which of the labels and depths that a network estimated the image bears out, before weather uses them."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ _WHITE: Colour = (1.0, 0.97, 0.88)
 _RED: Colour = (1.0, 0.16, 0.12)
 _WINDOW = np.array([255, 206, 132], np.float32)
 _LIT_SHARE = 0.45  # of the windows
+_LEAST_WINDOWS = 5  # in a real frame: one dark patch alone is a doorway or a board
 _LEAST_POST, _USUAL_POST = 3.6, 7.0  # metres: what is lower carries no lamp
 _UNTIL = 160.0  # metres
 _MOST = 40
@@ -165,6 +166,10 @@ def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
             continue
         pixels = scene.frame.image[top : top + height, left : left + width].astype(np.int16)
         vivid = (pixels.max(axis=2) - pixels.min(axis=2)) * part * (pixels.max(axis=2) > 110)
+        if is_real(scene.frame):
+            # The housing may be yellow.
+            red, green, blue = (pixels[..., channel] for channel in range(3))
+            vivid = vivid * ~((green > 0.6 * red) & (red > 0.8 * green) & (green > 1.4 * blue))
         row, column = np.unravel_index(int(vivid.argmax()), vivid.shape)
         if vivid[row, column] < 60:
             continue
@@ -223,10 +228,12 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
         rows, columns = ((a + b / 2) * c for a, b, c in ((y, height, middle[0]), (x, width, middle[1])))
         metre = scene.view.focal * size[0] / scene.width
         metre = metre / scene.small_distance[rows.astype(np.intp), columns.astype(np.intp)]
-        window = (np.maximum(width, height) < 2.2 * metre) & (np.minimum(width, height) > 0.4 * metre)
+        window = (np.maximum(width, height) < 1.8 * metre) & (np.minimum(width, height) > 0.4 * metre)
         area = np.where(window & (rows < scene.small_view.horizon), area, 0)
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
+    if is_real(scene.frame) and np.count_nonzero(shaped & sized) < _LEAST_WINDOWS:
+        return None
     chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
     chosen = chosen[chosen > 0]
     glow = np.zeros((size[1], size[0], 3), np.uint8)
