@@ -112,6 +112,18 @@ def test_what_is_behind_a_thing_that_fills_the_view_is_not_painted_unless_asked_
     assert not made.label_map.mask("vehicle").any()
 
 
+def test_a_light_is_not_left_hanging_in_the_air(street: Street) -> None:
+    frame = street()
+    ids, classes = frame.label_map.ids.copy(), (*frame.label_map.classes, "traffic light")
+    ids[40:90, 250:254] = classes.index("pole")
+    pole = frame.replace(labels=LabelMap(ids, classes))
+    assert not make_transform("remove", element="pole")(pole, 1).label_map.mask("pole").any()
+    ids = ids.copy()
+    ids[30:40, 249:255] = len(classes) - 1
+    with pytest.raises(NotApplicable, match="hang in the air"):
+        make_transform("remove", element="pole")(frame.replace(labels=LabelMap(ids, classes)), 1)
+
+
 @pytest.mark.parametrize(
     ("element", "by", "reason"),
     [("terrain", "sidewalk", "looks drawn on real frames"), ("vehicle", "truck", "is a drawing")],

@@ -491,19 +491,23 @@ class Remove(ObjectEdit):
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(f"without a {chosen.what} before it, the rest of a thing would float")
-        if self.realism == "believable":
-            _check_size(frame, chosen)
+        if self.realism == "believable" and is_real(frame):
+            _check_believable(frame, chosen)
         return without(frame, chosen, rng)
 
 
-def _check_size(frame: Frame, gone: ObjectSelection) -> None:
-    """See that what is taken out of a real frame is small enough for nobody to see that it was there.
+def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
+    """See that nobody would see that something was taken out of a real frame.
 
     Raises:
-        NotApplicable: It is not.
+        NotApplicable: It is too large, or something would hang in the air.
     """
-    if not is_real(frame) or gone.what.element in PAINTED:
+    if gone.what.element in PAINTED:
         return
+    if gone.what.element == "pole":
+        around = cv2.dilate(gone.mask.view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
+        if (frame.label_map.mask("traffic sign", "traffic light") & around).any():
+            raise NotApplicable("without its pole a sign or a light would hang in the air")
     largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
     if largest > _LARGEST_HOLE:
         raise NotApplicable(
