@@ -408,7 +408,8 @@ class WeatherScene:
     def unfit_light(self) -> str:
         """Why the ground shows no other weather than what it was seen in; empty where it does."""
         grey = self.small_grey[thinned(self.ground, *self.small) > 0]
-        if not len(grey):
+        if self.frame.labels is None or not len(grey):
+            # Where the ground is, is not known.
             return ""
         white, bright, dark, black = (
             np.count_nonzero(one) / len(grey)
