@@ -224,10 +224,25 @@ class TestAsNeeded:
         made = change(plain.replace(estimator=as_needed), 3)
         assert estimated_by(made.metadata) == "labels are estimated (street)"
 
-        def never(frame: Frame) -> Frame:
-            raise AssertionError(frame.id)
+        def never(frame: Frame, names: tuple[str, ...]) -> Frame:
+            raise AssertionError(frame.id, names)
 
-        assert "labels_from" not in make_transform("fog")(plain.replace(estimator=never)).metadata
+        assert "labels_from" not in make_transform("brightness")(plain.replace(estimator=never)).metadata
+
+    def test_weather_follows_estimated_labels_and_depth_and_says_so(self) -> None:
+        plain = load("world:town", count=1, seed=5)[0].replace(
+            labels=None, instances=None, boxes=None, depth=None
+        )
+        made = make_transform("fog")(plain.replace(estimator=as_needed), measure=False)
+        assert estimated_by(made.metadata) == "labels are estimated (street); depth is estimated (street)"
+        assert not np.array_equal(made.image, make_transform("fog")(plain, measure=False).image)
+
+    def test_own_labels_stay_where_only_depth_is_estimated(self) -> None:
+        frame = load("world:town", count=1, seed=5)[0].replace(depth=None, estimator=as_needed)
+        known = frame.with_known("labels", "depth")
+        assert known.labels is frame.labels
+        assert known.depth is not None
+        assert np.isinf(known.depth[frame.label_map.mask("sky")]).all()
 
     def test_labels_that_are_known_are_not_estimated(self) -> None:
         frame = load("world:town", count=1, seed=5)[0]

@@ -20,7 +20,8 @@ from roadworthy.runs.suites import plan_suite, run_suite, suite_of
 
 PERSON = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 RAIN = "If it rains, then the ego-vehicle should slow down."
-NOTE = "labels are estimated by street (shipped network): 4 frames of dash have none."
+BRIGHTER = {"reliability": "brightness", "preserve": "prediction", "measure": "steering", "limit": 0.8}
+NOTE = "depth and labels are estimated by street (shipped network): 4 frames of dash have none."
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,8 @@ def test_a_rule_that_needs_labels_gets_them_once_and_says_so_everywhere(
     judged = [row for row in rows_of(tmp_path / "run", "P") if row["margin"] is not None]
     assert len(judged) >= 2
     assert {row["measure.labels_from"] for row in judged} == {"street (estimated)"}
-    assert {row["measure.labels_from"] for row in rows_of(tmp_path / "run", "R")} == {None}
+    rainy = [row for row in rows_of(tmp_path / "run", "R") if row["margin"] is not None]
+    assert {row["measure.depth_from"] for row in rainy} == {"street (estimated)"}
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert list(manifest["engines"]) == ["street (shipped network)"]
     assert NOTE in manifest["notes"]["run"]
@@ -80,7 +82,7 @@ def test_a_rule_that_needs_labels_gets_them_once_and_says_so_everywhere(
 
 
 def test_what_needs_no_labels_asks_nobody(dash: Path, looks: list[int], tmp_path: Path) -> None:
-    result = run_suite(suite(dash, {"R": RAIN}), tmp_path / "run")
+    result = run_suite(suite(dash, {"B": BRIGHTER}), tmp_path / "run")
     assert looks == []
     assert not any("estimated" in note for note in result.notes)
     assert "engines" not in json.loads((tmp_path / "run" / "manifest.json").read_text())

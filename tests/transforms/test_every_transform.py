@@ -177,7 +177,8 @@ def test_things_in_the_largest_image(name: str, town: Frame) -> None:
     size = (4000, 2000)
     assert town.labels is not None
     ids = cv2.resize(town.labels.ids, size, interpolation=cv2.INTER_NEAREST).astype(np.uint8)
-    large = Frame("large", cv2.resize(town.image, size).astype(np.uint8), LabelMap(ids, town.labels.classes))
+    image, labels = cv2.resize(town.image, size).astype(np.uint8), LabelMap(ids, town.labels.classes)
+    large = Frame("large", image, labels, metadata={"track": "town"})
     changed = applied(kind_of(name)(), large)
     assert changed is not None
     assert changed.size == size

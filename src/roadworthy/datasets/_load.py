@@ -50,7 +50,7 @@ class ChosenFrames:
     indices: Sequence[int]
     history: int = 0
     together: str = ""
-    estimator: Callable[[Frame], Frame] | None = None
+    estimator: Callable[[Frame, tuple[str, ...]], Frame] | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class ChosenFrames:
             frame = next(found, frame)
         if "track" not in frame.metadata:  # what the world draws has no real things
             frame = frame.replace(siblings=self)
-        if self.estimator is None or frame.labels is not None:
+        if self.estimator is None or (frame.labels is not None and frame.depth is not None):
             return frame
         earlier = [one.replace(estimator=self.estimator) for one in frame.previous]
         return frame.replace(estimator=self.estimator, previous=earlier)

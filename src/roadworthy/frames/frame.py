@@ -213,8 +213,8 @@ class Frame(ReadOnlyArrays):
         visual_change: Δv, how much of a change from its original a human sees in this image.
         tolerated: Whether people still answer rightly after so much of the change (t_c of a published study);
             None where nobody has measured it.
-        estimator: Returns the frame with what it lacks and something needs, such as a label map; None where
-            nothing is estimated.
+        estimator: Returns a frame with what it lacks and something needs, given the names, such as "labels";
+            None where nothing is estimated.
         siblings: The data that it comes from, out of which real things for it may be cut; None where that
             is not known.
 
@@ -239,7 +239,7 @@ class Frame(ReadOnlyArrays):
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
     visual_change: float | None = None
     tolerated: bool | None = None
-    estimator: Callable[[Frame], Frame] | None = None
+    estimator: Callable[[Frame, tuple[str, ...]], Frame] | None = None
     siblings: Any = None  # a `Dataset`, which knows frames
 
     def __post_init__(self) -> None:
@@ -363,13 +363,13 @@ class Frame(ReadOnlyArrays):
         """Return the frame with some of its attributes, estimated where they are not known and can be.
 
         Example:
-            >>> def dark(frame: Frame) -> Frame:
+            >>> def near(frame: Frame, names: tuple[str, ...]) -> Frame:
             ...     return frame.replace(depth=np.ones(frame.image.shape[:2], np.float32))
-            >>> Frame("a", np.zeros((2, 2, 3), np.uint8), estimator=dark).with_known("depth")
+            >>> Frame("a", np.zeros((2, 2, 3), np.uint8), estimator=near).with_known("depth")
             Frame('a', 2x2, depth)
         """
-        lacking = any(getattr(self, name) is None for name in names)
-        return self.estimator(self) if lacking and self.estimator is not None else self
+        lacking = tuple(name for name in names if getattr(self, name) is None)
+        return self.estimator(self, lacking) if lacking and self.estimator is not None else self
 
     def mirrored(self) -> Frame:
         """Return the frame with left and right exchanged, in everything that has a left and a right.

@@ -26,8 +26,9 @@ from roadworthy.models.load import is_description, short_name
 from roadworthy.ontology import ontology
 
 What = Literal["labels", "depth", "boxes"]
-PROVENANCE = ("labels_from", "depth_from", "boxes_from")
-"""The keys in the metadata of a frame that say where labels, depth and boxes came from, if not its own."""
+PROVENANCE = ("labels_from", "depth_from", "boxes_from", "realism")
+"""The keys in the metadata of a frame that say where labels, depth and boxes came from, if not its own, and
+that a change had to do without them."""
 
 _NOUNS = {"labels": "a label map", "depth": "depth", "boxes": "boxes"}
 
@@ -332,7 +333,7 @@ class Labelling:
             said = asking(source, number)
             depth = said.depth
             if depth is None and said.inverse is not None:
-                seen = said.labels or labels or asking(STREET_SOURCE, number).labels
+                seen = labels or said.labels or asking(STREET_SOURCE, number).labels
                 assert seen is not None
                 focal, height = focal_of(frame)
                 depth = metric_depth(
@@ -396,6 +397,8 @@ def estimated_by(known: Mapping[str, object], prefix: str = "") -> str:
             what = key.removesuffix("_from")
             verb = "is" if what == "depth" else "are"
             found.append(f"{what} {verb} estimated ({said.replace(' (estimated)', '')})")
+        elif said and key == "realism":
+            found.append(said)
     return "; ".join(found)
 
 

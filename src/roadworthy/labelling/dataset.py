@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,11 @@ def labelled(
     return LabelledDataset(data, Labelling(**chains, camera_height=camera_height))
 
 
-def as_needed(frame: Frame) -> Frame:
-    """Return a frame with a label map by the street network: what `Frame.estimator` is by default.
+@lru_cache(maxsize=4)
+def as_needed(frame: Frame, names: tuple[str, ...] = ("labels",)) -> Frame:
+    """Return a frame with labels or depth by the street network: what `Frame.estimator` is by default.
+
+    One frame is changed in many ways one after another, so those of the last few frames are kept.
 
     Example:
         >>> from roadworthy.datasets import load
@@ -109,7 +113,8 @@ def as_needed(frame: Frame) -> Frame:
         >>> plain.with_known("labels").metadata["labels_from"]
         'street (estimated)'
     """
-    return Labelling(labels=(STREET_SOURCE,)).applied([frame])[0]
+    chains: dict[str, Any] = dict.fromkeys(names, (STREET_SOURCE,))
+    return Labelling(**chains).applied([frame])[0]
 
 
 def unlabelled(data: Dataset) -> tuple[Dataset, Labelling | None]:

@@ -52,7 +52,7 @@ class AddedElsewhere(Transform):
     def __post_init__(self) -> None:
         if not can_be_moved(self.base):
             raise InputError(f"only a thing that is added can be nearer or farther away, got {self.base}")
-        for name in ("keeps", "needs"):
+        for name in ("keeps", "needs", "wants"):
             object.__setattr__(self, name, getattr(self.base, name))
 
     @property
@@ -131,7 +131,7 @@ class Faded(Transform):
     def __post_init__(self) -> None:
         if not 0 <= self.amount <= 1:
             raise InputError(f"the share of a change that is seen must be from 0 to 1, got {self.amount}")
-        for name in ("keeps", "needs", "random"):
+        for name in ("keeps", "needs", "wants", "random"):
             object.__setattr__(self, name, getattr(self.base, name))
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:

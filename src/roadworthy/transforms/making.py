@@ -37,9 +37,13 @@ class Composition(Transform):
 
     def __post_init__(self) -> None:
         keeps = max((step.keeps for step in self.steps), key=_WORST_LAST.index)
-        needs = tuple(dict.fromkeys(name for step in self.steps for name in step.needs))
+        needs, wants = (
+            tuple(dict.fromkeys(name for step in self.steps for name in getattr(step, which)))
+            for which in ("needs", "wants")
+        )
         # What others know from the class depends on the steps here.
-        vars(self).update(keeps=keeps, needs=needs, random=any(step.random for step in self.steps))
+        random = any(step.random for step in self.steps)
+        vars(self).update(keeps=keeps, needs=needs, wants=wants, random=random)
 
     def change(self, frame: Frame, rng: np.random.Generator) -> Frame:
         """Return the frame after all changes."""

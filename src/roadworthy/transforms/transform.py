@@ -241,6 +241,7 @@ class Transform(ABC):
         family: Transforms that are alike, such as "blur".
         keeps: What becomes of the labels.
         needs: What a frame must have: "labels" or "depth".
+        wants: What makes the change more realistic, and is estimated where that is possible.
         random: Whether it draws random numbers.
         presets: Named sets of parameters.
 
@@ -259,6 +260,7 @@ class Transform(ABC):
     family: ClassVar[str]
     keeps: ClassVar[Keeps] = Keeps.LABELS
     needs: ClassVar[tuple[str, ...]] = ()
+    wants: ClassVar[tuple[str, ...]] = ()
     random: ClassVar[bool] = False
     presets: ClassVar[Presets] = MappingProxyType({})
 
@@ -325,7 +327,7 @@ class Transform(ABC):
 
     def _changed(self, frame: Frame, rng: np.random.Generator) -> Frame:
         try:
-            frame = frame.with_known(*self.needs)
+            frame = frame.with_known(*self.needs, *self.wants)
             for name in self.needs:
                 if getattr(frame, name) is None:
                     known = f"{self.name} needs {_NEEDS[name]}, and the frame has none"

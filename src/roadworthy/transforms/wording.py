@@ -178,3 +178,13 @@ def _notes(frame: Frame) -> tuple[Any, ...]:
         isinstance(one, Mapping) and {"element", "properties"} <= one.keys() for one in found
     )
     return found if known and isinstance(found, tuple) else ()
+
+
+REALISM = ("believable", "any")
+"""What is made on real frames: only what people believe, or all that can be made."""
+REALISM_TEXT = "On real frames, whether only what looks real is made, or whatever can be."
+
+
+def is_real(frame: Frame) -> bool:
+    """Return whether a camera saw a frame: only the built-in world tells its track."""
+    return "track" not in frame.metadata

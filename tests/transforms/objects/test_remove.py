@@ -35,7 +35,7 @@ def street(width: int = 96, height: int = 64, *, seed: int = 0) -> Frame:
     )  # fmt: skip
     noise = np.random.default_rng(seed).integers(-6, 7, (height, width, 1))
     image = np.clip(colors[ids] + noise, 0, 255).astype(np.uint8)
-    return Frame("street", image, labels=LabelMap(ids, CLASSES))
+    return Frame("street", image, labels=LabelMap(ids, CLASSES), metadata={"track": "drawn"})
 
 
 def scene_with_cars() -> Scene:
@@ -280,7 +280,7 @@ def test_any_label_map_can_be_edited(width: int, height: int, seed: int, element
     blocks = rng.integers(0, len(CLASSES), (height // 8 + 1, width // 8 + 1))
     ids = np.repeat(np.repeat(blocks, 8, axis=0), 8, axis=1)[:height, :width].astype(np.uint8)
     image = rng.integers(0, 256, (height, width, 3)).astype(np.uint8)
-    frame = Frame("noise", image, labels=LabelMap(ids, CLASSES))
+    frame = Frame("noise", image, labels=LabelMap(ids, CLASSES), metadata={"track": "drawn"})
     change = Remove(element=element, least_share=0)
     if element not in frame.labels.present():  # type: ignore[union-attr]
         with pytest.raises(NotApplicable, match=f"there is no {element} in the frame"):

@@ -114,7 +114,7 @@ def test_a_traffic_light_is_switched(old: str, new: str, channel: int) -> None:
 def test_the_colour_of_a_light_is_seen_without_attributes() -> None:
     scene = add(make_scene("meadow", s=100, seed=3, traffic=0), "red light", ahead=9, place="kerb")
     known = frame_of(scene, CAMERA)
-    before = Frame("bare", known.image, labels=known.labels)
+    before = Frame("bare", known.image, labels=known.labels, metadata={"track": "drawn"})
     edited = Replace(element="red light", by="green light")(before, 1, measure=False)
     assert changed_pixels(before, edited).any()
     with pytest.raises(NotApplicable, match="there is no green light in the frame"):
@@ -261,7 +261,8 @@ def boxed_car(corners: list[float], **known: object) -> Frame:
     image = np.full((100, 120, 3), 100, np.uint8)
     image[ids == 3] = (200, 20, 20)
     labels = LabelMap(ids, ("void", "road", "sky", "vehicle"))
-    return Frame("car", image, labels=labels, boxes=Boxes([corners], ["vehicle"], **known))  # type: ignore[arg-type]
+    boxes = Boxes([corners], ["vehicle"], **known)  # type: ignore[arg-type]
+    return Frame("car", image, labels=labels, boxes=boxes, metadata={"track": "drawn"})
 
 
 def test_a_box_may_begin_outside_the_image() -> None:
@@ -290,7 +291,7 @@ def parked(*boxes: list[float], **known: object) -> Frame:
     image[ids == 3] = (200, 20, 20)
     labels = LabelMap(ids, ("void", "road", "sky", "vehicle"))
     given = Boxes(list(boxes), ["vehicle"] * len(boxes), **known) if boxes else None  # type: ignore[arg-type]
-    return Frame("parked", image, labels=labels, boxes=given)
+    return Frame("parked", image, labels=labels, boxes=given, metadata={"track": "drawn"})
 
 
 FIRST, SECOND, THIRD = [20.0, 60, 50, 80], [120.0, 60, 150, 80], [150.0, 60, 180, 80]
@@ -347,7 +348,7 @@ def test_a_sign_is_replaced_once_and_stands_where_its_post_did(boxed: bool, gap:
     image[ids == 3] = (200, 20, 20)
     labels = LabelMap(ids, ("void", "terrain", "sky", "traffic sign", "pole"))
     boxes = Boxes([[60, 20, 76, 36]], ["traffic sign"]) if boxed else None
-    frame = Frame("sign", image, labels=labels, boxes=boxes)
+    frame = Frame("sign", image, labels=labels, boxes=boxes, metadata={"track": "drawn"})
     edited = Replace(element="traffic sign", by="stop sign")(frame, 1, measure=False)
     added: Any = edited.metadata["added"]
     assert [note["box"][3] for note in added] == [70]

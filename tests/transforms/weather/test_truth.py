@@ -50,7 +50,9 @@ def left(name: str, scenes: list[Scene], *, known: bool) -> dict[str, float]:
         clear = frame_of(scene, CAMERA)
         assert clear.labels is not None
         truth = frame_of(with_conditions(scene, **CONDITIONS[name]), CAMERA).image
-        given = clear if known else Frame("image", clear.image, metadata={"weather": "sunny"})
+        given = (
+            clear if known else Frame("image", clear.image, metadata={"weather": "sunny", "track": "town"})
+        )
         changed = make_transform(name, **SETTINGS.get(name, {}))(given, 1, measure=False).image
         for part, classes in PARTS.items():
             where = clear.labels.mask(*classes) if classes else np.s_[:]

@@ -15,6 +15,8 @@ from roadworthy.world import frame_of, make_scene, with_conditions
 GREENS = {"leaves": (84, 118, 48), "needles": (46, 82, 56), "young leaves": (142, 166, 76)}
 OTHERS = {"bark": (82, 66, 52), "brick": (160, 92, 74), "concrete": (150, 148, 144), "yellow": (226, 178, 52)}
 
+SUMMER = {"season": "summer", "track": "drawn"}
+
 
 @pytest.fixture(scope="module")
 def meadow() -> Frame:
@@ -68,7 +70,7 @@ def crown_of(color: tuple[int, int, int]) -> Frame:
     crown = np.s_[10:60, 50:110]
     image[crown] = np.clip(np.array(color) * rng.uniform(0.8, 1.2, (50, 60, 1)), 0, 255)
     ids[crown] = 3
-    return Frame("tree", image, LabelMap(ids, ("void", "sky", "road", "tree")), metadata={"season": "summer"})
+    return Frame("tree", image, LabelMap(ids, ("void", "sky", "road", "tree")), metadata=SUMMER)
 
 
 @pytest.mark.parametrize("color", GREENS.values(), ids=GREENS)
@@ -86,7 +88,7 @@ def test_the_sky_shows_through_crowns_whose_leaves_have_fallen(color: tuple[int,
 def test_what_is_not_green_loses_no_leaves(color: tuple[int, int, int]) -> None:
     """Without a label map a wall is no tree, and in one bark is no leaf."""
     frame = crown_of(color)
-    plain = Frame("wall", np.asarray(cv2.blur(frame.image, (9, 9)), np.uint8), metadata={"season": "summer"})
+    plain = Frame("wall", np.asarray(cv2.blur(frame.image, (9, 9)), np.uint8), metadata=SUMMER)
     bare = make_transform("winter", cover=0, cold=0)
     assert np.abs(bare(plain, 1, measure=False).image.astype(int) - plain.image)[:60].mean() < 1
     if color == OTHERS["bark"]:
@@ -122,7 +124,7 @@ def test_the_edge_of_the_road_keeps_some_snow(meadow: Frame) -> None:
 
 
 def test_without_a_label_map_the_road_is_cleared_and_grass_is_no_tree(meadow: Frame) -> None:
-    plain = Frame("plain", meadow.image, metadata={"season": "summer"})
+    plain = Frame("plain", meadow.image, metadata=SUMMER)
     covered = make_transform("winter", cold=0, bare=0)(plain, 1, measure=False).image
     road = where(meadow, "road")
     assert np.array_equal(covered[road], meadow.image[road])
@@ -137,7 +139,7 @@ def test_a_greenish_shadow_on_the_road_is_no_grass(meadow: Frame) -> None:
     shadow = np.s_[125:150, 120:200]
     image[shadow] = (84, 92, 80)
     assert where(meadow, "road")[shadow].all()
-    plain = Frame("plain", image, metadata={"season": "summer"})
+    plain = Frame("plain", image, metadata=SUMMER)
     assert np.array_equal(
         make_transform("winter", cold=0)(plain, 1, measure=False).image[shadow], image[shadow]
     )
@@ -146,13 +148,13 @@ def test_a_greenish_shadow_on_the_road_is_no_grass(meadow: Frame) -> None:
 def test_a_wall_in_greenish_light_loses_no_leaves() -> None:
     grey = crown_of(OTHERS["concrete"])
     tinted = np.clip(grey.image * np.array([1, 1.12, 1]), 0, 255).astype(np.uint8)
-    plain = Frame("wall", tinted, metadata={"season": "summer"})
+    plain = Frame("wall", tinted, metadata=SUMMER)
     changed = make_transform("winter", cover=0, cold=0)(plain, 1, measure=False).image
     assert np.abs(changed[10:60, 50:110].astype(int) - tinted[10:60, 50:110]).mean() < 1
 
 
 def test_a_place_where_nothing_grows_is_not_applicable() -> None:
-    grey = Frame("hall", np.full((80, 120, 3), 120, np.uint8))
+    grey = Frame("hall", np.full((80, 120, 3), 120, np.uint8), metadata={"track": "drawn"})
     with pytest.raises(NotApplicable, match="or nothing grows here"):
         make_transform("winter")(grey, 1, measure=False)
 

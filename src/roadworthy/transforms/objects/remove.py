@@ -22,13 +22,14 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import VOID, ontology
+from roadworthy.transforms.objects.filling import Filler, fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
-from roadworthy.transforms.transform import Presets, number, register, word
-from roadworthy.transforms.wording import metadata_without
+from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, is_real, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]
@@ -452,6 +453,7 @@ LEAST_SHARE = 0.001
 of them, half of what one filter of their first layer covers. Less can hardly count (RMT, 3.3.4)."""
 
 
+_LARGEST_HOLE = 0.035  # of a real image: what the filling network paints into a larger one smears
 _CUT = 0.5  # of a thing's columns that end at what is removed: its feet are not seen
 # What everything else stands on and in front of.
 _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
@@ -472,6 +474,7 @@ class Remove(ObjectEdit):
     least_share: float = number(
         LEAST_SHARE, "The share of the image below which things are too small to remove.", low=0, high=1
     )
+    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
     presets: ClassVar[Presets] = {
         "lines": {"element": "line"},
@@ -488,7 +491,29 @@ class Remove(ObjectEdit):
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(f"without a {chosen.what} before it, the rest of a thing would float")
+        if self.realism == "believable" and is_real(frame):
+            _check_believable(frame, chosen)
         return without(frame, chosen, rng)
+
+
+def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
+    """See that nobody would see that something was taken out of a real frame.
+
+    Raises:
+        NotApplicable: It is too large, or something would hang in the air.
+    """
+    if gone.what.element in PAINTED:
+        return
+    if gone.what.element == "pole":
+        around = cv2.dilate(gone.mask.view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
+        if (frame.label_map.mask("traffic sign", "traffic light") & around).any():
+            raise NotApplicable("without its pole a sign or a light would hang in the air")
+    largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
+    if largest > _LARGEST_HOLE:
+        raise NotApplicable(
+            f"a {gone.what} is too large in the image for what is behind it to be painted believably "
+            "(realism=any does it)"
+        )
 
 
 def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
@@ -506,13 +531,36 @@ def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     return False
 
 
-def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | None = None) -> Edited:
-    """Take out what was selected; what will be `hidden` anyway is not painted."""
+def without(
+    frame: Frame,
+    gone: ObjectSelection,
+    rng: Generator,
+    hidden: Mask | None = None,
+    filler: Filler | None = None,
+) -> Edited:
+    """Take out what was selected.
+
+    Args:
+        frame: The frame.
+        gone: What is taken out.
+        rng: For what cannot be known.
+        hidden: What will be hidden anyway, and is not painted.
+        filler: What paints the hole of a real frame; the network that ships when left out. Paint on the road
+            goes without: what is beside it in the same row goes on.
+    """
     labels = frame.label_map
     ids = labels_without(frame, gone)
-    opacity = region_of(frame, gone.mask, paint=gone.what.element in PAINTED)
+    paint = gone.what.element in PAINTED
+    opacity = region_of(frame, gone.mask, paint=paint)
     if hidden is not None:
         opacity[hidden] = 0
+    if is_real(frame) and not paint:
+        mask = opacity > 0
+        made = (filler or fill_network()).fill([frame.image], [mask])[0]
+        made = grained(frame.image, made, mask, rng)
+        mixed = frame.image + opacity[..., None] * (made.astype(np.float32) - frame.image)
+        image = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
+        return Edited(truth_without(frame, gone, ids).replace(image=image), mask)
     gap = Gap(opacity, ids, Perspective.of(frame))
     image, origin = filled(frame.image, labels.ids, labels.classes, gap, rng)
     return Edited(truth_without(frame, gone, ids, origin).replace(image=image), opacity > 0)

@@ -18,7 +18,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.compositing import composited
-from roadworthy.transforms.objects.gallery import CutOut, Gallery
+from roadworthy.transforms.objects.gallery import SHIPPED, CutOut, Gallery
 from roadworthy.transforms.objects.inpainting import Gap, filled, region_of
 from roadworthy.transforms.objects.paint import (
     cut_into_dashes,
@@ -40,8 +40,8 @@ from roadworthy.transforms.objects.selection import (
 )
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
-from roadworthy.transforms.transform import Presets, number, register, word
-from roadworthy.transforms.wording import ElementDescription, metadata_without
+from roadworthy.transforms.transform import Presets, choice, number, register, word
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, ElementDescription, is_real, metadata_without
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -358,6 +358,7 @@ class Replace(ObjectEdit):
     least_share: float = number(
         LEAST_SHARE, "The share of the image below which things are too small to replace.", low=0, high=1
     )
+    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
     presets: ClassVar[Presets] = {
         "buildings-by-trees": {"element": "building", "by": "tree"},
@@ -383,7 +384,24 @@ class Replace(ObjectEdit):
 
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         what, by, edit = self._parts()
+        if self.realism == "believable" and is_real(frame) and edit in _DRAWN:
+            raise NotApplicable(
+                f"{by.element} instead of {what.element} looks drawn on real frames (realism=any does it)"
+            )
+        if isinstance(edit, partial) and self.gallery == SHIPPED and is_real(frame):
+            edit = partial(_exchanged, choices=self._for_real_frames(by))
         return edit(frame, select(frame, what, self.least_share), by, rng)
+
+    def _for_real_frames(self, by: ElementDescription) -> list[CutOut]:
+        """Return the shipped cut-outs for real frames, without those that are drawn unless any will do."""
+        drawn = set() if self.realism == "any" else {id(one) for one in Gallery.shipped()}
+        found = [one for one in Gallery.shipped_for(False).select(str(by)) if id(one) not in drawn]
+        if not found:
+            raise NotApplicable(
+                f"every shipped {by} is a drawing, which nobody believes on a real frame: name a gallery "
+                "(realism=any takes the drawing)"
+            )
+        return found
 
 
 def _edit_for(what: ElementDescription, by: ElementDescription) -> Edit | None:
@@ -519,3 +537,7 @@ def _restated(frame: Frame, old: ObjectSelection, by: ElementDescription) -> Fra
     for index in old.boxes.tolist():
         attributes[index] = {**attributes[index], **by.properties}
     return frame.replace(boxes=frame.boxes.replace(attributes=attributes))
+
+
+_DRAWN: tuple[Edit, ...] = (_other_look, _wooded)
+"""What people do not believe on real frames."""

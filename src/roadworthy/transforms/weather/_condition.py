@@ -16,9 +16,14 @@ from roadworthy.images import Image
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.transforms.transform import Presets, Transform, number
 from roadworthy.transforms.weather._scene import WeatherScene, surroundings
+from roadworthy.transforms.wording import is_real
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
+
+
+LOW_REALISM = "low realism: neither labels nor depth are known"
+"""What a changed real frame says about which nothing is known but its image."""
 
 
 def known(frame: Frame, fact: str) -> str | None:
@@ -42,6 +47,7 @@ class WeatherTransform(Transform):
             between a frame and the changed one. A smaller one says that the frame showed it before: the
             filter of section 3.3.4 of the RMT paper, which gives no number. 0 for what does not take the
             place of other weather, another time or season, and is not filtered.
+        outshone: Whether nobody would believe it on a real frame that glaring sun or the dark has spoilt.
 
     The error is looked at where the metadata do not say what the weather, the time or the season was. Amounts
     below light, and weather with parameters of its own, are asked for by searches and by people who know what
@@ -53,12 +59,14 @@ class WeatherTransform(Transform):
     )
 
     family = "weather"
+    wants = ("labels", "depth")
     random = True
     presets: ClassVar[Presets] = {level: {"amount": amount} for level, amount in LEVELS.items()}
     fact: ClassVar[str] = ""
     value: ClassVar[str] = ""
     bars: ClassVar[Mapping[str, str]] = {}
     least_change: ClassVar[float] = 0.0
+    outshone: ClassVar[bool] = True
 
     @abstractmethod
     def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
@@ -74,13 +82,18 @@ class WeatherTransform(Transform):
                 image hardly changes.
         """
         self._check(frame)
-        image = self.drawn(surroundings(frame), rng)
+        scene = surroundings(frame)
         # The change must be large where nobody said what there was, nor asked for a small one.
         usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
+        image = self.drawn(scene, rng)
         if usual and self.least_change > 0 and known(frame, self.fact) is None:
             error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
             if error < self.least_change * self.amount:
                 raise NotApplicable(f"the image hardly changes: {self._without_effect}")
+        if usual and self.outshone and is_real(frame) and (reason := scene.unfit_light):
+            raise NotApplicable(reason)
+        if is_real(frame) and frame.labels is None:
+            frame = frame.replace(metadata={**frame.metadata, "realism": LOW_REALISM})
         if not self.fact or self.severity < LEVELS["light"] / 2:
             return frame.replace(image=image)
         facts = {**frame.metadata, self.fact: self.value}

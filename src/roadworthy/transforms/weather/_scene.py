@@ -17,6 +17,8 @@ from roadworthy.images import Image
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
+from roadworthy.transforms.weather._estimates import believed
+from roadworthy.transforms.wording import is_real
 from roadworthy.world.sky import fractal_noise
 
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
@@ -240,6 +242,17 @@ _STREET, _STREET_END = 12.0, 90.0
 # How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
 _MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
 _DAYLIGHT = 195.0  # grey level of the brightest things by day
+_CLIPPED, _MOST_CLIPPED = 244, 0.03  # grey level of glare, and the share of the ground that may show it
+_BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
+_SUNLIT, _SHADED, _MOST_HARSH = (
+    140,
+    30,
+    0.12,
+)  # likewise of ground in the sun and in the shade, if both are seen
+_FARTHEST_BANK = 70.0  # metres
+_SMOOTH_LAWN, _ROUGH_BUSH = 0.08, 0.2  # mean difference of brightness to what is around, as a share
+_CAST = (0.7, 1.4)  # limits of a correction of colour
+_LIES, _STANDS = 1.35, 2.0  # times farther off the ground would be, where a thing lies and where it stands
 _USUAL_ROAD = 105.0  # grey level of asphalt by day
 
 
@@ -257,7 +270,8 @@ class WeatherScene:
     """
 
     def __init__(self, frame: Frame) -> None:
-        self.frame = frame
+        self.frame = believed(frame)
+        self.estimated = "(estimated)" in str(frame.metadata.get("labels_from"))
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
         self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
@@ -373,7 +387,8 @@ class WeatherScene:
             return np.asarray(cv2.max(core, cv2.min(like(*_MIXED), rim)), np.uint8)
         mixed = cv2.min(like(*_MIXED), widened(known, max(1, round(self.width / 640))))
         airy, thin = self.mask("tree", VOID), self.mask("pole", "traffic sign", "traffic light")
-        if airy is not None and thin is not None:
+        # The street network labels what it sees between leaves as sky itself.
+        if airy is not None and thin is not None and not self.estimated:
             airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
             mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
         return np.asarray(cv2.max(known, mixed), np.uint8)
@@ -388,6 +403,21 @@ class WeatherScene:
         """How brightly the road is lit, 1 for an open street by day; narrow ones are darker than the sky."""
         level = percentile(self.small_grey, 0.75, above(self.small_road, 127))
         return 1.0 if level is None else float(np.clip(math.sqrt(level / _USUAL_ROAD), 0.4, 1.0))
+
+    @cached_property
+    def unfit_light(self) -> str:
+        """Why the ground shows no other weather than what it was seen in; empty where it does."""
+        grey = self.small_grey[thinned(self.ground, *self.small) > 0]
+        if self.frame.labels is None or not len(grey):
+            # Where the ground is, is not known.
+            return ""
+        white, bright, dark, black = (
+            np.count_nonzero(one) / len(grey)
+            for one in (grey > _CLIPPED, grey > _SUNLIT, grey < _SHADED, grey < _BLACK)
+        )
+        if white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH:
+            return "the sun is too harsh in the image: glare and black shade would stay in any weather"
+        return "the ground is black in the image: no weather would show on it" if black > _MOST_BLACK else ""
 
     @cached_property
     def distance(self) -> Map:
@@ -441,6 +471,42 @@ class WeatherScene:
         metres = columns * np.float32(view.camera_height) / (below + np.float32(1e-3))
         wedge = np.clip((9 - metres) / 4, 0, 1) * np.clip(below / np.float32(0.03 * height), 0, 1)
         return np.asarray(wedge * 255, np.uint8)
+
+    @cached_property
+    def facing_up(self) -> Mask:
+        """How much of what is labelled as ground lies, as far as depth tells: bushes and banks stand up.
+
+        What stands up is as far away as its foot, which is nearer than the ground would be there.
+        """
+        if self.frame.depth is None or not self.estimated:
+            return np.full((self.height, self.width), 255, np.uint8)
+        ground = np.minimum(self.small_view.distances(self.small[1]), SKY_DISTANCE)[:, None]
+        steep = cv2.blur(ground / np.maximum(self.small_distance, np.float32(0.5)), (5, 5))
+        lies = np.clip((_STANDS - steep) / (_STANDS - _LIES), 0, 1)
+        # Far away the network cannot tell a bank from a meadow.
+        lies *= np.clip((_FARTHEST_BANK - ground) / (0.6 * _FARTHEST_BANK), 0, 1)
+        return self.full((lies * 255).astype(np.uint8))
+
+    @cached_property
+    def dusting(self) -> Mask:
+        """How much of a cover lies on what may be bushes: all where it is smooth, else on top of leaves."""
+        grey = self.grey.astype(np.float32)
+        size = max(5, self.width // 48 | 1)
+        mean = cv2.blur(grey, (size, size))
+        rough = cv2.blur(np.abs(grey - mean), (size, size)) / np.maximum(mean, 16)
+        smooth = np.clip((_ROUGH_BUSH - rough) / (_ROUGH_BUSH - _SMOOTH_LAWN), 0, 1)
+        on_top = np.clip((grey / np.maximum(mean, 8) - 0.75) / 0.6, 0, 1)
+        return np.asarray(255 * (smooth + (1 - smooth) * on_top), np.uint8)
+
+    @cached_property
+    def cast(self) -> Colour:
+        """The factors that make the road of a real frame grey, as it is under clouds and in lamplight."""
+        road = above(self.small_road, 127)
+        if not is_real(self.frame) or self.frame.labels is None or not cv2.countNonZero(road):
+            return 1.0, 1.0, 1.0
+        colour = np.maximum(cv2.mean(self.thumbnail, road)[:3], 8.0)
+        red, green, blue = np.clip(colour.mean() / colour, *_CAST).tolist()
+        return red, green, blue
 
     @cached_property
     def ground(self) -> Mask:

@@ -18,6 +18,7 @@ _UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when th
 _BRIGHTEST_LIFT = 2.4  # factor
 _SHADE = (1.14, 1.0, 0.78)  # shadows are blue: how much of each channel they lack, in logarithms
 _LESS_COLOUR = 0.12
+_NEUTRAL = 0.4  # of a road's colour cast that goes with the sun; more would dye what is white
 _UPRIGHT_LEVEL = 150.0  # grey level up to which upright things are lifted
 _WHITE: Colour = (1.0, 1.0, 1.0)
 _BYTES = np.maximum(np.arange(256, dtype=np.float64), 1)
@@ -48,7 +49,8 @@ def overcast(scene: WeatherScene, amount: float, gloom: float = 1.0) -> Image:
     sun = sunny * amount
     # What was gloomy before gets little gloomier.
     gloom = 1 - (1 - gloom) * (0.3 + 0.7 * sunny)
-    red, green, blue = ((1 - sun * (1 - left)) * gloom for left in _WITHOUT_SUN)
+    pairs = zip(_WITHOUT_SUN, scene.cast, strict=True)
+    red, green, blue = ((1 - sun * (1 - left)) * gloom * gain ** (_NEUTRAL * amount) for left, gain in pairs)
     return _scene.greyed(without_shadows(scene, sun, light=(red, green, blue)), _LESS_COLOUR * amount)
 
 

@@ -15,11 +15,13 @@ from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
+from roadworthy.transforms.wording import is_real
 
 AIR: Colour = (205.0, 209.0, 212.0)
 """The colour of the air under a grey sky by day."""
 
-_LAYER = 25.0  # metres: how high the haze reaches, through which the sky is seen
+# Metres: how high the haze reaches, through which the sky is seen, in the world and in the open.
+_LAYER, _REAL_LAYER = 25.0, 60.0
 _UNSURE = 0.1  # of the height: how well the horizon is known without labels
 
 
@@ -54,7 +56,8 @@ def transmission(
     # How long the way to the sky through the haze is depends on how steeply one looks up.
     rows = (np.arange(height, dtype=np.float32) + np.float32(0.5)) * np.float32(scene.height / height)
     climb = np.maximum(np.float32(scene.view.horizon) - rows, np.float32(1e-3)) / np.float32(scene.view.focal)
-    through = np.rint(255 * np.exp(np.float32(-extinction * _LAYER) / climb)).astype(np.uint8)
+    high = _REAL_LAYER if is_real(frame) and not estimated else _LAYER
+    through = np.rint(255 * np.exp(np.float32(-extinction * high) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
     if frame.labels is None or frame.depth is not None:

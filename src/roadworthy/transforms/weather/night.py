@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image
 from roadworthy.transforms.transform import choice, number, register
+from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
+from roadworthy.transforms.wording import is_real
 
 _WARM: Colour = (1.0, 0.80, 0.50)
 _WHITE: Colour = (1.0, 0.97, 0.88)
 _RED: Colour = (1.0, 0.16, 0.12)
 _WINDOW = np.array([255, 206, 132], np.float32)
 _LIT_SHARE = 0.45  # of the windows
+_LEAST_WINDOWS = 5  # in a real frame: one dark patch alone is a doorway or a board
 _LEAST_POST, _USUAL_POST = 3.6, 7.0  # metres: what is lower carries no lamp
 _UNTIL = 160.0  # metres
 _MOST = 40
@@ -125,7 +128,8 @@ def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
         distance = min(max(distance, 0.7 * usual), 2.5 * usual)
         if distance > _UNTIL:
             continue
-        spots = _tail_lights(scene.frame.image[top : top + height, left : left + width])
+        vehicle = scene.frame.image[top : top + height, left : left + width]
+        spots = _tail_lights(np.clip(vehicle * np.array(scene.cast), 0, 255).astype(np.uint8))
         aside = (left + width / 2) / scene.width - 0.5
         if spots is None and (aside < 0) == (oncoming == "left") and abs(aside) > 0.01:
             spots = [(0.2, 0.62), (0.8, 0.62)]
@@ -162,6 +166,10 @@ def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
             continue
         pixels = scene.frame.image[top : top + height, left : left + width].astype(np.int16)
         vivid = (pixels.max(axis=2) - pixels.min(axis=2)) * part * (pixels.max(axis=2) > 110)
+        if is_real(scene.frame):
+            # The housing may be yellow.
+            red, green, blue = (pixels[..., channel] for channel in range(3))
+            vivid = vivid * ~((green > 0.6 * red) & (red > 0.8 * green) & (green > 1.4 * blue))
         row, column = np.unravel_index(int(vivid.argmax()), vivid.shape)
         if vivid[row, column] < 60:
             continue
@@ -213,16 +221,55 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     dark = np.asarray(cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)), np.uint8)
     count, _, stats, _ = cv2.connectedComponentsWithStats(dark, connectivity=4)
     width, height, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
+    if is_real(scene.frame):
+        # Dark shop fronts and the shade under eaves are no windows: a window is a metre or two.
+        x, y = (stats[:, one] for one in (cv2.CC_STAT_LEFT, cv2.CC_STAT_TOP))
+        middle = scene.small[1] / size[1], scene.small[0] / size[0]
+        rows, columns = ((a + b / 2) * c for a, b, c in ((y, height, middle[0]), (x, width, middle[1])))
+        metre = scene.view.focal * size[0] / scene.width
+        metre = metre / scene.small_distance[rows.astype(np.intp), columns.astype(np.intp)]
+        window = (np.maximum(width, height) < 1.8 * metre) & (np.minimum(width, height) > 0.4 * metre)
+        area = np.where(window & (rows < scene.small_view.horizon), area, 0)
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
+    if is_real(scene.frame) and np.count_nonzero(shaped & sized) < _LEAST_WINDOWS:
+        return None
     chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
     chosen = chosen[chosen > 0]
     glow = np.zeros((size[1], size[0], 3), np.uint8)
     for index, bright in zip(chosen.tolist(), rng.uniform(0.5, 1.0, len(chosen)).tolist(), strict=True):
         left, top, wide, high, _ = stats[index].tolist()
-        glow[top : top + high, left : left + wide] = _WINDOW * bright
+        pane = np.ones((high, wide, 1), np.float32)
+        if is_real(scene.frame):
+            # Its bars and curtains are seen against the light.
+            seen = grey[top : top + high, left : left + wide, None].astype(np.float32)
+            pane = np.clip(seen / max(float(seen.mean()), 1.0), 0.3, 1)
+        glow[top : top + high, left : left + wide] = _WINDOW * bright * pane
     # What is before a window hides it.
     return np.asarray(cv2.bitwise_and(glow, cv2.cvtColor(walls, cv2.COLOR_GRAY2RGB)), np.uint8)
+
+
+_LAMP_HUES = ((0, 12), (65, 92), (168, 180))  # of 180: red and amber, green, red
+_MOST_LAMPS = 16  # more are leaves or tiles
+_LAMP_SHARE = 0.0012  # of the image: what is larger is no lamp
+
+
+def lit_lights(scene: WeatherScene) -> Mask:
+    """Return the lamps that shine by day, such as those of traffic lights and brakes: vivid in the dark."""
+    hue, colour, bright = cv2.split(cv2.cvtColor(scene.frame.image, cv2.COLOR_RGB2HSV))
+    coloured = np.logical_or.reduce([(hue >= low) & (hue <= high) for low, high in _LAMP_HUES])
+    shining = (coloured & (colour > 110) & (bright > 150)).view(np.uint8)
+    near = max(5, scene.width // 60 | 1)
+    # A lamp sits in a dark housing; a poster or a red car does not.
+    shining[cv2.blur(bright, (near, near)) > 0.75 * bright.astype(np.float32)] = 0
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(shining)
+    wide, high, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
+    lamp = (area >= 3) & (area < _LAMP_SHARE * hue.size) & (wide < 2.5 * high) & (high < 2.5 * wide)
+    lamp[0] = False
+    if not 0 < np.count_nonzero(lamp) <= _MOST_LAMPS:
+        return np.zeros_like(hue)
+    found = np.where(lamp[parts], np.uint8(255), np.uint8(0))
+    return np.asarray(cv2.blur(_scene.widened(found, 1), (3, 3)), np.uint8)
 
 
 _BEAM: Colour = (0.84, 0.82, 0.73)  # of our head lights, in relation to daylight
@@ -266,13 +313,17 @@ class _Darkness(WeatherTransform):
         # Without a label map the ground counts as upright too, so it gets less of that light.
         upright = shadows_gone * (0.5 if scene.frame.labels is None else 1.0)
         red, green, blue = (1 + (factor - 1) * upright for factor in self.upright)
-        image = without_shadows(scene, shadows_gone, upright=(red, green, blue))
+        image = without_shadows(scene, shadows_gone, light=scene.cast, upright=(red, green, blue))
         image = lit(image, self._light(scene, lamps, depth, lamps_on))
         sky = self.look.dimmed(ambient ** (0.8 * (depth - 1))).drawn(scene, rng)
         image = under(image, scene, sky, shadows_gone)
         if windows is not None and self.lights > 0:
             glow = cv2.convertScaleAbs(windows, alpha=0.9 * min(1.0, 2.2 * lamps_on**2 * self.lights))
             image = np.asarray(cv2.max(image, scene.full(np.asarray(glow, np.uint8))), np.uint8)
+        if is_real(scene.frame) and self.lights > 0:
+            shining = np.asarray(cv2.convertScaleAbs(lit_lights(scene), alpha=min(1.0, lamps_on)), np.uint8)
+            lamps_seen = cv2.multiply(scene.frame.image, _scene.spread(shining), scale=1 / 255)
+            image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
         return noisy(image, rng, self.noise * self.grain * min(1.5, depth))

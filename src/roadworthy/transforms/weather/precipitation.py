@@ -376,7 +376,10 @@ def lying_snow(
         share = share * on_ground
     deep = cv2.add(_thickness(scene, cover, thick), share)
     hidden = np.clip(deep, 0, 238, out=deep).astype(np.uint8)
-    if scene.frame.labels is not None:
+    if scene.estimated:
+        for factor in (scene.facing_up, scene.dusting):
+            cv2.multiply(hidden, factor, scale=1 / 255, dst=hidden)
+    elif scene.frame.labels is not None:
         cv2.max(hidden, scene.full(_caps(scene, cover.capped, caps)), dst=hidden)
     # Snow has no sharp edges.
     return np.asarray(cv2.blur(cv2.convertScaleAbs(hidden, alpha=most), (3, 3)), np.uint8)

@@ -44,7 +44,7 @@ class SunGlare(WeatherTransform):
     size: float = number(0.022, "Radius of the disc, in widths of the image.", low=0.002, high=0.2)
     ghosts: float = number(1.0, "How bright reflections between the lenses are.", low=0, high=3)
 
-    fact, value = "weather", "sunny"
+    fact, value, outshone = "weather", "sunny", False
     bars = NO_SUN
     random = False
 

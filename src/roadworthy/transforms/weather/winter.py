@@ -10,14 +10,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame
 from roadworthy.images import Image
-from roadworthy.transforms.transform import number, register
+from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import LEVELS, WeatherTransform, known
 from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, is_real
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -37,6 +40,8 @@ _PERHAPS_GREEN, _PERHAPS_WARM = (3.0, 12.0), (20.0, 30.0)
 _GREEN, _WARM = (8.0, 18.0), (38.0, 54.0)
 _GREEN_ON_ROAD = (18.0, 30.0)
 _ROUGH_GREEN, _ROUGH_WARM = (6.0, 16.0), (16.0, 40.0)  # eighths of a grey level between neighbours, likewise
+_WITHERED: Colour = (1.02, 0.95, 0.88)  # of a withered leaf's brightness, by channel
+_RIME = 0.4  # how much rime hides of the top of a leaf
 _STRAW: Colour = (1.04, 0.94, 0.74)  # of its green, by channel
 
 
@@ -51,7 +56,8 @@ def foliage(scene: WeatherScene) -> tuple[Mask, Mask]:
     perhaps = _either(_surely(greener, *_PERHAPS_GREEN), _surely(warmer, *_PERHAPS_WARM))
     trees, terrain = scene.mask("tree"), scene.mask("terrain")
     if trees is not None and terrain is not None:
-        verge = _verge(scene, trees)
+        # The street network knows terrain; what it calls a tree beside the road is a hedge.
+        verge = np.zeros_like(trees) if scene.estimated else _verge(scene, trees)
         leaves = _both(_scene.widened(perhaps, 1), np.asarray(cv2.subtract(trees, verge), np.uint8))
         return leaves, _either(_both(_surely(greener, *_PERHAPS_GREEN), terrain), verge)
     # A thumbnail shows regions; to the pixel, what may be a leaf there is one.
@@ -143,6 +149,8 @@ def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: Generator) -> Im
     if width == 0:
         return image
     part = np.s_[top : top + height, left : left + width]
+    if is_real(scene.frame):
+        return _frosted(image, scene, leaves)
     light = scene.light * scene.light_on_ground
     crown = scene.full(_behind(image, scene, leaves))[part]
     twigs, snow = _branches(scene, rng, part)
@@ -159,6 +167,16 @@ def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: Generator) -> Im
     bare = np.asarray(cv2.add(seen, cv2.merge(planes)), np.uint8)
     result[part] = _scene.blended(image[part], bare, leaves[part])
     return result
+
+
+def _frosted(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
+    """Return the image with withered leaves and rime on them: bare branches drawn over a photo are noise."""
+    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
+    brown = cv2.merge([cv2.convertScaleAbs(grey, alpha=share) for share in _WITHERED])
+    rime = cv2.convertScaleAbs(scene.dusting, alpha=_RIME)
+    white = _scene.shaded(_SNOW, scene.light)
+    frosted = _scene.veiled(np.asarray(brown, np.uint8), np.asarray(cv2.bitwise_not(rime), np.uint8), white)
+    return _scene.blended(image, frosted, leaves)
 
 
 def _behind(image: Image, scene: WeatherScene, leaves: Mask) -> Image:
@@ -266,11 +284,15 @@ class Winter(WeatherTransform):
     What is a crown, what is ground and what is road is known from the label map, and of a crown only what is
     green loses its leaves. Without a label map all that is green above the ground counts as a crown, and what
     is green or brown below the horizon as a verge.
+
+    On real frames leaves wither and get rime instead of giving way to branches. Only about half of them look
+    real, so they are made only if `realism` is any.
     """
 
     cover: float = number(1.0, "How much snow lies.", low=0, high=1)
     bare: float = number(1.0, "How far leaves have fallen and grass has withered.", low=0, high=1)
     cold: float = number(1.0, "How far the light turns paler and colder.", low=0, high=1)
+    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
     fact, value, least_change = "season", "winter", 600.0
 
@@ -290,6 +312,11 @@ class Winter(WeatherTransform):
         if self.bare > 0:
             image = bared(image, scene, _scaled(leaves, share * self.bare), rng)
         return image
+
+    def _check(self, frame: Frame) -> None:
+        super()._check(frame)
+        if self.realism == "believable" and is_real(frame):
+            raise NotApplicable("winter looks painted on real frames (realism=any does it)")
 
     @property
     def _without_effect(self) -> str:
@@ -322,6 +349,8 @@ def _under_snow(
     if terrain is not None:
         # Where terrain is known, the wind has left its patches.
         more = np.asarray(cv2.max(cv2.subtract(more, terrain), scene.full(_edges(scene, rng))), np.uint8)
+    if scene.estimated:
+        more = _both(_both(more, scene.facing_up), scene.dusting)
     hidden = np.asarray(cv2.max(hidden, _scaled(more, min(1.0, thick) * most)), np.uint8)
     haze = _extinction(scene)
     if haze > 0:

@@ -166,8 +166,8 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         return part.inside.outputs
 
     def needs(self, part: Part[RulePlan]) -> Collection[str]:
-        """Return what the rule's changes need."""
-        return {name for scenario in part.inside.scenarios for name in scenario.needs}
+        """Return what the rule's changes need, or look better with."""
+        return {name for one in part.inside.scenarios for name in (*one.needs, *one.wants)}
 
     def notes(self, parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> list[str]:
         """Return which engines made the images, what their cards warn of, and which are for other frames."""
