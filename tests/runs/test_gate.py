@@ -223,7 +223,7 @@ def test_a_suite_says_who_looked(tmp_path: Path) -> None:
     suite = {
         "models": "dave2",
         "data": {"town": {"data": "world:town", "sample": 1}},
-        "requirements": {"N1": "If it rains, the steering angle should stay the same."},
+        "requirements": {"C1": {"coverage": "neuron", "tries": 1}},
     }
     plan = plan_suite(suite_of({**suite, "gate": "off"}))
     run_suite(plan, tmp_path)
