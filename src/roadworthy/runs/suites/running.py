@@ -462,6 +462,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
     included = sorted(plan.context.files.items())
+    gate = OFF if plan.gate is None else plan.gate.name
     data = {}
     for name, one in plan.data.items():
         watch.prepares(f"Hashing {name}", len(one.frames))
@@ -475,12 +476,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
         },
         "engines": engines_of(plan),
         "seed": plan.context.seed,
-        "settings": {
-            "title": suite.name,
-            "sample": plan.context.sample,
-            "images": images,
-            "gate": OFF if plan.gate is None else plan.gate.name,
-        },
+        "settings": {"title": suite.name, "sample": plan.context.sample, "images": images, "gate": gate},
         "only": plan.only,
     }
 
