@@ -50,7 +50,7 @@ def run(
     progress: Progress | None = None,
     executor: Executor | None = None,
     resume: bool = False,
-    gate: str = STREET,
+    gate: str | Gate | None = STREET,
 ) -> RunResult:
     """Carry one requirement from its cases to its outcome.
 
@@ -76,7 +76,7 @@ def run(
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
             the rows are those of a run that was not. A search goes on from its last checkpoint. Without such
             a run, begin.
-        gate: What looks at changed frames before the system is asked: "street", "off", or a detector.
+        gate: What looks at changed frames before the system is asked: a gate, "street", "off", or a detector.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -105,7 +105,7 @@ def run(
             progress=tell,
             resume=resume,
             content="" if out is None else content_of_dataset(data),
-            gate=gate_named(gate),
+            gate=gate_named(gate) if isinstance(gate, str) else gate,
         )
     (result,) = results.values()
     return replace(result, folder=None) if out is None else result
