@@ -107,6 +107,14 @@ def test_a_label_map_must_fit_the_image(street: Frame) -> None:
     )
 
 
+def test_a_street_without_labels_must_stay_one(street: Frame) -> None:
+    bare, night = Frame("bare", street.image), make_transform("night")
+    made = Change(bare, night(bare, 0, measure=False), (night,))
+    assert refusal(made) == ""
+    sky = np.full_like(street.image, 90) + np.random.default_rng(0).integers(0, 9, (160, 320, 1), np.uint8)
+    assert refusal(showing(made, sky)) == "the street network no longer recognises the street"
+
+
 def test_what_nobody_asked_to_change_must_still_be_there(street: Frame) -> None:
     ahead = make_transform("add", element="car", reference="lane", distance=8)
     behind_car, rain = ahead(street, 0, measure=False).replace(metadata={}), make_transform("rain:light")

@@ -253,8 +253,9 @@ def _seen_before(frame: Frame) -> View:
 
 def _refusal(change: Change, detected: Boxes | None) -> str:
     """Return why a frame is not judged that networks look at."""
-    before = change.before.with_known("labels")
-    change = change._replace(before=before)
+    if any("labels" in one.needs for one in change.steps):
+        # They were estimated for the change already, and are kept.
+        change = change._replace(before=change.before.with_known("labels"))
     view = View(change.after.image)
     if reason := _street_lost(change, view):
         return reason
@@ -294,7 +295,10 @@ def _street_lost(change: Change, view: View) -> str:
     """Return a complaint where the street is not recognised any more, or the label map does not fit it."""
     labels, before = _known_labels(change), change.before.labels
     if labels is None or before is None:
-        return ""
+        if any(one.keeps is not Keeps.LABELS for one in change.steps):
+            return ""
+        same = view.groups == _seen_before(change.before).groups
+        return "" if same.mean() >= _STREET_KEPT else "the street network no longer recognises the street"
     now, road = _agreement(view, labels)
     if min(now, road) >= _STREET_KEPT:
         return ""

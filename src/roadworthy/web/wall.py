@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._files import as_record, parse_json
 from roadworthy.errors import InputError
-from roadworthy.runs.store import Row, StoredRun
+from roadworthy.runs.gate import REFUSED
+from roadworthy.runs.store import MEASURE, Row, StoredRun
 from roadworthy.studies.statistics import krippendorff_alpha
 from roadworthy.web.showing import shown
 
@@ -216,8 +217,10 @@ def orders_of(columns: Collection[str]) -> Mapping[str, CaseMeasure]:
     known = quantities_of(columns)
     # A margin that is infinite measures nothing, and a change of which little is left is no street.
     odd = f"CASE WHEN isinf(margin) THEN 2 WHEN visual_change > {_HARDLY_A_STREET} THEN 1 ELSE 0 END"
+    # Among what is not applicable, what the gate refused has pictures.
+    refused = f'"{MEASURE}{REFUSED}" IS NULL, ' if f"{MEASURE}{REFUSED}" in columns else ""
     found = {
-        "believable": CaseMeasure("what a driver would meet first", f"{odd}, visual_change"),
+        "believable": CaseMeasure("what a driver would meet first", f"{refused}{odd}, visual_change"),
         "margin": CaseMeasure("margin, worst first", "margin"),
         "best": CaseMeasure("margin, best first", "margin DESC"),
     }
