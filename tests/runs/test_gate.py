@@ -233,6 +233,8 @@ def test_a_suite_says_who_looked(tmp_path: Path) -> None:
         "data": {"town": {"data": "world:town", "sample": 1}},
         "requirements": {"C1": {"coverage": "neuron", "tries": 1}},
     }
+    # YAML reads a plain off as no.
+    assert suite_of({**suite, "gate": False}).form.gate == "off"
     plan = plan_suite(suite_of({**suite, "gate": "off"}))
     run_suite(plan, tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text("utf-8"))["settings"]["gate"] == "off"

@@ -225,7 +225,7 @@ def test_data_that_breaks_in_the_middle_costs_its_requirements_only(suite: Read,
         image = np.full((40, 80, 3), 60 * number + 20, np.uint8)
         write_image(tmp_path / "frames" / f"{number}.png", image)
     text = f"""
-    gate: "off"
+    gate: off
     models: {{careful: python:drivers.py:careful}}
     data: {{bad: folder:frames, town: {{data: world:town, sample: 3}}}}
     requirements:
