@@ -72,7 +72,7 @@ class Sample:
     @property
     def height(self) -> float:
         """How high it is, in pixels of an image of 360 rows."""
-        return (self.box[3] - self.box[1]) * 360 / self.image.shape[0]
+        return float((self.box[3] - self.box[1]) * 360 / self.image.shape[0])
 
     def patch(self) -> Image:
         """Return it with as much around it, small and square."""
@@ -90,7 +90,7 @@ class Sample:
 @cache
 def camvid() -> list[Frame]:
     """Return some frames of each drive, with their labels."""
-    data = load(f"camvid:{REAL / 'camvid'}")
+    data: Any = load(f"camvid:{REAL / 'camvid'}")
     drives: dict[str, list[int]] = {}
     for number, id in enumerate(data.ids):
         drives.setdefault(id.partition("_")[0], []).append(number)
@@ -325,7 +325,8 @@ def _print_found() -> None:
 
 
 def _seen(image: Image) -> Mapping[str, NDArray[np.float32]]:
-    return street_network_once().likelihoods(image)
+    found: Mapping[str, NDArray[np.float32]] = street_network_once().likelihoods(image)
+    return found
 
 
 @cache
@@ -398,15 +399,16 @@ def _print_weather() -> None:
         counts, fog, lit, kept = [], [], 0, 0
         transform = make_transform(name)
         for number, frame in enumerate(frames):
-            depth = 1 / np.maximum(network.look([frame.image])[0][1], 1e-3)
-            given = frame.replace(depth=depth.astype(np.float32))
+            near = network.look([frame.image])[0][1]
+            depth = np.asarray(1 / np.maximum(near, 1e-3), np.float32)
+            given = frame.replace(depth=depth)
             try:
                 after = transform(given, number, measure=False)
             except NotApplicable:
                 continue
             counts.append(_ious(after.image, frame))
             if name.startswith("fog"):
-                fog.append(_transmission(frame, after, given.depth))
+                fog.append(_transmission(frame, after, depth))
             assert frame.labels is not None
             lights = frame.labels.mask("traffic light")
             burning = lights & (frame.image.max(axis=2) >= LIT) & (np.ptp(frame.image, axis=2) > 80)

@@ -56,6 +56,12 @@ def showing(change: Change, image: Image) -> Change:
     return change._replace(after=change.after.replace(image=image))
 
 
+def added(change: Change) -> Any:
+    """What the changed frame notes about the one thing that was added."""
+    notes: Any = change.after.metadata["added"]
+    return notes[0]
+
+
 def refusal(change: Change, gate: Gate | None = None) -> str:
     return (gate or Gate()).refusals([change])[0]
 
@@ -65,7 +71,7 @@ def test_what_was_asked_for_and_is_there_passes(crossing: Change, emptied: Chang
 
 
 def test_a_blank_box_is_no_pedestrian(crossing: Change) -> None:
-    (note,) = crossing.after.metadata["added"]  # type: ignore[misc]
+    note = added(crossing)
     left, top, right, bottom = note["box"]
     image = crossing.before.image.copy()
     image[max(0, top) : bottom, max(0, left) : right] = (150, 140, 160)
@@ -152,7 +158,7 @@ class Sees:
 
 def test_a_detector_of_the_user_decides_about_people(crossing: Change) -> None:
     gate, blind = Gate("mine"), Gate("mine")
-    (note,) = crossing.after.metadata["added"]  # type: ignore[misc]
+    note = added(crossing)
     vars(gate)["detector"] = Sees(tuple(map(float, note["box"])))
     vars(blind)["detector"] = Sees((0.0, 0.0, 5.0, 5.0))
     assert refusal(crossing, gate) == ""
@@ -218,7 +224,7 @@ def test_the_gate_travels_to_other_processes() -> None:
 
 
 def test_a_search_does_not_judge_images_that_nobody_would_recognise() -> None:
-    data, system = load("world:town", count=2), Observed(load_model("dave2"))
+    data, system = load("world:town", count=2), Observed[Any](load_model("dave2"))  # type: ignore[arg-type]
     far = {"transforms": ["translation(x=100,y=100)", "translation(x=5,y=0)"], "tries": 4, "search": "random"}
     asked = Requirement("C", "C", "coverage", far)
     kept = run(CoverageMethod(), asked, data, system)
