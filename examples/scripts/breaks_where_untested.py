@@ -46,7 +46,7 @@ for line in domain.holes()[:4]:
 # %%
 asked = Requirement(
     "steady",
-    "Steering stays right under realistic changes",
+    "Steering stays right under the changes that a search tries",
     "coverage",
     {"lambda": 5, "tries": 60, "transforms": ["rain", "fog", "brightness", "defocus-blur"], "deepest": 2},
 )

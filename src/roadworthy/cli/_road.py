@@ -46,6 +46,8 @@ class RunOptions:
         address (ADDRESS): The address of the Ray cluster, such as auto.
         timeout (S): Seconds a batch may take before its cases count as errors.
         images: Which cases keep their images; sample adds some that pass.
+        gate (GATE): What looks at changed frames before a model is asked: street, off, or a detector of
+            yours. The suite's own by default, or street.
         resume: Continue the same run in the folder.
         accept_inconclusive: Exit with 0, not 3, when a result is inconclusive.
         allow_commands: Let your image engines run programs and code.
@@ -57,6 +59,7 @@ class RunOptions:
     address: str | None = None
     timeout: float = 600.0
     images: Literal["failures", "sample", "all", "none"] = "failures"
+    gate: str | None = None
     resume: bool = True
     accept_inconclusive: bool = False
     allow_commands: bool = False
@@ -173,12 +176,15 @@ def planned(
     """
     from roadworthy.runs.suites import plan_suite, read_suite, suite_of
 
+    if not isinstance(suite, Path):
+        suite = {**suite, "gate": how.gate} if how.gate else suite
     return plan_suite(
         read_suite(suite) if isinstance(suite, Path) else suite_of(suite, how.out or usual),
         only=only,
         sample=sample,
         allow_commands=how.allow_commands,
         seed=seed,
+        gate=how.gate,
         progress=lambda entries: tracked(list(entries), "Reading requirements"),
         executor=how.opened,
     )

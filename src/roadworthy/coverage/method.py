@@ -71,7 +71,7 @@ class CoverageMethod(BaseMethod):
         >>> from roadworthy.datasets import load
         >>> from roadworthy.models import load_model
         >>> from roadworthy.runs import run
-        >>> text = "Steering stays right under realistic changes"
+        >>> text = "Steering stays right under the changes that a search tries"
         >>> requirement = Requirement("C1", text, "coverage", {"lambda": 5, "tries": 20})
         >>> data, system = load("world:town", count=4), Observed(load_model("dave2"))
         >>> result = run(CoverageMethod(), requirement, data, system)

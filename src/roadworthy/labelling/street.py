@@ -87,6 +87,25 @@ class StreetNetwork(OpensLater):
                 found[number] = _labels(own, images[number]), np.asarray(cv2.resize(near, shape[::-1]))
         return [found[number] for number in range(len(images))]
 
+    def likelihoods(self, image: Image) -> dict[str, Map]:
+        """Return how likely each class is at every place, by its label class, in about 240 × 176 places.
+
+        Unlike `look` it follows no rules and enlarges nothing, so it takes half the time. Images go through
+        the network one by one: on a processor a batch is slower, and gives the same numbers.
+
+        Example:
+            >>> from roadworthy.datasets import load
+            >>> seen = street_network().likelihoods(load("world:town", count=1)[0].image)
+            >>> len(seen), bool(np.allclose(sum(seen.values()), 1, atol=1e-3))
+            (13, True)
+        """
+        (scores,) = self._session.run(["scores"], {"image": _fitted(image)[None]})[0]
+        words = [str(word) for word in class_list("street").words.values()]
+        for word, added in _WEIGHED.items():
+            scores[words.index(word)] -= added
+        scores = np.exp(scores - scores.max(axis=0))
+        return dict(zip(words, scores / scores.sum(axis=0), strict=True))
+
 
 def street_network() -> StreetNetwork:
     """Return the street network that ships.

@@ -150,6 +150,11 @@ class SampledFrame:
     def __post_init__(self) -> None:
         check_choice("sampling", self.sampling, get_args(Sampling))
 
+    @property
+    def steps(self) -> tuple[Transform, ...]:
+        """The change, at its strongest."""
+        return (self.transformation.at(1),)
+
     def __call__(self) -> Frame:
         """Return the changed frame, with its Δv.
 

@@ -31,6 +31,7 @@ from roadworthy.rules.tables import (
     violation_table,
 )
 from roadworthy.runs import image_path, read_rows, run
+from roadworthy.runs.gate import STREET, Gate
 from roadworthy.runs.store import MEASURE
 from roadworthy.runs.suites import SuiteResult
 
@@ -189,7 +190,9 @@ class RulesReport:
                 continue
             trial, plan = trials[rule], self.result.plan
             frames, system = plan.data[trial.data].frames, plan.models[model].system
-            ordered = shrunk_violations(self.plans[rule], trial.requirement, frames, system, violations)
+            ordered = shrunk_violations(
+                self.plans[rule], trial.requirement, frames, system, violations, gate=plan.gate
+            )
             if ordered:
                 title = f"{rule} · {model} · the least change that still violates it"
                 sheet = shrunk_sheet(self.plans[rule], ordered, title=title)
@@ -204,13 +207,15 @@ def shrunk_violations(
     data: Dataset,
     system: SystemUnderTest,
     violations: Sequence[Violation],
+    *,
+    gate: str | Gate | None = STREET,
 ) -> list[Shrunk]:
     """Return the least change with which each frame still violates a rule.
 
     One that does not violate it any more is left out: the model answers differently from time to time.
     """
     search = Shrinking(plan, violations)
-    run(search, requirement, data, system)
+    run(search, requirement, data, system, gate=gate)
     return [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
 
 

@@ -239,6 +239,11 @@ class FollowUp:
     scenario: ChangedScenario
     seed: int
 
+    @property
+    def steps(self) -> tuple[Transform, ...]:
+        """The changes, one after the other."""
+        return self.scenario.steps
+
     def __call__(self) -> Frame:
         """Return the changed frame.
 

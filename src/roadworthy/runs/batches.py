@@ -30,6 +30,7 @@ from roadworthy.errors import EngineError, InputError, MissingExtraError, NotApp
 from roadworthy.frames import Frame
 from roadworthy.labelling import PROVENANCE
 from roadworthy.models import Network, ObservableSystem, Simulator, SystemUnderTest
+from roadworthy.runs.gate import REFUSED, Change, ChangedSource, Gate
 
 MAX_CASES = 1024
 """Cases of one batch that share their frames; a bound, so that memory stays flat."""
@@ -82,10 +83,21 @@ class JudgedCase:
 
 
 class Made(NamedTuple):
-    """A frame that was made, or why it could not be, and how long that took."""
+    """A frame that was made, or why it could not be, and how long that took.
+
+    Attributes:
+        frame: The frame, or why there is none.
+        seconds: How long it took.
+        refusal: Why the gate lets no system answer it; empty where it does.
+    """
 
     frame: Frame | Unmade
     seconds: float
+    refusal: str = ""
+
+
+class Refused(NotApplicable):
+    """The gate does not see in a frame what was asked for."""
 
 
 class Reply(NamedTuple):
@@ -235,6 +247,8 @@ def judge(method: Method, case: Case, answers: Answers | Failed) -> Verdict:
         if not isinstance(answers, Answers):
             raise answers
         verdict = method.judge(case, answers)
+    except Refused as error:
+        return Verdict.not_applicable(case, error.reason, {REFUSED: "refused"})
     except NotApplicable as error:
         return Verdict.not_applicable(case, error.reason or "no reason given")
     except EngineError as error:
@@ -313,6 +327,27 @@ def make_frames(sources: Iterable[FrameSource]) -> list[Made]:
     return [_timed(source) for source in sources]
 
 
+def looked_at(gate: Gate | None, sources: Sequence[FrameSource], made: Sequence[Made]) -> list[Made]:
+    """Return frames with what a gate says of those that were changed."""
+    found = list(made)
+    if gate is None:
+        return found
+    by_key = dict(zip(map(key_of, sources), made, strict=True))
+    changes: dict[int, Change] = {}
+    for number, (source, one) in enumerate(zip(sources, made, strict=True)):
+        if isinstance(one.frame, Frame) and isinstance(source, ChangedSource):
+            known = by_key.get(key_of(source.original))
+            original = _timed(source.original).frame if known is None else known.frame
+            if isinstance(original, Frame):
+                changes[number] = Change(original, one.frame, source.steps)
+    start = time.perf_counter()
+    refusals = gate.refusals(list(changes.values()))
+    seconds = (time.perf_counter() - start) / max(1, len(changes))
+    for number, refusal in zip(changes, refusals, strict=True):
+        found[number] = Made(found[number].frame, found[number].seconds + seconds, refusal)
+    return found
+
+
 @dataclass(slots=True)
 class Answered:
     """A batch of cases with the answers of one system.
@@ -340,8 +375,10 @@ class Answered:
     def __post_init__(self) -> None:
         wanted: dict[Hashable, Frame] = {}
         for case in self.cases:
-            own = {key_of(source): self.made[key_of(source)].frame for source in _sources(case)}
-            made = {key: frame for key, frame in own.items() if isinstance(frame, Frame)}
+            own = {key_of(source): self.made[key_of(source)] for source in _sources(case)}
+            made = {
+                key: one.frame for key, one in own.items() if isinstance(one.frame, Frame) and not one.refusal
+            }
             # A case that lacks one frame is not applicable: predicting the others would be wasted.
             if len(made) == len(own):
                 wanted.update(made)
@@ -360,9 +397,11 @@ class Answered:
     def answer(self, case: Case) -> Answers | Failed:
         """Return the answers to a case, or the first reason why there are none."""
         for source in _sources(case):
-            frame = self.made[key_of(source)].frame
-            if isinstance(frame, Unmade):
-                return frame
+            made = self.made[key_of(source)]
+            if isinstance(made.frame, Unmade):
+                return made.frame
+            if made.refusal:
+                return Refused(made.refusal, frame=made.frame.id)
         items: list[Predicted | Driven] = []
         for item in case.asks:
             answer = self._drive(case, item) if isinstance(item, RecordDrive) else self._predicted(item)

@@ -36,6 +36,7 @@ from roadworthy.runs.executors.work import (
     WorkUnit,
     listens,
 )
+from roadworthy.runs.gate import Gate
 from roadworthy.runs.store import RunStore, read_verdicts
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
@@ -70,6 +71,7 @@ class Work:
         retention: Which cases are stored with their images.
         batch_size: The most frames that are made and asked for at a time.
         simulator: What answers cases that ask for a drive.
+        gate: What looks at changed frames before a system is asked.
         repeats: Whether the cases of rows that the stores hold come again; a search goes on after them.
         progress: Called after every batch.
         settled: Called when all verdicts have been fed back to a search, before it goes on.
@@ -84,6 +86,7 @@ class Work:
     batch_size: int
     progress: Callable[[], None]
     simulator: Simulator | None = None
+    gate: Gate | None = None
     repeats: bool = True
     settled: Callable[[], None] | None = None
     costs: dict[str, Cost] = field(default_factory=dict)
@@ -130,7 +133,14 @@ class Work:
 
         tested = frozenset(self.stores)
         job = BatchJob(
-            self.method, self.systems, tested, self.batch_size, self.retention, self.simulator, data
+            self.method,
+            self.systems,
+            tested,
+            self.batch_size,
+            self.retention,
+            self.simulator,
+            data,
+            self.gate,
         )
         with executor.session(job) as session:
             for batch in group(in_step(), self.batch_size):

@@ -14,6 +14,7 @@ from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
+from roadworthy.runs.gate import Gate
 from roadworthy.runs.loop import Cost
 from roadworthy.runs.single import RunResult, carry_out_pairs, check_arguments
 from roadworthy.runs.store import RunStore, locked
@@ -54,6 +55,7 @@ def run_several(
     tested: Callable[[Requirement, SystemUnderTest], bool] | None = None,
     progress: Callable[[int], None] | None = None,
     resume: bool = False,
+    gate: Gate | None = None,
 ) -> SeveralResults:
     """Test several requirements on several systems.
 
@@ -78,6 +80,7 @@ def run_several(
         tested: Whether a requirement is tested on a system; all are when left out.
         progress: Called after every batch with the number of cases so far.
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
+        gate: What looks at changed frames before a system is asked; nothing if left out.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -117,6 +120,7 @@ def run_several(
             simulator=simulator,
             progress=tell,
             resume=resume,
+            gate=gate,
             content="" if (out / MANIFEST).is_file() else content_of_dataset(data),
         )
     return SeveralResults(frozen(results), frozen(costs), out / "images")

@@ -18,6 +18,7 @@ from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
+from roadworthy.runs.gate import STREET, Gate, gate_named
 from roadworthy.runs.loop import Cost, Work
 from roadworthy.runs.store import RunStore, locked, read_verdicts
 from roadworthy.runs.store.digests import content_of_dataset
@@ -49,6 +50,7 @@ def run(
     progress: Progress | None = None,
     executor: Executor | None = None,
     resume: bool = False,
+    gate: str | Gate | None = STREET,
 ) -> RunResult:
     """Carry one requirement from its cases to its outcome.
 
@@ -74,6 +76,7 @@ def run(
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
             the rows are those of a run that was not. A search goes on from its last checkpoint. Without such
             a run, begin.
+        gate: What looks at changed frames before the system is asked: a gate, "street", "off", or a detector.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -102,6 +105,7 @@ def run(
             progress=tell,
             resume=resume,
             content="" if out is None else content_of_dataset(data),
+            gate=gate_named(gate) if isinstance(gate, str) else gate,
         )
     (result,) = results.values()
     return replace(result, folder=None) if out is None else result
@@ -121,6 +125,7 @@ def carry_out_pairs(
     progress: Callable[[Mapping[Pair, RunStore]], None],
     resume: bool,
     content: str = "",
+    gate: Gate | None = None,
 ) -> tuple[dict[Pair, RunResult], Mapping[str, Cost]]:
     """Test requirements on systems, each pair stored in a folder of its own; the caller has locked them.
 
@@ -149,7 +154,7 @@ def carry_out_pairs(
         requirements = {requirement.id: requirement for requirement, _, _ in pairs}
         systems = {system.name: system for _, system, _ in pairs}
         told = partial(progress, stores)
-        work = Work(method, requirements, systems, stores, retention, batch_size, told, simulator)
+        work = Work(method, requirements, systems, stores, retention, batch_size, told, simulator, gate)
         if checkpoints is not None:
             (store,) = stores.values()
             work.repeats = checkpoints.begin(store)

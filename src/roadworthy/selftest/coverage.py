@@ -139,7 +139,7 @@ def _searched(bench: FaultBench, data: Frames, looks: NDArray[np.float64], above
     layers = [(looks.reshape(-1, 1), [-above]), ([[1000.0]], [0.5])]
     asked = Requirement(
         "C",
-        "Steering stays right under realistic changes",
+        "Steering stays right under the changes that a search tries",
         "coverage",
         {"lambda": 5, "tries": 60 if bench.quick else _TRIES},
     )

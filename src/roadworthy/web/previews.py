@@ -14,6 +14,8 @@ from roadworthy.errors import EngineError, InputError, NotApplicable, RuleError,
 from roadworthy.frames import Boxes, Frame
 from roadworthy.labelling import estimated_by
 from roadworthy.models import SystemUnderTest, history_of, load_model
+from roadworthy.runs.batches import looked_at, make_frames
+from roadworthy.runs.gate import Gate
 from roadworthy.runs.suites import suite_of
 from roadworthy.runs.suites.kinds import Context, kind_of
 from roadworthy.runs.suites.opening import open_data
@@ -119,7 +121,12 @@ def _changed(
     verdict: Verdict
     try:
         # One by one, so that those before one that cannot be made are shown.
-        frames.extend(source if isinstance(source, Frame) else source() for source in ask.frames)
+        for one in looked_at(Gate(), ask.frames, make_frames(ask.frames)):
+            if not isinstance(one.frame, Frame):
+                raise one.frame
+            frames.append(one.frame)
+            if one.refusal:
+                raise NotApplicable(one.refusal)
         predictions = tuple(trial.system.predict(frames))
         verdict = trial.method.judge(case, Answers((Predicted(tuple(frames), predictions),)))
     except NotApplicable as error:

@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy._files import as_record, parse_json
 from roadworthy.errors import InputError
-from roadworthy.runs.store import Row, StoredRun
+from roadworthy.runs.gate import REFUSED
+from roadworthy.runs.store import MEASURE, Row, StoredRun
 from roadworthy.studies.statistics import krippendorff_alpha
 from roadworthy.web.showing import shown
 
@@ -211,10 +212,15 @@ def orders_of(columns: Collection[str]) -> Mapping[str, CaseMeasure]:
 
     Example:
         >>> list(orders_of({"visual_change", "margin", "measure.error"}))
-        ['margin', 'best', 'deviating', 'steady', 'unseen', 'seen', 'case']
+        ['believable', 'margin', 'best', 'deviating', 'steady', 'unseen', 'seen', 'case']
     """
     known = quantities_of(columns)
+    # A margin that is infinite measures nothing, and a change of which little is left is no street.
+    odd = f"CASE WHEN isinf(margin) THEN 2 WHEN visual_change > {_HARDLY_A_STREET} THEN 1 ELSE 0 END"
+    # Among what is not applicable, what the gate refused has pictures.
+    refused = f'"{MEASURE}{REFUSED}" IS NULL, ' if f"{MEASURE}{REFUSED}" in columns else ""
     found = {
+        "believable": CaseMeasure("what a driver would meet first", f"{refused}{odd}, visual_change"),
         "margin": CaseMeasure("margin, worst first", "margin"),
         "best": CaseMeasure("margin, best first", "margin DESC"),
     }
@@ -276,6 +282,8 @@ _STATUSES = {
 }
 _CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.change")
 """Columns that say what was changed, the first that a run has."""
+_HARDLY_A_STREET = 0.9
+"""Δv above which little is left of an image; what was measured to be recognised lies below."""
 _FIELD, _RECORD = "\x1f", "\x1e"
 
 
@@ -309,7 +317,7 @@ class Selection(BaseModel):
     least: Limit = None
     most: Limit = None
     mark: Word = ""
-    order: Word = "margin"
+    order: Word = "believable"
 
 
 class Wall:

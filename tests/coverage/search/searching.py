@@ -110,6 +110,8 @@ def searched(out: Path | None, data: Any = None, system: Any = None, **options: 
         Drive() if data is None else data,
         system or network(),
         out=out,
+        # Drives of noise have no street, and the search itself is tried here.
+        gate="off",
         **rest,
     )
 

@@ -155,7 +155,7 @@ def test_failures_become_findings(tmp_path: Path) -> None:
 
 def test_behaviour_is_in_units_of_what_is_usual() -> None:
     method = CoverageMethod()
-    run(method, requirement(tries=1), Drive(), network())
+    run(method, requirement(tries=1), Drive(), network(), gate="off")
     originals = method.originals
     _, seen = network().observe(list(Drive()))
     hidden = seen.values[:, seen.slices[1]].astype(float)
@@ -186,7 +186,7 @@ def test_a_network_whose_activations_are_nan_is_told_by_layer_and_frame(tmp_path
 
 def test_a_constant_layer_is_named_and_covers_nothing() -> None:
     method = CoverageMethod()
-    run(method, requirement(tries=20), Drive(), network(_constant))
+    run(method, requirement(tries=20), Drive(), network(_constant), gate="off")
     assert [layer.name for layer in method.originals.constant_layers()] == ["conv", "answer"]
     criterion = method.originals.criterion
     assert isinstance(criterion, NeuronCoverage)

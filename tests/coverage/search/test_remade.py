@@ -45,7 +45,7 @@ def test_every_failure_of_a_search_comes_out_as_it_was(tmp_path: Path, name: str
     assert name.startswith(("random", "sampled")) or any(row["param.parent"] for row in failed)
     settings = SearchSettings(only=tuple(remade(rows, row) for row in failed))
     asked = Requirement("C1", "…", "coverage", settings.parameters())
-    result = run(CoverageMethod(), asked, Drive(), network(), out=tmp_path / "again")
+    result = run(CoverageMethod(), asked, Drive(), network(), out=tmp_path / "again", gate="off")
     assert result.counts[Status.VIOLATED] == sum(result.counts.values()) == len(failed)
     again = {row["case"]: row for row in tried(tmp_path / "again")}
     same = (

@@ -92,7 +92,7 @@ def test_everything_is_in_one_folder(suite: Read, tmp_path: Path) -> None:
     assert (out / "suite.yaml").read_text() == read.file.text
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["ended"]
-    assert manifest["settings"] == {"title": "Night", "sample": None, "images": "failures"}
+    assert manifest["settings"] == {"title": "Night", "sample": None, "images": "failures", "gate": "street"}
     assert set(manifest["models"]) == {"careful", "heedless"}
     assert manifest["suite"]["mine.suite.yaml"]["sha256"]
     lines = [json.loads(line) for line in (out / "requirements.jsonl").read_text().splitlines()]
@@ -225,6 +225,7 @@ def test_data_that_breaks_in_the_middle_costs_its_requirements_only(suite: Read,
         image = np.full((40, 80, 3), 60 * number + 20, np.uint8)
         write_image(tmp_path / "frames" / f"{number}.png", image)
     text = f"""
+    gate: off
     models: {{careful: python:drivers.py:careful}}
     data: {{bad: folder:frames, town: {{data: world:town, sample: 3}}}}
     requirements:

@@ -43,8 +43,19 @@ def names(wall: Wall, selection: Selection, offset: int = 0, limit: int = 60) ->
     return [f"{one['requirement']} {one['system']} {one['case']}" for one in found]
 
 
-def test_the_worst_come_first(folder: Path) -> None:
-    found = Wall(folder).window(Selection(), 0, 60)
+def test_what_a_driver_would_meet_comes_first(tmp_path: Path) -> None:
+    seen = {"nothing left": 0.97, "endless": 0.1, "unchanged": None, "plain": 0.5, "hardly seen": 0.2}
+    with RunStore(tmp_path, Requirement("R1", "…", "rules"), system="dave2") as store:
+        for name, change in seen.items():
+            case = Case(name, "R1", (RecordDrive("x"),), {})
+            verdict = Verdict.from_margin(case, -math.inf if name == "endless" else -2.0)
+            store.append(case, replace(verdict, visual_change=change))
+    found = [one["case"] for one in Wall(tmp_path).window(Selection(), 0, 60)["cases"]]
+    assert found == ["hardly seen", "plain", "unchanged", "nothing left", "endless"]
+
+
+def test_the_worst_come_first_where_one_asks_for_them(folder: Path) -> None:
+    found = Wall(folder).window(Selection(order="margin"), 0, 60)
     assert found["total"] == 8
     assert [one["margin"] for one in found["cases"]] == [-3.0] * 4 + [-1.0] * 4
     first = found["cases"][0]
@@ -65,8 +76,8 @@ def test_windows_join_without_a_gap(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("selection", "expected"),
     [
-        (Selection(requirement="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
-        (Selection(change="rain", system="dave2"), ["R2 dave2 c", "R2 dave2 a"]),
+        (Selection(requirement="R2", system="epoch"), ["R2 epoch a", "R2 epoch c"]),
+        (Selection(change="rain", system="dave2"), ["R2 dave2 a", "R2 dave2 c"]),
         (Selection(status="passed", requirement="R1"), ["R1 dave2 b", "R1 epoch b"]),
         (Selection(status="error"), []),
         (
@@ -75,15 +86,15 @@ def test_windows_join_without_a_gap(folder: Path) -> None:
         ),
         (Selection(requirement="R1", system="dave2", order="unseen"), ["R1 dave2 a", "R1 dave2 c"]),
         (Selection(requirement="R1", system="dave2", order="seen"), ["R1 dave2 c", "R1 dave2 a"]),
-        (Selection(tag="R2", system="epoch"), ["R2 epoch c", "R2 epoch a"]),
-        (Selection(tag="urban", system="epoch", requirement="R1"), ["R1 epoch c", "R1 epoch a"]),
+        (Selection(tag="R2", system="epoch"), ["R2 epoch a", "R2 epoch c"]),
+        (Selection(tag="urban", system="epoch", requirement="R1"), ["R1 epoch a", "R1 epoch c"]),
         (Selection(tag="rural"), []),
         (Selection(requirement="R1", system="epoch", least=0.1, most=0.2), ["R1 epoch a"]),
         (Selection(requirement="R1", system="epoch", least=0.2), ["R1 epoch c"]),
         (Selection(requirement="R1", system="epoch", order="best"), ["R1 epoch a", "R1 epoch c"]),
         (
             Selection(requirement="R1", system="epoch", amount="measure.distance.1", most=12.0),
-            ["R1 epoch c", "R1 epoch a"],
+            ["R1 epoch a", "R1 epoch c"],
         ),
         (Selection(requirement="R1", system="epoch", amount="measure.distance.1", most=11.0), ["R1 epoch a"]),
         (Selection(requirement="'; DROP TABLE cases; --"), []),

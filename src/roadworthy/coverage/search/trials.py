@@ -226,6 +226,17 @@ class ChangedFrame:
         """Return the frame."""
         return self.maker.frame(self.image)
 
+    @property
+    def original(self) -> ChangedFrame:
+        """What gives the frame before all changes."""
+        return ChangedFrame(self.maker, SearchImage(self.image.seed))
+
+    @property
+    def steps(self) -> tuple[Transform, ...]:
+        """The changes, one after the other."""
+        picks = (pick for one in self.image.made for pick in one.picks)
+        return tuple(self.maker.space.choice(pick).transform for pick in picks)
+
     def measured(self, frame: Frame) -> Frame:
         """Return the frame that was made with its visual change, which a search itself does not look at."""
         return self.maker.measured(self.image, frame)

@@ -233,7 +233,9 @@ def _searched(
 ) -> tuple[Reached, CoverageGrowth]:
     method = CoverageMethod()
     requirement = Requirement(settings.search, "RQ3", method.name, settings.parameters())
-    how: dict[str, Any] = {"out": folder, "seed": seed, "images": "none", "resume": folder.exists()}
+    # The paper judges every image that it makes.
+    how: dict[str, Any] = {"out": folder, "seed": seed, "images": "none", "gate": "off"}
+    how["resume"] = folder.exists()
     run(method, requirement, seeds, watched, **how, progress=lambda counts: told(sum(counts.values())))
     criterion = method.originals.criterion
     growth = growth_of(read_rows(folder), criterion.value)

@@ -15,6 +15,7 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import BY_RATE, Verification
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
+from roadworthy.runs.gate import OFF, STREET
 from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
 from roadworthy.runs.store.digests import Digest, digest_of_dataset, digest_of_model
 from roadworthy.runs.store.manifest import MANIFEST, differing, is_of_before, read_manifest
@@ -69,6 +70,8 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
         only=only,
         sample=settings.get("sample"),
         seed=manifest.get("seed"),
+        # Runs of before there was a gate had none.
+        gate=settings.get("gate", OFF),
         allow_commands=allow_commands,
         copies=folder / INCLUDED if suite is None else None,
     )
@@ -104,6 +107,8 @@ def _as_stored(plan: SuitePlan, manifest: Mapping[str, Any], pairs: Iterable[Sto
 def _check_harmless(suite: Suite) -> None:
     """Refuse a suite that came with a run and names what could run code or reach another machine."""
     named = [form.model for form in suite.form.models.values() if not _is_harmless(form.model, suite.folder)]
+    if suite.form.gate not in (STREET, OFF) and not _is_harmless(suite.form.gate, suite.folder):
+        named.append(suite.form.gate)
     for entry in suite.form.requirements.values():
         named += [one for one in getattr(entry, "simulator", ()) if one.partition(":")[0] != "world"]
     if named:

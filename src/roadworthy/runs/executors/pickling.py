@@ -163,7 +163,7 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
     if job.simulator is not None:
         add("simulator", job.simulator, "the simulator")
     add("method", job.method, f"the method {job.method.name}")
-    rest = {"tested": job.tested, "batch_size": job.batch_size, "retention": job.retention}
+    rest = {"tested": job.tested, "batch_size": job.batch_size, "retention": job.retention, "gate": job.gate}
     return PackedJob(parts, digests, rest), known
 
 

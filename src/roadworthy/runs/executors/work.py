@@ -20,12 +20,15 @@ from roadworthy.runs.batches import (
     distinct_sources,
     frames_of,
     key_of,
+    looked_at,
     make_frames,
 )
+from roadworthy.runs.gate import REFUSED, Gate
 from roadworthy.seeding import rng_for
 
 ImageRetention: TypeAlias = Literal["failures", "sample", "all", "none"]
-"""Of which cases the frames are stored; failures are violations and errors, a sample has some passes, too."""
+"""Of which cases the frames are stored; failures are violations, errors and what the gate refuses, a sample
+has some passes, too."""
 
 SAMPLE = 0.01
 """The share of the other cases that a sample keeps, when nothing else is said."""
@@ -63,7 +66,7 @@ class Retention:
         """Return whether the frames of a case are kept."""
         if self.images in ("all", "none"):
             return self.images == "all"
-        if verdict.status in (Status.VIOLATED, Status.ERROR):
+        if verdict.status in (Status.VIOLATED, Status.ERROR) or REFUSED in verdict.measures:
             return True
         share = self.passes or (SAMPLE if self.images == "sample" else 0.0)
         if not share or verdict.margin is None:
@@ -90,6 +93,7 @@ class BatchJob:
         retention: Of which cases the images are kept.
         simulator: What answers cases that ask for a drive.
         data: The frames; cases that speak of it need not carry it.
+        gate: What looks at changed frames before a system is asked; None for nothing.
     """
 
     method: Method
@@ -99,6 +103,7 @@ class BatchJob:
     retention: Retention = field(default_factory=Retention)
     simulator: Simulator | None = None
     data: Dataset | None = None
+    gate: Gate | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -181,7 +186,8 @@ def carry(job: BatchJob, unit: WorkUnit, made: Sequence[Made] | None = None) -> 
     done = Done()
     try:
         sources = distinct_sources(unit.cases)
-        frames = dict(zip(map(key_of, sources), make_frames(sources) if made is None else made, strict=True))
+        found = looked_at(job.gate, sources, make_frames(sources) if made is None else made)
+        frames = dict(zip(map(key_of, sources), found, strict=True))
         done.making = {place: _making(case, frames) for place, case in enumerate(unit.cases)}
         kept: dict[int, int] = {}
         for name in unit.systems:

@@ -310,6 +310,8 @@ class StoredRun:
     def worst(self, requirement: str | None = None, system: str | None = None, count: int = 50) -> list[Row]:
         """Return the worst failures: violations by margin, the farthest from passing first, then errors.
 
+        A margin that is infinite measures nothing: those come after the others.
+
         Args:
             requirement: The id of the requirement; of all when left out, though margins of two requirements
                 may be in different units.
@@ -324,7 +326,7 @@ class StoredRun:
         connection = self._connection if len(chosen) == len(self._found) else connected(chosen)
         sql = (
             "SELECT * FROM cases WHERE status IN ('violated', 'error') "
-            'ORDER BY margin NULLS LAST, requirement, system, "case" LIMIT $1'
+            'ORDER BY isinf(margin) NULLS LAST, margin, requirement, system, "case" LIMIT $1'
         )
         return answers(connection, chosen, sql, [count])
 

@@ -249,6 +249,7 @@ def _tried(
         executor=executor,
         simulator=small.simulator(),
         tested=lambda requirement, system: (requirement.id, system.name) in small.pairs,
+        gate=small.plan.gate,
     )
     seconds = time.perf_counter() - start
     counts = sum((Counter(one.counts) for one in found.results.values()), Counter[Status]())

@@ -17,6 +17,7 @@ from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened,
 from roadworthy.labelling import STREET_SOURCE, unlabelled
 from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
+from roadworthy.runs.gate import OFF, STREET, Gate, gate_named
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
@@ -67,6 +68,7 @@ class SuitePlan:
         of_suite: Those of the notes that are about the suite, and that no outcome has.
         only: The ids, tags or kinds that were asked for; empty where all of the suite was.
         unopened: The models whose code was only looked at, so that nobody knows whether they fit.
+        gate: What looks at changed frames before a model is asked; None where it is off.
     """
 
     suite: Suite
@@ -78,6 +80,7 @@ class SuitePlan:
     of_suite: list[str] = field(default_factory=list)
     only: tuple[str, ...] = ()
     unopened: list[str] = field(default_factory=list)
+    gate: Gate | None = None
 
     @property
     def pairs(self) -> list[tuple[Trial, str]]:
@@ -105,6 +108,7 @@ def plan_suite(
     sample: int | None = None,
     allow_commands: bool = False,
     seed: int | None = None,
+    gate: str | None = None,
     copies: Path | None = None,
     progress: Callable[[Iterable[T]], Iterable[T]] = iter,
     executor: Executor | None = None,
@@ -118,6 +122,7 @@ def plan_suite(
         sample: How many frames of all data, tries of a search and drives there are at most.
         allow_commands: Whether engines of the user may run programs and code.
         seed: Instead of the suite's own.
+        gate: Likewise.
         copies: A folder of copies of the files that requirements are read from, as a run has it; files that
             are not there are read where the suite says.
         progress: Wraps the entries, to show how far the check has come.
@@ -134,7 +139,9 @@ def plan_suite(
     seed = suite.form.seed if seed is None else seed
     context = Context(suite.folder, seed, allow_commands, sample, copies=copies)
     with only_looking() if look_only else nullcontext() as seen:
-        return _Planner(suite, context, tuple(only), executor, seen).plan(progress)
+        planner = _Planner(suite, context, tuple(only), executor, seen)
+        planner.open_gate(gate or suite.form.gate)
+        return planner.plan(progress)
 
 
 def chosen_entries(form: SuiteForm, only: Sequence[str]) -> dict[str, EntryForm]:
@@ -206,6 +213,13 @@ class _Planner:
             raise InputError(self._nothing_chosen())
         self._note()
         return self.made
+
+    def open_gate(self, name: str) -> None:
+        """Open what looks at changed frames."""
+        try:
+            self.made.gate = gate_named(name, self.suite.folder)
+        except RoadworthyError as error:
+            self._complain(("gate",), f"the gate is {STREET}, {OFF} or a detector: {error}")
 
     def _complain(self, place: Place, message: str, *, key: bool = False) -> None:
         self.complaints.append(complain(self.suite.file, place, message, key=key))
@@ -387,6 +401,10 @@ class _Planner:
                 "labels" in trial.kind.needs(trial.part) for trial in self.made.trials if trial.data == name
             ):
                 self.made.of_suite += data.misfits()
+        if self.made.gate is None:
+            self.made.of_suite.append(
+                "The gate is off: nobody looked whether changed frames show what they should."
+            )
         for kind in KINDS.values():
             for name, data in self.made.data.items():
                 parts = {

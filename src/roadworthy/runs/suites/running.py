@@ -16,6 +16,7 @@ from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.labelling import STREET, STREET_SOURCE
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import Executor, ImageRetention
+from roadworthy.runs.gate import OFF
 from roadworthy.runs.loop import Cost
 from roadworthy.runs.model_notes import note_models
 from roadworthy.runs.several import pair_folder, run_several
@@ -461,6 +462,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
     included = sorted(plan.context.files.items())
+    gate = OFF if plan.gate is None else plan.gate.name
     data = {}
     for name, one in plan.data.items():
         watch.prepares(f"Hashing {name}", len(one.frames))
@@ -474,7 +476,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
         },
         "engines": engines_of(plan),
         "seed": plan.context.seed,
-        "settings": {"title": suite.name, "sample": plan.context.sample, "images": images},
+        "settings": {"title": suite.name, "sample": plan.context.sample, "images": images, "gate": gate},
         "only": plan.only,
     }
 
@@ -485,6 +487,8 @@ def engines_of(plan: SuitePlan) -> dict[str, Digest]:
     if plan.estimated():
         told = "the network that labels frames which have no labels"
         found[STREET_SOURCE.told] = replace(digest_of_file(STREET), hashed=told)
+    if plan.gate is not None and plan.gate.detector is not None:
+        found[f"gate {plan.gate.name}"] = digest_of_model(plan.gate.detector)
     return found
 
 
@@ -542,6 +546,7 @@ def _run(
             tested=lambda requirement, system: (requirement.id, system.name) in one.pairs,
             progress=watch.counts,
             resume=True,
+            gate=one.plan.gate,
         )
     except RoadworthyError as error:
         if len(one.pairs) > 1:

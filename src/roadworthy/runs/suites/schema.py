@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
+from roadworthy.runs.gate import OFF, STREET
 from roadworthy.runs.suites.forms import (
     TEXT_SCHEMA,
     DataForm,
@@ -61,6 +62,11 @@ def _named(given: object) -> object:
     return given
 
 
+def _as_off(given: object) -> object:
+    """Turn what YAML makes of a plain off into the word."""
+    return OFF if given is False else given
+
+
 class SuiteForm(Form):
     """A suite of requirements: what is tested, on what, and what must hold."""
 
@@ -72,6 +78,9 @@ class SuiteForm(Form):
     seed: int = setting("The same seed makes the same images and the same verdicts.", 0, ge=0, lt=2**63)
     passes: int = setting(
         "Of how many cases that pass images are stored as well, for each requirement and model.", 0, ge=0
+    )
+    gate: Annotated[Text, BeforeValidator(_as_off)] = setting(
+        "What looks at changed frames before a model is asked: street, off, or a detector of yours.", STREET
     )
     models: Annotated[
         dict[Name, Annotated[ModelForm, Or(TEXT_SCHEMA)]],

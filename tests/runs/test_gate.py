@@ -1,0 +1,251 @@
+"""The gate refuses frames that do not show what the words say, and lets the others through."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from roadworthy.cases import BaseMethod, Case, CaseStream, Predict, Requirement, Status, Verdict
+from roadworthy.coverage import Observed
+from roadworthy.coverage.method import CoverageMethod
+from roadworthy.datasets import load
+from roadworthy.errors import InputError
+from roadworthy.frames import Boxes, Frame
+from roadworthy.images import Image
+from roadworthy.models import load_model
+from roadworthy.rules.amounts import Faded
+from roadworthy.runs import run
+from roadworthy.runs.executors.pickling import pack_job, unpack_job
+from roadworthy.runs.executors.work import BatchJob
+from roadworthy.runs.gate import Change, Gate, gate_named
+from roadworthy.runs.store import read_rows
+from roadworthy.runs.store.manifest import notes_of, read_manifest
+from roadworthy.runs.suites import plan_suite, run_suite, suite_of
+from roadworthy.transforms import Transform, make_transform
+
+EMPTY = "much of the image is black, white or empty"
+
+
+@pytest.fixture(scope="module")
+def street() -> Frame:
+    """A frame that nobody says the world drew, so that networks look at it."""
+    return load("world:town", count=1)[0].replace(metadata={})
+
+
+@pytest.fixture(scope="module")
+def crossing(street: Frame) -> Change:
+    """A pedestrian who was really added."""
+    person = make_transform("add", element="pedestrian")
+    return Change(street, person(street, 0, measure=False), (person,))
+
+
+@pytest.fixture(scope="module")
+def emptied(street: Frame) -> Change:
+    """A street without its vehicles."""
+    gone = make_transform("remove", element="vehicle")
+    return Change(street, gone(street, 0, measure=False), (gone,))
+
+
+def showing(change: Change, image: Image) -> Change:
+    """A change whose image is another, while all else says that it was done."""
+    return change._replace(after=change.after.replace(image=image))
+
+
+def added(change: Change) -> Any:
+    """What the changed frame notes about the one thing that was added."""
+    notes: Any = change.after.metadata["added"]
+    return notes[0]
+
+
+def refusal(change: Change, gate: Gate | None = None) -> str:
+    return (gate or Gate()).refusals([change])[0]
+
+
+def test_what_was_asked_for_and_is_there_passes(crossing: Change, emptied: Change) -> None:
+    assert Gate().refusals([crossing, emptied]) == ["", ""]
+
+
+def test_a_blank_box_is_no_pedestrian(crossing: Change) -> None:
+    note = added(crossing)
+    left, top, right, bottom = note["box"]
+    image = crossing.before.image.copy()
+    image[max(0, top) : bottom, max(0, left) : right] = (150, 140, 160)
+    assert refusal(showing(crossing, image)) == "the gate sees no pedestrian where one was added"
+
+
+def test_nothing_is_no_pedestrian_even_where_nobody_says_where(crossing: Change) -> None:
+    unsaid = crossing._replace(after=crossing.after.replace(labels=None, metadata={}))
+    assert refusal(unsaid) == ""
+    missing = showing(unsaid, crossing.before.image.copy())
+    assert refusal(missing) == "the gate sees no pedestrian where one was added"
+
+
+def test_vehicles_that_are_still_there_are_not_removed(emptied: Change) -> None:
+    still = showing(emptied, emptied.before.image.copy())
+    assert refusal(still) == "the gate still sees the vehicle that should be gone"
+
+
+def test_a_house_that_still_stands_is_no_tree(street: Frame) -> None:
+    trees = make_transform("replace", element="building", by="tree")
+    made = Change(street, trees(street, 0, measure=False), (trees,))
+    assert refusal(made) == ""
+    assert refusal(showing(made, street.image.copy())).startswith("the gate still sees the building")
+
+
+@pytest.mark.parametrize("level", [0, 255])
+def test_a_black_or_white_frame_is_no_image(crossing: Change, level: int) -> None:
+    assert refusal(showing(crossing, np.full_like(crossing.before.image, level))) == EMPTY
+
+
+def test_a_label_map_must_fit_the_image(street: Frame) -> None:
+    rain = make_transform("rain:heavy")
+    made = Change(street, rain(street, 0, measure=False), (rain,))
+    assert refusal(made) == ""
+    upside_down = np.ascontiguousarray(made.after.image[::-1])
+    assert refusal(showing(made, upside_down)) in (
+        "the label map no longer fits the image",
+        "the street network no longer recognises the road",
+    )
+
+
+def test_a_street_without_labels_must_stay_one(street: Frame) -> None:
+    bare, night = Frame("bare", street.image), make_transform("night")
+    made = Change(bare, night(bare, 0, measure=False), (night,))
+    assert refusal(made) == ""
+    sky = np.full_like(street.image, 90) + np.random.default_rng(0).integers(0, 9, (160, 320, 1), np.uint8)
+    assert refusal(showing(made, sky)) == "the street network no longer recognises the street"
+
+
+def test_what_nobody_asked_to_change_must_still_be_there(street: Frame) -> None:
+    ahead = make_transform("add", element="car", reference="lane", distance=8)
+    behind_car, rain = ahead(street, 0, measure=False).replace(metadata={}), make_transform("rain:light")
+    wet = Change(behind_car, rain(behind_car, 0, measure=False), (rain,))
+    assert refusal(wet) == ""
+    lost = showing(wet, rain(street, 0, measure=False).image)
+    assert refusal(lost) == "the gate no longer sees a vehicle that nobody asked to change"
+
+
+def test_the_world_and_plain_changes_are_not_shown_to_networks(street: Frame, crossing: Change) -> None:
+    blur = make_transform("gaussian-blur", sigma=2)
+    assert refusal(Change(street, street.replace(image=street.image.copy()), (blur,))) == ""
+    drawn = street.replace(metadata={"track": "town"})
+    nothing = crossing.after.replace(image=street.image.copy())
+    assert refusal(Change(drawn, nothing, crossing.steps)) == ""
+    assert refusal(Change(drawn, nothing.replace(image=np.zeros_like(street.image)), crossing.steps)) == EMPTY
+
+
+def test_of_a_change_that_is_only_partly_seen_nothing_is_asked(emptied: Change) -> None:
+    faint = Faded(emptied.steps[0], 0.2)
+    assert refusal(showing(emptied, emptied.before.image.copy())._replace(steps=(faint,))) == ""
+
+
+class Sees:
+    """A detector that sees what it is told."""
+
+    name = "sees"
+
+    def __init__(self, *boxes: tuple[float, ...]) -> None:
+        self.boxes = boxes
+
+    def predict(self, frames: list[Frame]) -> list[Boxes]:
+        return [Boxes(self.boxes, ["pedestrian"] * len(self.boxes)) for _ in frames]
+
+
+def test_a_detector_of_the_user_decides_about_people(crossing: Change) -> None:
+    gate, blind = Gate("mine"), Gate("mine")
+    note = added(crossing)
+    vars(gate)["detector"] = Sees(tuple(map(float, note["box"])))
+    vars(blind)["detector"] = Sees((0.0, 0.0, 5.0, 5.0))
+    assert refusal(crossing, gate) == ""
+    assert refusal(crossing, blind) == "the gate sees no pedestrian where one was added"
+    vars(blind)["detector"] = load_model("truth")
+    with pytest.raises(InputError, match="must be a detector"):
+        refusal(crossing, blind)
+
+
+def test_a_gate_that_is_neither_known_nor_a_model_is_told_before_anything_runs() -> None:
+    assert gate_named("off") is None
+    with pytest.raises(InputError, match="steet"):
+        gate_named("steet.onnx")
+
+
+@dataclass(frozen=True)
+class Showing:
+    """A source whose image is not what its change would make."""
+
+    original: Frame
+    steps: tuple[Transform, ...]
+    image: Frame
+
+    def __call__(self) -> Frame:
+        return self.image
+
+
+class Slows(BaseMethod):
+    """Two cases: a pedestrian who is there, and one who is not."""
+
+    name = "slows"
+
+    def __init__(self, good: Change) -> None:
+        self.sources = {
+            "there": Showing(good.before, good.steps, good.after),
+            "missing": Showing(good.before, good.steps, good.after.replace(image=good.before.image.copy())),
+        }
+
+    def cases(self, requirement: Requirement, data: Any, rng: Any) -> CaseStream:
+        yield from (Case(id, requirement.id, (Predict((one,)),)) for id, one in self.sources.items())
+
+    def judge(self, case: Case, answers: Any) -> Verdict:
+        return Verdict.from_margin(case, 1.0)
+
+
+def test_a_run_counts_what_is_refused_and_keeps_its_image(crossing: Change, tmp_path: Path) -> None:
+    asked, data, model = Requirement("R", "R", "slows"), load("world:town", count=1), load_model("truth")
+    found = run(Slows(crossing), asked, data, model, out=tmp_path / "on")
+    assert (found.counts[Status.PASSED], found.counts[Status.NOT_APPLICABLE]) == (1, 1)
+    there, missing = sorted(read_rows(tmp_path / "on"), key=lambda row: row["case"] != "there")
+    assert missing["reason"] == "the gate sees no pedestrian where one was added"
+    assert missing["measure.gate"] == "refused"
+    assert missing["images"]
+    assert not there["images"]
+    off = run(Slows(crossing), asked, data, model, out=tmp_path / "off", gate="off")
+    assert off.counts[Status.PASSED] == 2
+
+
+def test_the_gate_travels_to_other_processes() -> None:
+    job = BatchJob(CoverageMethod(), {}, frozenset(), 8, gate=Gate())
+    packed, _ = pack_job(job)
+    assert unpack_job(packed, {})[0].gate == Gate()
+
+
+def test_a_search_does_not_judge_images_that_nobody_would_recognise() -> None:
+    data, system = load("world:town", count=2), Observed[Any](load_model("dave2"))  # type: ignore[arg-type]
+    far = {"transforms": ["translation(x=100,y=100)", "translation(x=5,y=0)"], "tries": 4, "search": "random"}
+    asked = Requirement("C", "C", "coverage", far)
+    kept = run(CoverageMethod(), asked, data, system)
+    every = run(CoverageMethod(), asked, data, system, gate="off")
+    judged = [one.counts[Status.PASSED] + one.counts[Status.VIOLATED] for one in (kept, every)]
+    assert judged[0] < judged[1] == 4
+
+
+def test_a_suite_says_who_looked(tmp_path: Path) -> None:
+    suite = {
+        "models": "dave2",
+        "data": {"town": {"data": "world:town", "sample": 1}},
+        "requirements": {"C1": {"coverage": "neuron", "tries": 1}},
+    }
+    # YAML reads a plain off as no.
+    assert suite_of({**suite, "gate": False}).form.gate == "off"
+    plan = plan_suite(suite_of({**suite, "gate": "off"}))
+    run_suite(plan, tmp_path)
+    assert json.loads((tmp_path / "manifest.json").read_text("utf-8"))["settings"]["gate"] == "off"
+    assert any("gate is off" in note for note in plan.notes)
+    assert any("gate is off" in note for note in notes_of(read_manifest(tmp_path)))
+    assert plan_suite(suite_of(suite)).gate == Gate("street", Path())
+    with pytest.raises(InputError, match="the gate is street, off or a detector"):
+        plan_suite(suite_of({**suite, "gate": "nobody.onnx"}))
