@@ -388,3 +388,15 @@ def test_importing_frames_and_ontology_stays_light() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_near_words_are_suggested_whether_they_are_names_synonyms_or_kinds() -> None:
+    roads = ontology()
+    with pytest.raises(OntologyError, match="'lorrry' is not in the ontology: did you mean 'lorry'"):
+        roads.resolve("lorrry")
+    assert roads.get("lorrry") is None
+    assert (roads.condition_of("lorrry"), roads.condition_of("lorry")) == (None, None)
+    assert roads.condition_of("rainy") == "weather"
+    assert "lorrry" not in roads
+    assert 3 not in roads
+    assert repr(roads) == f"Ontology({len(roads.elements)} elements, 17 label classes)"
