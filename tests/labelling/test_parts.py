@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from roadworthy.cases import InverseDepth
 from roadworthy.datasets import ChosenFrames, load
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.labelling import Labelling, cache, estimated_by, labelled, sources_named, write_labels
-from roadworthy.labelling.chain import OWN, LabelSource, Opinion, _packed, _unpacked
+from roadworthy.labelling import Labelling, cache, chain, estimated_by, labelled, sources_named, write_labels
+from roadworthy.labelling.chain import OWN, LabelSource, Opinion, OtherNetwork, _packed, _unpacked
 from roadworthy.labelling.dataset import unlabelled
 from roadworthy.labelling.fit import Misfit
 from roadworthy.labelling.folder import LabelFolder
@@ -180,10 +181,10 @@ class TestChains:
 
     def test_a_chain_says_what_it_is(self) -> None:
         first, second = says("first", estimates=False), says("second")
-        chain = Labelling(labels=(OWN, first), depth=(), boxes=(OWN,), camera_height=2.0)
-        assert str(chain) == "labels by own,first (told), depth by none"
-        assert not chain.estimates
-        assert chain.identity == "labels=['own', 'said first'] depth=[] boxes=['own'] camera_height=2.0"
+        asked = Labelling(labels=(OWN, first), depth=(), boxes=(OWN,), camera_height=2.0)
+        assert str(asked) == "labels by own,first (told), depth by none"
+        assert not asked.estimates
+        assert asked.identity == "labels=['own', 'said first'] depth=[] boxes=['own'] camera_height=2.0"
         assert all(Labelling(**{what: (second,)}).estimates for what in ("labels", "depth", "boxes"))
 
     def test_what_is_estimated_is_told_with_its_verb(self) -> None:
@@ -219,6 +220,60 @@ class TestChains:
                 one, two = getattr(said, name), getattr(again, name)
                 assert (one is None) == (two is None)
                 assert one is None or (two.dtype == np.float32 and (one == two).all())
+
+
+class Net:
+    """A network that answers with what it is told to, and counts."""
+
+    name = "net"
+    files: tuple[Path, ...] = ()
+    history = 0
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    def predict(self, frames: Sequence[Frame]) -> list[Any]:
+        self.asked += len(frames)
+        return [self.answer] * len(frames)
+
+
+class TestNetworks:
+    def test_answers_are_kept_where_image_and_files_decide_them(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(chain, "history_of", lambda system: system.history)
+        weights = tmp_path / "weights"
+        weights.write_bytes(b"1")
+        frame = plain("kept")
+        frame = frame.replace(image=np.full((*SHAPE, 3), 77, np.uint8))
+        for files, history, asked in (((), 0, 2), ((weights,), 1, 2), ((weights,), 0, 1)):
+            net: Any = Net(half_void())
+            net.files, net.history = files, history
+            for _ in range(2):
+                source = OtherNetwork("net", "net", True, net)
+                assert source.opinions([frame])[0].labels == half_void()
+            assert net.asked == asked, (files, history)
+        before = OtherNetwork("net", "net", True, net).identity
+        weights.write_bytes(b"2")
+        assert OtherNetwork("net", "net", True, net).identity != before
+
+    def test_every_kind_of_answer_is_an_opinion(self) -> None:
+        def said(answer: Any) -> Opinion:
+            net: Any = Net(answer)
+            return OtherNetwork("net", "net", True, net).opinions([plain()])[0]
+
+        boxes = Boxes([[0, 0, 1, 1]], ["car"])
+        assert said(boxes) == Opinion(boxes=boxes)
+        relative, metric = (said(InverseDepth(flat(0.5), metric=metric)) for metric in (False, True))
+        assert relative.inverse is not None
+        assert (relative.depth, metric.inverse) == (None, None)
+        assert metric.depth is not None
+        assert (metric.depth == 2).all()
+        with pytest.raises(
+            InputError, match=r"net must answer frame 'a' with a label map, boxes or depth, got float"
+        ):
+            said(1.5)
 
 
 class TestFolders:
@@ -444,6 +499,15 @@ class TestWriting:
             write_labels(data, Labelling((source,)), tmp_path / "other")
         done = write_labels(Drive(), Labelling((source,), ()), tmp_path / "third")
         assert done.without_depth == (), "nobody asked for depth"
+
+    def test_another_labelling_is_named(self, tmp_path: Path) -> None:
+        source, other = (says(one, labels=LabelMap(flat(1, np.uint8))) for one in ("net", "other"))
+        write_labels(Drive(), Labelling((source,)), tmp_path)
+        told = (
+            r"holds maps made by labels by net \(told\), and now it is labels by other \(told\): choose a new"
+        )
+        with pytest.raises(InputError, match=told):
+            write_labels(Drive(), Labelling((other,)), tmp_path)
 
     def test_a_folder_that_cannot_be_made_or_read_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
