@@ -18,10 +18,19 @@ from roadworthy.cases import InverseDepth
 from roadworthy.datasets import ChosenFrames, load
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame, LabelMap
-from roadworthy.labelling import Labelling, cache, chain, estimated_by, labelled, sources_named, write_labels
+from roadworthy.labelling import (
+    Labelling,
+    cache,
+    chain,
+    estimated_by,
+    fit,
+    labelled,
+    sources_named,
+    write_labels,
+)
 from roadworthy.labelling.chain import OWN, LabelSource, Opinion, OtherNetwork, _packed, _unpacked
 from roadworthy.labelling.dataset import unlabelled
-from roadworthy.labelling.fit import Misfit
+from roadworthy.labelling.fit import Misfit, misfit_of
 from roadworthy.labelling.folder import LabelFolder
 from roadworthy.labelling.geometry import boxes_of, focal_of, instances_of, metric_depth
 
@@ -412,6 +421,13 @@ class TestGeometry:
         inverse = (np.maximum(rows + 0.5 - 30, 0) * slope).astype(np.float32)
         assert (metric_depth(inverse, LabelMap(ids)) is not None) == known
 
+    def test_a_horizon_below_the_road_or_far_above_the_image_contradicts_it(self) -> None:
+        rows = np.repeat(np.arange(100, dtype=np.float32)[:, None], 60, axis=1)
+        labels = LabelMap(np.where(rows < 40, SKY, ROAD).astype(np.uint8))
+        for sky, known in ((-0.1, True), (0.05, True), (0.5, False), (-0.88, True), (-0.95, False)):
+            inverse = np.where(rows < 40, sky, (rows + 0.5 - 40) * 0.01).astype(np.float32)
+            assert (metric_depth(inverse, labels) is not None) == known, sky
+
     def test_unknown_places_stay_unknown_and_do_not_count(self) -> None:
         rows = np.repeat(np.arange(100, dtype=np.float32)[:, None], 60, axis=1)
         labels = LabelMap(np.where(rows < 40, SKY, ROAD).astype(np.uint8))
@@ -433,6 +449,36 @@ def test_a_misfit_says_where_the_map_would_fit() -> None:
         "network agrees on 100% of its pixels"
     )
     assert "12 pixels to the left and 3 down" in str(Misfit("a", (-12, 3), 1.0))
+
+
+@pytest.mark.parametrize("agreeing", [5, 6, 7, 9])
+def test_a_map_without_edges_under_its_borders_is_believed_where_street_agrees(
+    agreeing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = flat(SKY, np.uint8)
+    ids[5:], ids[9] = ROAD, 0
+    seen = ids.copy()
+    seen[agreeing:9], seen[9] = VEHICLE, SKY
+    seen[0] = 0  # what one of both does not know does not count: eight rows are left
+    street = says("street", labels=LabelMap(seen))
+    monkeypatch.setattr(fit, "STREET_SOURCE", street)
+    found = misfit_of(plain(labels=LabelMap(ids)))
+    expected = None if (agreeing - 1) / 8 >= 0.7 else Misfit("a", None, (agreeing - 1) / 8)
+    assert found == expected
+    assert misfit_of(plain(labels=LabelMap(flat(ROAD, np.uint8)))) is None, "nothing can be told"
+    assert misfit_of(plain(labels=LabelMap(ids), metadata={"labels_from": "x"})) is None
+    assert street.asked == [1]
+
+
+def test_a_labelled_data_set_leaves_out_what_its_data_leaves_out() -> None:
+    data = labelled(Drive(), labels="none")
+    assert [one.id for one in data] == list("abdefghi")
+    assert data.skipped == {"c": "cut short"}  # type: ignore[attr-defined]
+    assert data[1:3].clusters == ("b", "c")  # type: ignore[index]
+    assert data.on_error == "skip"  # type: ignore[attr-defined]
+    for name in ("boxes", "nothing", "_private"):
+        with pytest.raises(AttributeError):
+            getattr(data, name)
 
 
 class Drive:
