@@ -151,11 +151,12 @@ def test_an_early_decision_needs_whole_clusters_in_a_row() -> None:
 
 
 def test_depth_is_one_over_nearness() -> None:
-    found = InverseDepth(np.array([[0.5, 0.0, -1.0, np.nan]]), metric=True)
+    found = InverseDepth(np.array([[0.5, 0.0, -1.0, np.nan]], np.float32), metric=True)
     assert found.depth[0, :3].tolist() == [2.0, np.inf, np.inf]
     assert np.isnan(found.depth[0, 3])
     assert not InverseDepth(np.ones((1, 1))).metric
-    for values in (np.ones(3), np.ones((0, 2)), np.array([[np.inf]])):
+    wrong: list[Any] = [np.ones(3), np.ones((0, 2)), np.array([[np.inf]])]
+    for values in wrong:
         with pytest.raises(InputError, match="values must be finite or NaN, height × width, got shape"):
             InverseDepth(values)
 

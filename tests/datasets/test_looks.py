@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def crops() -> dict[str, Any]:
     return looks(WorldCropsDataset(weather="all", time="all", count=15, seed=4))
 
 
-LOOKS = {
+LOOKS: dict[str, Callable[[], dict[str, Any]]] = {
     "frames": partial(world, weather="all", time="all", season="all", count=6, seed=3),
     "drives": partial(world, sequence=2, count=4, history=1, seed=5, traffic=3.0),
     "levels": partial(world, weather="rain,snow", level="heavy", time="dusk", count=2, jitter=0.0),

@@ -194,7 +194,8 @@ class TestChains:
         assert str(asked) == "labels by own,first (told), depth by none"
         assert not asked.estimates
         assert asked.identity == "labels=['own', 'said first'] depth=[] boxes=['own'] camera_height=2.0"
-        assert all(Labelling(**{what: (second,)}).estimates for what in ("labels", "depth", "boxes"))
+        chains = Labelling((second,)), Labelling(depth=(second,)), Labelling(boxes=(second,))
+        assert all(one.estimates for one in chains)
 
     def test_what_is_estimated_is_told_with_its_verb(self) -> None:
         known = {
@@ -471,11 +472,11 @@ def test_a_map_without_edges_under_its_borders_is_believed_where_street_agrees(
 
 
 def test_a_labelled_data_set_leaves_out_what_its_data_leaves_out() -> None:
-    data = labelled(Drive(), labels="none")
+    data: Any = labelled(Drive(), labels="none")
     assert [one.id for one in data] == list("abdefghi")
-    assert data.skipped == {"c": "cut short"}  # type: ignore[attr-defined]
-    assert data[1:3].clusters == ("b", "c")  # type: ignore[index]
-    assert data.on_error == "skip"  # type: ignore[attr-defined]
+    assert data.skipped == {"c": "cut short"}
+    assert data[1:3].clusters == ("b", "c")
+    assert data.on_error == "skip"
     for name in ("boxes", "nothing", "_private"):
         with pytest.raises(AttributeError):
             getattr(data, name)
@@ -578,13 +579,13 @@ def test_the_cache_lies_where_the_system_keeps_such_things(monkeypatch: pytest.M
 
 
 def test_data_without_what_labels_it_has_the_same_frames() -> None:
-    inner = load("world:town", count=4)
+    inner: Any = load("world:town", count=4)
     assert unlabelled(inner) == (inner, None)
-    data = labelled(inner, labels="none")
+    data: Any = labelled(inner, labels="none")
     assert unlabelled(data)[0] is inner
     part, labelling = unlabelled(data[1:3])
     assert labelling is not None
-    assert list(part.ids) == list(inner.ids[1:3])  # type: ignore[attr-defined]
+    assert list(part.ids) == list(inner.ids[1:3])
     chosen, labelling = unlabelled(ChosenFrames("some", data, (3, 0)))
     assert str(labelling) == "labels by none"
     assert all(one.labels is not None for one in chosen)
