@@ -154,7 +154,7 @@ def test_depth_is_one_over_nearness() -> None:
     found = InverseDepth(np.array([[0.5, 0.0, -1.0, np.nan]], np.float32), metric=True)
     assert found.depth[0, :3].tolist() == [2.0, np.inf, np.inf]
     assert np.isnan(found.depth[0, 3])
-    assert not InverseDepth(np.ones((1, 1))).metric
+    assert not InverseDepth(np.ones((1, 1), np.float32)).metric
     wrong: list[Any] = [np.ones(3), np.ones((0, 2)), np.array([[np.inf]])]
     for values in wrong:
         with pytest.raises(InputError, match="values must be finite or NaN, height × width, got shape"):

@@ -91,7 +91,7 @@ def test_colours_need_a_class_that_is_known() -> None:
 def test_boxes_are_cut_off_only_where_they_reach_far_beyond() -> None:
     near = Boxes([[-1, -1, 7, 5]], ["car"])
     assert placed(near, 6, 4, "error") == (near, {})
-    far = Boxes([[0.0, 0, 1, 1], [0, 0, 7.5, 4], [-9, 0, 3, 4]], ["car", "tree", "car"])
+    far = Boxes([[0.0, 0, 1, 1], [0.0, 0, 7.5, 4], [-9.0, 0, 3, 4]], ["car", "tree", "car"])
     with pytest.raises(
         FrameError,
         match=r"box 1 \(tree\) at \(0, 0, 7.5, 4\) reaches beyond the image of 6x4: .* outside=clip",
