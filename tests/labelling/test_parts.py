@@ -582,10 +582,11 @@ def test_data_without_what_labels_it_has_the_same_frames() -> None:
     inner: Any = load("world:town", count=4)
     assert unlabelled(inner) == (inner, None)
     data: Any = labelled(inner, labels="none")
+    ids = inner.ids
     assert unlabelled(data)[0] is inner
     part, labelling = unlabelled(data[1:3])
     assert labelling is not None
-    assert [one.id for one in part] == list(inner.ids[1:3])
+    assert [one.id for one in part] == list(ids[1:3])
     chosen, labelling = unlabelled(ChosenFrames("some", data, (3, 0)))
     assert str(labelling) == "labels by none"
     assert all(one.labels is not None for one in chosen)
