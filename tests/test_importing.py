@@ -126,7 +126,10 @@ def test_a_module_that_cannot_be_imported_says_what_it_lacks(code: Path) -> None
         imported("lacks_one:answer", "", "function")
     with pytest.raises(InputError, match=r"^cannot import ends_at_once: SystemExit: 3$"):
         imported("ends_at_once:answer", "", "function")
-    assert imported("math:sqrt", "", "function")(9) == 3, "it may have no file"
+    assert next(imported("itertools:count", "", "function")(3)) == 3, "what is built in has no file"
+    (code.parent / "bare_folder").mkdir()
+    with pytest.raises(InputError, match="bare_folder has no 'answer'; no names are known"):
+        imported("bare_folder:answer", "", "function")
     with only_looking():
         imported("math:nothing_is_read", "", "function")
 
