@@ -118,6 +118,7 @@ def test_a_plugin_that_fails_is_listed_and_breaks_nothing_else(
     (failure,) = sounds.failures()
     assert (failure.kind, failure.name, failure.source) == ("sounds", "bell", "bad-things 1.2")
     assert failure.error.startswith(error)
+    assert not failure.error.endswith(": "), "an error without words is told by its name"
     with pytest.raises(UnknownNameError) as caught:
         sounds.get("bell")
     assert "'bell' in sounds comes from bad-things 1.2, which could not be loaded" in str(caught.value)
