@@ -69,6 +69,9 @@ def test_numbers_in_pixels_need_one_channel(tmp_path: Path, picture: NDArray[np.
     (tmp_path / "a.png").write_bytes((tmp_path / "a.png").read_bytes()[:-20])
     with pytest.raises(FrameError, match=r"a\.png: the file is cut short"):
         read_ids(tmp_path / "a.png")
+    cv2.imwrite(str(tmp_path / "depth.tiff"), np.zeros((2, 3), np.float32))
+    with pytest.raises(FrameError, match=r"must have one channel of 8 or 16 bits, got 2 × 3 float32"):
+        read_ids(tmp_path / "depth.tiff")
 
 
 def test_grey_files_get_three_channels(tmp_path: Path) -> None:
