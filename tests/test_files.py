@@ -341,3 +341,46 @@ def test_a_folder_is_made_and_left_empty(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"cannot write .*file: File exists; choose another place"):
         make_writable(tmp_path / "file")
+
+
+def test_limits_of_archives_are_their_own_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", bytes(100_000))
+        archive.writestr("folder/b.txt", b"b")
+    packed = path.stat().st_size
+    check_zip(path)
+    monkeypatch.setattr(_files, "_MOST_MEMBERS", 2)
+    monkeypatch.setattr(_files, "_HARMLESS_BYTES", 100_001)
+    check_zip(path)  # as many, and as much, as there may be
+    monkeypatch.setattr(_files, "_HARMLESS_BYTES", 100_000)
+    monkeypatch.setattr(_files, "_MOST_RATIO", 100_001 / packed)
+    check_zip(path)
+    monkeypatch.setattr(_files, "_MOST_RATIO", 100_000 / packed)
+    with pytest.raises(InputError, match=f"unpacks to 100,001 bytes from {packed:,}, as a zip bomb does"):
+        check_zip(path)
+    with zipfile.ZipFile(path) as archive:
+        check_zip(path, [archive.getinfo("folder/b.txt")])  # only what is about to be read
+    monkeypatch.setattr(_files, "_MOST_MEMBERS", 1)
+    with pytest.raises(InputError, match=r"a.zip is refused, because it has 2 members, more than 1"):
+        check_zip(path)
+
+
+def test_what_cannot_be_read_is_not_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert not is_free(tmp_path)
+    assert is_free(tmp_path / "new")
+    with pytest.raises(InputError, match="must be empty or new, got a folder with files; choose another"):
+        check_free(tmp_path)
+
+
+def test_digits_at_the_border_of_what_a_number_can_be() -> None:
+    longest = "9" * 308
+    assert parse_json(f"[{longest}]") == [int(longest)]
+    assert parse_json(f"[-{longest[:-1]}, 1]") == [-int(longest[:-1]), 1]
+    with pytest.raises(ValueError, match="a number of 309 digits is too large"):
+        parse_json("9" * 309)
+    assert parse_json('{"a": 0.5}') == {"a": 0.5}
