@@ -220,3 +220,9 @@ def test_an_entry_starts_at_its_key(tmp_path: Path) -> None:
     ]
     assert places["a",].value == FileSpan(2, 2, 2, 3)
     assert yaml_text({"b": ["x"], "a": "é", "c": "x\ny"}) == "b:\n- x\na: é\nc: |-\n  x\n  y\n"
+
+
+def test_long_text_is_broken_at_a_hundred_letters() -> None:
+    text = yaml_text({"a": "x " * 200})
+    assert [len(line) for line in text.splitlines()[:3]] == [101, 101, 101]
+    assert len(yaml_text({"a": "xy " * 200}).splitlines()[1]) == 103
