@@ -319,6 +319,10 @@ class TestFolders:
         assert things is not None
         assert (things == 300).all()
 
+    def test_names_of_usual_lists_are_known(self, tmp_path: Path) -> None:
+        (tmp_path / "classes.txt").write_text("Road\nCurb\ntrain\nplant\nwall\n")
+        assert LabelFolder.opened(tmp_path).classes == ("road", "sidewalk", "vehicle", "tree", "void")
+
     def test_depth_may_lie_in_the_folder_itself(self, tmp_path: Path) -> None:
         self.write(tmp_path / "a.png", 250, np.uint16)
         found = LabelFolder.opened(tmp_path, flat="depth").depth(plain())
@@ -469,6 +473,25 @@ def test_a_map_without_edges_under_its_borders_is_believed_where_street_agrees(
     assert misfit_of(plain(labels=LabelMap(flat(ROAD, np.uint8)))) is None, "nothing can be told"
     assert misfit_of(plain(labels=LabelMap(ids), metadata={"labels_from": "x"})) is None
     assert street.asked == [1]
+
+
+@pytest.mark.parametrize(
+    ("moved", "here", "best", "shift"),
+    [((0, 0), 5.47, 5.47, (-1, 0)), ((8, 0), 3.03, 5.73, (-9, 0)), ((-5, 6), -0.08, 5.58, (4, -6))],
+)
+def test_borders_are_sought_where_the_edges_are(
+    moved: tuple[int, int], here: float, best: float, shift: tuple[int, int]
+) -> None:
+    image = np.full((100, 200, 3), 90.0)
+    image[30:70, 60:120], image[60:90, 140:180] = 200, (20, 60, 120)
+    image += np.random.default_rng(3).normal(0, 6, image.shape)
+    ids = np.full((100, 200), ROAD, np.uint8)
+    ids[30:70, 60:120], ids[60:90, 140:180] = VEHICLE, SKY
+    labels = LabelMap(np.roll(ids, moved[::-1], (0, 1)))
+    found = fit._peak(Frame("a", np.clip(image, 0, 255).astype(np.uint8), labels=labels))
+    assert found is not None
+    assert found[:2] == pytest.approx((here, best), abs=0.02)
+    assert found[2] == shift, "to the right and down, in pixels of the image"
 
 
 def test_a_labelled_data_set_leaves_out_what_its_data_leaves_out() -> None:
