@@ -48,8 +48,10 @@ def keep(file: Path, looks: Mapping[str, Callable[[], object]]) -> None:
 
 
 if __name__ == "__main__":
+    from tests.datasets import test_looks as datasets
     from tests.transforms import test_looks as transforms
     from tests.world import test_looks as world
+    from tests.world import test_numbers as numbers
 
-    for room in (world, transforms):
+    for room in (world, numbers, transforms, datasets):
         keep(room.KEPT, room.LOOKS)

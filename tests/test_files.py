@@ -7,6 +7,7 @@ import os
 import zipfile
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from roadworthy._files import (
     is_free,
     make_writable,
     naming,
+    numbered,
     numbered_names,
     parse_json,
     plain_name,
@@ -303,3 +305,82 @@ def test_the_csv_file_of_a_folder_is_never_guessed(tmp_path: Path) -> None:
         csv_file(tmp_path, "log.csv")
     (tmp_path / "log.csv").touch()
     assert csv_file(tmp_path, "log.csv") == tmp_path / "log.csv"
+
+
+def test_what_a_table_does_not_know_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("id,speed\na,\nb,NaN\nc,-1\nd,0\ne,fast\n")
+    table = Table.read(path)
+    assert [table.known(index, "speed", (-1,)) for index in range(4)] == [None, None, None, 0.0]
+    assert table.known(2, "speed") == -1
+    with pytest.raises(FrameError, match=r"log.csv: line 6: speed must be a finite number, got 'fast'"):
+        table.known(4, "speed")
+    path.write_text('id\n"a\nb"\nc\n')
+    assert [(row.line, row.cells) for row in read_rows(path)] == [(1, ("id",)), (3, ("a\nb",)), (4, ("c",))]
+    path.write_text("id\n" + "x" * 200_000)
+    with pytest.raises(FrameError, match=r"log.csv: line 2: field larger than field limit"):
+        read_rows(path)
+
+
+def test_csv_has_one_line_for_each_row_and_no_formula_in_its_heading() -> None:
+    assert csv_text(["=a", "b"], [(1.5, None), ("x\n", 'say "so"'), ("-a", "-1")]) == (
+        '\'=a,b\n1.5,\n"x\n","say ""so"""\n\'-a,-1\n'
+    )
+    assert csv_text(["a"], []) == "a\n"
+
+
+def test_paths_are_numbered_from_two() -> None:
+    assert [one.name for one in islice(numbered(Path("a/b.c")), 3)] == ["b.c", "b.c-2", "b.c-3"]
+    assert {one.parent for one in islice(numbered(Path("a/b.c")), 3)} == {Path("a")}
+
+
+def test_a_folder_is_made_and_left_empty(tmp_path: Path) -> None:
+    make_writable(tmp_path / "a" / "b")
+    make_writable(tmp_path / "a" / "b")
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot write .*file: File exists; choose another place"):
+        make_writable(tmp_path / "file")
+
+
+def test_limits_of_archives_are_their_own_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", bytes(100_000))
+        archive.writestr("folder/b.txt", b"b")
+    packed = path.stat().st_size
+    check_zip(path)
+    monkeypatch.setattr(_files, "_MOST_MEMBERS", 2)
+    monkeypatch.setattr(_files, "_HARMLESS_BYTES", 100_001)
+    check_zip(path)  # as many, and as much, as there may be
+    monkeypatch.setattr(_files, "_HARMLESS_BYTES", 100_000)
+    monkeypatch.setattr(_files, "_MOST_RATIO", 100_001 / packed)
+    check_zip(path)
+    monkeypatch.setattr(_files, "_MOST_RATIO", 100_000 / packed)
+    with pytest.raises(InputError, match=f"unpacks to 100,001 bytes from {packed:,}, as a zip bomb does"):
+        check_zip(path)
+    with zipfile.ZipFile(path) as archive:
+        check_zip(path, [archive.getinfo("folder/b.txt")])  # only what is about to be read
+    monkeypatch.setattr(_files, "_MOST_MEMBERS", 1)
+    with pytest.raises(InputError, match=r"a.zip is refused, because it has 2 members, more than 1"):
+        check_zip(path)
+
+
+def test_what_cannot_be_read_is_not_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert not is_free(tmp_path)
+    assert is_free(tmp_path / "new")
+    with pytest.raises(InputError, match="must be empty or new, got a folder with files; choose another"):
+        check_free(tmp_path)
+
+
+def test_digits_at_the_border_of_what_a_number_can_be() -> None:
+    longest = "9" * 308
+    assert parse_json(f"[{longest}]") == [int(longest)]
+    assert parse_json(f"[-{longest[:-1]}, 1]") == [-int(longest[:-1]), 1]
+    with pytest.raises(ValueError, match="a number of 309 digits is too large"):
+        parse_json("9" * 309)
+    assert parse_json('{"a": 0.5}') == {"a": 0.5}

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roadworthy._frozen import FrozenDict, described, frozen, read_npz
+from roadworthy import _files
+from roadworthy._frozen import FrozenDict, described, frozen, read_npz, read_only
 
 WEATHER = FrozenDict({"kind": "rainy", "level": 0.5})
 
@@ -74,3 +75,27 @@ def test_arrays_of_a_file_come_back_and_what_is_none_is_refused(tmp_path: Path) 
         read_npz(tmp_path / "none.npz")
     assert described(np.zeros((2, 3), np.uint8)) == "shape (2, 3) and dtype uint8"
     assert described([1]) == "a list"
+
+
+def test_a_header_of_python_2_is_read_without_a_warning_and_a_bomb_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2L,), }"
+    header += b" " * (117 - len(header)) + b"\n"
+    old = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + np.array([1.5, 2]).tobytes()
+    path = tmp_path / "old.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("values.npy", old)
+    assert read_npz(path)["values"].tolist() == [1.5, 2]
+    monkeypatch.setattr(_files, "_MOST_MEMBERS", 0)
+    with pytest.raises(ValueError, match=r"old.npz is refused, because it has 1 members, more than 0"):
+        read_npz(path)
+
+
+def test_arrays_stay_read_only_and_the_givers_own_does_not() -> None:
+    mine = np.zeros(3)
+    view = read_only(mine)
+    mine[0] = 1
+    assert view.tolist() == [1, 0, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 2

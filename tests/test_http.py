@@ -103,3 +103,53 @@ def test_an_answer_that_is_cut_off_is_none() -> None:
         with pytest.raises(NoAnswer, match=r"cannot reach .*IncompleteRead\(4 bytes read, 6 more expected\)"):
             Endpoint(url, retries=0).post(b"x", {})
         answering.join()
+
+
+def test_what_is_asked_for_keeps_its_path_and_question() -> None:
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            for _ in range(3):
+                connection, _address = listening.accept()
+                with connection:
+                    asked.append(connection.recv(65536))
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert Endpoint(f"{url}/a b/%20?q=1&r=é").get() == b"ok"
+        assert Endpoint(f"{url}/c").post(b"", {}) == b"ok"
+        assert Endpoint(url).post(b"xyz", {"X-Mine": "yes"}) == b"ok"
+        answering.join()
+    assert [one.splitlines()[0] for one in asked] == [
+        b"GET /a%20b/%20?q=1&r=%C3%A9 HTTP/1.1",
+        b"POST /c HTTP/1.1",
+        b"POST / HTTP/1.1",
+    ]
+    assert b"X-Mine: yes\r\n" in asked[2]
+
+
+def test_an_answer_that_comes_drop_by_drop_is_given_up_in_time() -> None:
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+                while not stop.wait(0.02):
+                    connection.sendall(b"x")
+
+        answering = threading.Thread(target=drip)
+        answering.start()
+        began = time.monotonic()
+        with pytest.raises(NoAnswer, match=r"gave no answer within 0.15 s \(1 try\)"):
+            Endpoint(f"http://127.0.0.1:{listening.getsockname()[1]}/", timeout=0.15, retries=0).post(
+                b"x", {}
+            )
+        assert time.monotonic() - began < 10
+        stop.set()
+        answering.join()

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from roadworthy import images
 from roadworthy.errors import FrameError
-from roadworthy.images import decode_image, encode_image, read_ids, read_image, read_pixels, write_image
+from roadworthy.images import (
+    decode_image,
+    decode_pixels,
+    encode_image,
+    read_ids,
+    read_image,
+    read_pixels,
+    write_image,
+)
 
 
 @pytest.fixture
@@ -61,6 +69,9 @@ def test_numbers_in_pixels_need_one_channel(tmp_path: Path, picture: NDArray[np.
     (tmp_path / "a.png").write_bytes((tmp_path / "a.png").read_bytes()[:-20])
     with pytest.raises(FrameError, match=r"a\.png: the file is cut short"):
         read_ids(tmp_path / "a.png")
+    cv2.imwrite(str(tmp_path / "depth.tiff"), np.zeros((2, 3), np.float32))
+    with pytest.raises(FrameError, match=r"must have one channel of 8 or 16 bits, got 2 × 3 float32"):
+        read_ids(tmp_path / "depth.tiff")
 
 
 def test_grey_files_get_three_channels(tmp_path: Path) -> None:
@@ -185,3 +196,37 @@ def test_pipes_and_devices_are_no_images(tmp_path: Path) -> None:
     for name in ("pipe.png", "zero.png"):
         with pytest.raises(FrameError, match="it is a pipe, a socket or a device, and no file"):
             read_image(tmp_path / name)
+
+
+def test_pixels_come_as_they_are(tmp_path: Path) -> None:
+    four = np.arange(24, dtype=np.uint16).reshape(2, 3, 4)
+    data = cv2.imencode(".png", four)[1].tobytes()
+    assert decode_pixels(data).tolist() == four.tolist()
+    (tmp_path / "a.png").write_bytes(data)
+    assert read_pixels(tmp_path / "a.png").tolist() == four.tolist()
+    with pytest.raises(FrameError, match=r"cannot read the depth map .*b.png: No such file"):
+        read_pixels(tmp_path / "b.png", "depth map")
+    with pytest.raises(FrameError, match=r"cannot read the image 'a\\x00.png': "):
+        read_image("a\0.png")
+    with pytest.raises(FrameError, match="cannot read the image upload: it is corrupt or no image"):
+        decode_image(b"GIF89", "upload")
+
+
+@pytest.mark.parametrize(
+    ("data", "size"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 7, 5), (5, 7)),
+        (b"\x89PNG\r\n\x1a\n\0\0", (0, 0)),
+        (b"BM" + bytes(16) + struct.pack("<ii", 7, -5), (5, 7)),  # from top to bottom
+        (b"RIFF\0\0\0\0WEBPVP8X" + bytes(8) + b"\x06\0\0\x04\x01\0", (261, 7)),
+        (b"RIFF\0\0\0\0WAVEVP8X" + bytes(14), (0, 0)),
+        (b"MM\0*" + struct.pack(">IHHHIHHHHII", 8, 2, 256, 4, 1, 0, 7, 257, 3, 1, 5 << 16), (5, 7)),
+        (b"II*\0" + struct.pack("<IHHHIIHHII", 8, 2, 256, 4, 1, 70000, 257, 3, 1, 5), (5, 70000)),
+        (b"\xff\xd8\xff\xe0\0\x04ab\xff\xff\xc2\0\x11\x08\0\x05\0\x07", (5, 7)),
+        (b"\xff\xd8\xff\xc4\0\x04ab\xff\xc1\0\x11\x08\0\x05\0\x07", (5, 7)),
+        (b"\xff\xd8\xff\xd9" + bytes(9), (0, 0)),
+        (b"GIF89a" + bytes(20), (0, 0)),
+    ],
+)
+def test_the_size_that_a_header_tells_of(data: bytes, size: tuple[int, int]) -> None:
+    assert images._declared_size(data) == size

@@ -117,3 +117,37 @@ def test_a_package_that_is_missing_names_its_extra(code: Path) -> None:
             required("lacking", extra="wings", purpose="fly")
     finally:
         sys.path.remove(str(code.parent))
+
+
+def test_a_module_that_cannot_be_imported_says_what_it_lacks(code: Path) -> None:
+    for name, body in (("lacks_one", "import nosuch_one"), ("ends_at_once", "raise SystemExit(3)")):
+        (code.parent / f"{name}.py").write_text(f"{body}\ndef answer(): ...\n")
+    with pytest.raises(InputError, match=r"^cannot import lacks_one: No module named 'nosuch_one'$"):
+        imported("lacks_one:answer", "", "function")
+    with pytest.raises(InputError, match=r"^cannot import ends_at_once: SystemExit: 3$"):
+        imported("ends_at_once:answer", "", "function")
+    assert next(imported("itertools:count", "", "function")(3)) == 3, "what is built in has no file"
+    (code.parent / "bare_folder").mkdir()
+    with pytest.raises(InputError, match="bare_folder has no 'answer'; no names are known"):
+        imported("bare_folder:answer", "", "function")
+    with only_looking():
+        imported("math:nothing_is_read", "", "function")
+
+
+def test_only_public_names_are_suggested_and_parts_are_looked_up(code: Path) -> None:
+    code.write_text("_answers = 1\nclass Net:\n    size = 3\n")
+    for looking in (False, True):
+        with (
+            only_looking() if looking else nullcontext(),
+            pytest.raises(InputError, match=r"mine.py has no 'answers'; known names are Net$"),
+        ):
+            imported("mine.py:answers", "", "function")
+    assert imported("mine.py:Net.size", "", "function") == 3
+    with pytest.raises(InputError, match=r"mine.py has no 'Net.width'"):
+        imported("mine.py:Net.width", "", "function")
+
+
+def test_looking_ends_with_its_block(code: Path) -> None:
+    with pytest.raises(KeyError), only_looking():
+        raise KeyError
+    assert imported("mine.py:answer", "", "function")() == 42

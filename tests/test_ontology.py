@@ -133,7 +133,7 @@ def test_every_word_keeps_its_own_meaning_and_lends_it_to_its_plural() -> None:
                 assert ontology().resolve_with_properties(one) == (element, properties), one
 
 
-@pytest.mark.parametrize("word", ["gras", "busss", "glasses", "s", "ies", "es", "", "news", "carx"])
+@pytest.mark.parametrize("word", ["gras", "buss", "busss", "glasses", "s", "ies", "es", "", "news", "carx"])
 def test_what_only_looks_like_a_plural_is_unknown(word: str) -> None:
     assert ontology().get(word) is None
 
@@ -388,3 +388,15 @@ def test_importing_frames_and_ontology_stays_light() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_near_words_are_suggested_whether_they_are_names_synonyms_or_kinds() -> None:
+    roads = ontology()
+    with pytest.raises(OntologyError, match="'lorrry' is not in the ontology: did you mean 'lorry'"):
+        roads.resolve("lorrry")
+    assert roads.get("lorrry") is None
+    assert (roads.condition_of("lorrry"), roads.condition_of("lorry")) == (None, None)
+    assert roads.condition_of("rainy") == "weather"
+    assert "lorrry" not in roads
+    assert 3 not in roads
+    assert repr(roads) == f"Ontology({len(roads.elements)} elements, 17 label classes)"

@@ -5,12 +5,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import roadworthy
 from roadworthy.errors import InputError, UnknownNameError
-from roadworthy.registry import Entry, Listing, Registry, all_registries, models
+from roadworthy.registry import Entry, Listing, PluginFailure, Registry, all_registries, models
 
 
 class Site:
@@ -117,6 +118,7 @@ def test_a_plugin_that_fails_is_listed_and_breaks_nothing_else(
     (failure,) = sounds.failures()
     assert (failure.kind, failure.name, failure.source) == ("sounds", "bell", "bad-things 1.2")
     assert failure.error.startswith(error)
+    assert not failure.error.endswith(": "), "an error without words is told by its name"
     with pytest.raises(UnknownNameError) as caught:
         sounds.get("bell")
     assert "'bell' in sounds comes from bad-things 1.2, which could not be loaded" in str(caught.value)
@@ -269,3 +271,58 @@ def test_what_is_registered_is_listed_with_its_options() -> None:
     assert metrics.rows[0][1].startswith("such as "), "of very many, some are named"
     with pytest.raises(UnknownNameError, match="there is no kind 'dataset' of things to list"):
         Listing.of("dataset")
+
+
+def test_of_very_many_only_a_few_are_told_where_all_kinds_are() -> None:
+    def facts(name: str, source: str = "built-in", **known: object) -> dict[str, object]:
+        return {
+            "name": name,
+            "aliases": [],
+            "summary": f"Of {name}.",
+            "source": source,
+            "options": {},
+        } | known
+
+    many = [facts(f"m{number:02}") for number in range(51)]
+    mine = facts("mine", "my-things 1.2", aliases=["own", "ours"], options={"size": "3", "path": ""})
+    failures = (
+        PluginFailure("metrics", "bell", "bad-things 1", "SyntaxError"),
+        PluginFailure("models", "", "other", "broken"),
+        PluginFailure("metrics", "", "odd 2", "broken entry points"),
+    )
+    kinds: dict[str, list[dict[str, Any]]] = {"metrics": [*many, mine]}
+    about_mine = ("mine", "Of mine.\nalso called own, ours\nsize=3 path=", "my-things 1.2")
+    told = [
+        ("bell", "could not be loaded: SyntaxError", "bad-things 1"),
+        ("?", "could not be loaded: broken entry points", "odd 2"),
+    ]
+    (table,) = Listing(kinds, failures, brief=True).tables()
+    assert table.title == "metrics"
+    assert list(table.rows) == [
+        ("51", "such as m00, m08, m16, m24, m32, m40, m48: roadworthy list metrics", ""),
+        about_mine,
+        *told,
+    ]
+    (table,) = Listing(kinds, failures, brief=False).tables()
+    assert list(table.rows) == [(one["name"], one["summary"], "built-in") for one in many] + [
+        about_mine,
+        *told,
+    ]
+    (table,) = Listing({"metrics": many[:50]}, (), brief=True).tables()
+    assert [row[0] for row in table.rows] == [one["name"] for one in many[:50]]
+
+
+def test_engines_are_listed_elsewhere() -> None:
+    with pytest.raises(UnknownNameError, match="engines are listed by: roadworthy engines list"):
+        Listing.of("engines")
+
+
+def test_two_things_that_one_function_of_a_user_made_are_two(sounds: Registry[type]) -> None:
+    def made() -> type:
+        class Bell: ...
+
+        return Bell
+
+    sounds.register("bell", summary="a bell")(made())
+    with pytest.raises(InputError, match=r"sounds already has 'bell'; rename .*made.<locals>.Bell"):
+        sounds.register("bell", summary="another")(made())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from roadworthy import _starting
 
 _RULE = """
 import importlib.util
@@ -126,3 +130,43 @@ def test_a_program_that_is_terminated_says_so_to_its_shell() -> None:
     program.terminate()
     assert program.communicate()[1] == ""
     assert program.returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (
+            -signal.SIGKILL,
+            "The program was killed, as systems do when memory runs out: use fewer --workers, or fewer",
+        ),
+        (
+            -signal.SIGSEGV,
+            "The program crashed (SIGSEGV): if memory is short (ulimit -v), allow more or use fewer",
+        ),
+        (0, "The program was ended from within: by a model (--executor processes keeps models apart)"),
+        (1, "The program was ended from within: by a model"),
+    ],
+)
+def test_an_ending_without_a_word_is_told_by_its_code(code: int, told: str) -> None:
+    assert _starting._ending(code).startswith(told)
+
+
+def test_codes_are_written_as_one_byte_and_a_pipe_that_is_gone_is_no_matter() -> None:
+    reading, writing = os.pipe()
+    for code in (3, 258, -1):
+        _starting._write_code(writing, code)
+    assert os.read(reading, 9) == bytes([3, 2, 255])
+    os.close(reading)
+    _starting._write_code(writing, 1)
+    os.close(writing)
+
+
+def test_nobody_is_watched_where_threads_run_already() -> None:
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    try:
+        _starting.watched(pytest.fail)(3)
+    finally:
+        stop.set()
+        other.join()

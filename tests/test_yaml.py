@@ -5,14 +5,24 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
-from roadworthy._yaml import FileProblem, FileSpan, check_form, read_form, read_yaml, yaml_text
-from roadworthy.errors import InputError
+from roadworthy._yaml import (
+    _DEEPEST,
+    _LARGEST,
+    FileProblem,
+    FileSpan,
+    check_form,
+    read_form,
+    read_yaml,
+    yaml_text,
+)
+from roadworthy.errors import FrameError, InputError
 
 _WORDS = st.text(
     st.sampled_from(list("ab0 \t\n\r\x85\u2028\u2029\ufeff\x00:#'\"-|>%&*!,[]{}~?@`")), max_size=12
@@ -127,3 +137,92 @@ def test_a_place_is_where_it_is_written_or_the_nearest_around_it(tmp_path: Path)
     assert (file.line(2), file.line(9)) == ("  b:", "")
     shown = file.problem("no", FileSpan(3, 4, 3, 5)).shown
     assert shown == f"{path}:3:5: no\n  3 |   - c\n    |     ^"
+
+
+def test_what_cannot_be_read_is_told_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    with path.open("wb") as file:
+        file.truncate(_LARGEST + 1)
+    megabytes = _LARGEST >> 20
+    with pytest.raises(
+        InputError, match=rf"a.yaml: an outer file must have at most {megabytes} MiB, got \d+: is it"
+    ):
+        read_yaml(path, "outer file", "'a:'")
+    with pytest.raises(InputError, match=r"b.yaml: cannot read the file: No such file"):
+        read_yaml(tmp_path / "b.yaml", "file", "'a:'")
+    with pytest.raises(InputError, match=r"^'a\\x00b': cannot read the file: "):
+        read_yaml(Path("a\0b"), "file", "'a:'")
+    path.write_bytes(b"a: \xff")
+    with pytest.raises(FrameError, match=r"a.yaml: a file must be UTF-8 text, got invalid start byte"):
+        read_yaml(path, "file", "'a:'", FrameError)
+    path.write_bytes(b"\xef\xbb\xbfa: 1")
+    assert read_yaml(path, "file", "'a:'").data == {"a": 1}
+
+
+def test_a_date_that_is_none_is_marked_inside_of_lists(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("days:\n- 2026-01-01\n- {2026-99-99: x}\n")
+    with pytest.raises(InputError, match=r"a.yaml:3:4: broken YAML: .*: put it in quotes"):
+        read_yaml(path, "file", "'days:'")
+
+
+def test_nesting_is_counted_by_depth_not_by_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: [" + "[1], " * 100 + "]")
+    assert len(read_yaml(path, "file", "'a:'").data["a"]) == 100
+    path.write_text("a: " + "[" * (_DEEPEST - 1) + "]" * (_DEEPEST - 1))
+    read_yaml(path, "file", "'a:'")
+    path.write_text("a: " + "[" * _DEEPEST + "]" * _DEEPEST)
+    with pytest.raises(InputError, match=r"a.yaml:1:\d+: broken YAML: nested too deeply"):
+        read_yaml(path, "file", "'a:'")
+
+
+class Checked(BaseModel, extra="forbid"):
+    inner: Annotated[Inner | None, Field()] = None
+    low: int = Field(1, ge=1, le=9)
+    text: Annotated[str, Field(min_length=1)] = "a"
+    names: list[int] = Field([1], min_length=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Checked:
+        if self.low == 7:
+            raise ValueError("seven is not allowed")
+        return self
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("low: 0", "1: low: expected at least 1, got 0"),
+        ("low: 10", "1: low: expected at most 9, got 10"),
+        ("text: ''", "1: text: expected some text, got ''"),
+        ("names: []", "1: names: expected at least one, got []"),
+        ("names: 3", "1: names: expected a list, got 3"),
+        ("low: 7", " seven is not allowed"),
+        ("inner: {width: 1, widht: 2}", "1: unknown key 'widht': did you mean 'width'?"),
+        ("text: true", "1: text: expected text, got True: YAML takes on, off, yes and no for true and false, "
+         "so write such a word in quotes"),
+        ("text: 3", "1: text: expected text, got 3"),
+    ],
+)  # fmt: skip
+def test_complaints_are_in_our_words(tmp_path: Path, text: str, told: str) -> None:
+    assert refused(tmp_path / "a.yaml", text, Checked) == [told]
+
+
+def test_an_entry_starts_at_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a:\n  b\nc:\n- d\n")
+    places = read_yaml(path, "file", "a").places
+    assert [(place, node.line) for place, node in places.items()] == [
+        (("a",), 1),
+        (("c",), 3),
+        (("c", "0"), 4),
+    ]
+    assert places["a",].value == FileSpan(2, 2, 2, 3)
+    assert yaml_text({"b": ["x"], "a": "é", "c": "x\ny"}) == "b:\n- x\na: é\nc: |-\n  x\n  y\n"
+
+
+def test_long_text_is_broken_at_a_hundred_letters() -> None:
+    text = yaml_text({"a": "x " * 200})
+    assert [len(line) for line in text.splitlines()[:3]] == [101, 101, 101]
+    assert len(yaml_text({"a": "xy " * 200}).splitlines()[1]) == 103

@@ -160,7 +160,8 @@ def _by_name(name: str) -> ModuleType:
 
 def _check_unedited(module: ModuleType) -> None:
     """Refuse a module whose file has been edited since: Python would go on with what it has read."""
-    file = Path(module.__file__ or "")
+    # What is built into Python has no file, and a folder without __init__.py none either.
+    file = Path(getattr(module, "__file__", None) or "")
     if not file.is_file():
         return
     content = sha256(file.read_bytes()).digest()

@@ -149,9 +149,9 @@ def _converted(name: str, option: Option, value: object) -> object:
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """Return what an annotation allows, with text last: every string is text, so the others go first."""
+    """Return what an annotation allows, with path and text last: every string is both, so others go first."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    return tuple(sorted(members, key=lambda kind: kind is str))
+    return tuple(sorted(members, key=lambda kind: (kind is str, kind is Path)))
 
 
 def _as_kind(kind: Any, value: object) -> tuple[bool, object]:

@@ -216,7 +216,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
         "did you mean 'world'?"
     """
     names = sorted(known)
-    near = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
+    near = get_close_matches(name.lower(), names)
     if near:
         return "did you mean " + " or ".join(repr(n) for n in near) + "?"
     return "known names are " + ", ".join(names) if names else "no names are known"

@@ -122,7 +122,7 @@ def encode_image(image: Image, ending: str) -> bytes:
 
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
         raise FrameError(f"an image must be (height, width, 3) of uint8, got {image.shape} {image.dtype}")
-    if not ending or not cv2.haveImageWriter(f"image{ending}"):
+    if not cv2.haveImageWriter(f"image{ending}"):
         raise FrameError(f"expected an ending such as .png or .jpg, got {ending!r}")
     written, data = cv2.imencode(ending, cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
     if not written:

@@ -217,7 +217,7 @@ class Ontology:
 
     def _suggestions(self, word: str) -> list[str]:
         # Every word may be what was meant, but where none is near the names alone make a readable list.
-        near = get_close_matches(normalized(word), self._words, n=3, cutoff=0.6)
+        near = get_close_matches(normalized(word), self._words)
         return near or [*self._elements]
 
     def word_for(self, name: str, properties: Mapping[str, str]) -> str:

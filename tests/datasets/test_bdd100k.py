@@ -274,3 +274,22 @@ def test_twice_the_same_name_and_nothing_there(tmp_path: Path) -> None:
     write(tmp_path, [{"name": "a.jpg"}, {"name": "a.jpg"}])
     with pytest.raises(InputError, match="ids of frames must differ, got 2 frames with the id 'a'"):
         opened(tmp_path)
+
+
+def test_images_may_lie_elsewhere_and_conditions_are_an_object(tmp_path: Path) -> None:
+    file = write(tmp_path, [{"name": "a.jpg", "attributes": ["rain"], "timestamp": "late"}])
+    (tmp_path / "images").rename(tmp_path / "elsewhere")
+    tried = ", ".join(str(file.parents[1] / "images" / part / "val") for part in ("100k", "10k", ""))
+    with pytest.raises(
+        InputError, match=rf"det_val\.json: cannot find a\.jpg in {tried}: pass images=folder"
+    ):
+        opened(file)
+    data = opened(file, images=tmp_path / "elsewhere" / "100k" / "val")
+    with pytest.raises(FrameError, match=r"the attributes of a frame must be a JSON object, got \['rain'\]"):
+        data[0]
+    with pytest.raises(InputError, match="images of BDD100K must be a folder, found nothing at"):
+        opened(file, images=tmp_path / "nowhere")
+    file.write_text(json.dumps([{"name": "a.jpg", "attributes": {"scene": "tunnel"}, "timestamp": "late"}]))
+    frame = opened(file, images=tmp_path / "elsewhere" / "100k" / "val")[0]
+    assert dict(frame.metadata) == {"place": "tunnel"}
+    assert frame.signals.timestamp is None

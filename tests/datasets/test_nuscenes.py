@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from roadworthy.datasets import NuScenesDataset, load
+from roadworthy.datasets.nuscenes import _CORNERS, _outline
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 from roadworthy.images import write_image
@@ -139,6 +140,9 @@ def test_motion_from_poses(tmp_path: Path) -> None:
         "to the right"
     )
     assert signals.timestamp == pytest.approx(1532402927.5)
+    assert [data.signals(index) for index in (-2, 1)] == [signals, signals]
+    longer = opened(tmp_path, wheelbase=5.176)[1].signals.steering
+    assert longer == pytest.approx(math.degrees(math.atan(5.176 * 0.2 / 10)), rel=1e-3)
     one = json.loads((tmp_path / "v1.0-mini/sample_data.json").read_text())[:1]
     (frame,) = opened(written(tmp_path / "one", sample_data=one))
     assert (frame.signals.speed, frame.signals.steering) == (None, None), "one image tells no motion"
@@ -174,6 +178,21 @@ def test_what_categories_mean_can_be_said(tmp_path: Path) -> None:
         list(opened(written(tmp_path / "odd", category=category)))
 
 
+def test_a_thing_outside_of_the_image_or_too_small_to_be_seen_has_no_box() -> None:
+    lens = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
+
+    def seen(x: float, z: float, size: float) -> list[float] | None:
+        return _outline(_CORNERS * size + np.array([x, 0, z]), lens, WIDTH, HEIGHT)
+
+    assert seen(0, 10.5, 1) == pytest.approx([75, 40, 85, 50], abs=0.01), "its near face is 10 m away"
+    assert seen(20, 10, 1) is None, "to the right of the image"
+    assert seen(0, 10, 0.05) is None, "less than a pixel"
+    assert seen(0, -10, 1) is None, "behind the camera"
+    assert seen(-8, 10.5, 1) == pytest.approx([0, 40, 80 - 750 / 11, 50], abs=0.01), (
+        "cut off where the image ends"
+    )
+
+
 def test_bad_tables(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="must have the tables of one version, found none: choose with version="
@@ -184,6 +203,12 @@ def test_bad_tables(tmp_path: Path) -> None:
         opened(tmp_path, camera="CAM_BACK")
     with pytest.raises(InputError, match=r"found v1\.0-mini: choose"):
         opened(tmp_path, version="v1.0-trainval")
+    assert opened(tmp_path, version="v1.0-mini").ids == ("shot0", "shot6", "shot12")
+    (tmp_path / "v1.0-test").mkdir()
+    (tmp_path / "v1.0-test" / "sample_data.json").write_text("[]")
+    with pytest.raises(InputError, match=r"found v1\.0-mini, v1\.0-test: choose with version="):
+        opened(tmp_path)
+    (tmp_path / "v1.0-test" / "sample_data.json").unlink()
     (tmp_path / "v1.0-mini/ego_pose.json").write_text('[{"token": "p0"}]')
     with pytest.raises(InputError, match=r"v1\.0-mini cannot be read: KeyError: .*; is it nuScenes' own\?"):
         opened(tmp_path)

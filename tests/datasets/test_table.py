@@ -125,3 +125,60 @@ def test_torcs(tmp_path: Path) -> None:
     assert data[1].signals.timestamp == pytest.approx(0.02)
     path = written(tmp_path, "image,steer,accel,speedX\n1.png,0,0,72\n", name="scr.csv")
     assert load(f"torcs:{path}")[0].signals.speed == 20
+
+
+def test_images_that_stand_in_several_rows_have_ids_of_their_own(tmp_path: Path) -> None:
+    path = written(tmp_path, "img,speed\na.png,1\na.png,2\nb.png,3\n", "a.png", "b.png")
+    data = table(path)
+    assert data.ids == ("a-row0", "a-row1", "b")
+    assert data.clusters == data.ids, "without times each is for itself"
+    assert [one.signals.as_dict() for one in data] == [{"speed": 1.0}, {"speed": 2.0}, {"speed": 3.0}]
+
+
+def test_speed_may_be_the_length_of_several_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "img,vx,vy,steer\na.png,3,-4,1\nb.png,3,,1\n", "a.png", "b.png")
+    data = table(path, speed="vx+vy", steering="angle|steer")
+    assert (data.signals(0).speed, data.signals(1).speed) == (5.0, None), "all of them must be known"
+    assert data.signals(0).steering == 1.0
+    with pytest.raises(InputError, match="expected the columns vx, vz, missing vz; got img, vx, vy, steer"):
+        table(path, speed="vx+vz")
+    with pytest.raises(InputError, match="expected the columns lap, missing lap"):
+        table(path, drive="lap")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rate": 0}, "rate must be above 0, got 0"),
+        ({"rate": "inf"}, "rate must be above 0, got inf"),
+        ({"unknown": "speed"}, "unknown must be like 9999,speed=-1, got 'speed'"),
+        ({"unknown": "gear=3"}, "unknown: 'gear' is no signal: expected speed, steering"),
+        ({"images": "nowhere"}, "must be a folder, found nothing at"),
+    ],
+)
+def test_options_that_cannot_be(tmp_path: Path, options: dict[str, object], message: str) -> None:
+    path = written(tmp_path, "img_,speed\na.png,1\n", "a.png")
+    with pytest.raises(InputError, match=message):
+        table(path, **options)
+
+
+def test_numbers_of_all_columns_and_of_one_stand_for_unknown(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "img,speed,brake,time\na.png,9999,-1,9999\nb.png,-1,9999,2\nc.png,1,2,3\n", "a.png"
+    )
+    data = table(path, unknown=" 9999 , speed=-1,speed=1,")
+    assert [data.signals(number).as_dict() for number in range(3)] == [
+        {"brake": -1.0},
+        {"timestamp": 2.0},
+        {"brake": 2.0, "timestamp": 3.0},
+    ]
+
+
+def test_a_table_of_names_alone_or_with_other_images_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"drive.csv has no rows"):
+        table(written(tmp_path, "image,speed\n"))
+    path = written(tmp_path, "speed\n1\n2\n", "cam/a.png")
+    with pytest.raises(
+        InputError, match=r"has 2 rows and .*cam 1 images: name the column of the images with image="
+    ):
+        table(path, images=tmp_path / "cam")

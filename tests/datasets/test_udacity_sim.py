@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from roadworthy.datasets import UdacitySimDataset, load
+from roadworthy.datasets.udacity import logged_signals
 from roadworthy.errors import FrameError, InputError
+from roadworthy.frames import Signals
 from roadworthy.images import write_image
 
 STAMPS = ("2018_07_16_17_16_31_685", "2018_07_16_17_16_31_752", "2018_07_16_17_16_32_161")
@@ -122,3 +124,33 @@ def test_no_log(tmp_path: Path) -> None:
     (tmp_path / "driving_log.csv").write_text("")
     with pytest.raises(InputError, match=r"driving_log\.csv is empty"):
         UdacitySimDataset(str(tmp_path))
+
+
+def test_signals_of_a_log_are_read_without_images_and_rows_may_repeat(tmp_path: Path) -> None:
+    rows = [
+        line(STAMPS[0], "1"),
+        line(STAMPS[0], "-1"),
+        line(STAMPS[0], "1.01"),
+        line("no_time", "0", "fast"),
+    ]
+    rows.append(line("2018_13_45_17_16_31_685", "0.5", "0"))
+    written(tmp_path, *rows, images=False)
+    first, second, third, fourth, fifth = logged_signals(str(tmp_path))
+    assert isinstance(first, Signals)
+    assert isinstance(second, Signals)
+    assert (first.steering, second.steering, first.timestamp) == (25.0, -25.0, 1531761391.685)
+    assert str(third).endswith("driving_log.csv: line 3: steering must be from -1 to 1, got 1.01")
+    assert str(fourth).endswith("driving_log.csv: line 4: speed must be a finite number, got 'fast'")
+    assert isinstance(fifth, Signals)
+    assert (fifth.timestamp, fifth.speed, fifth.steering) == (None, 0.0, 12.5), "no month has the number 13"
+
+
+def test_names_of_columns_in_any_case_and_columns_behind_them(tmp_path: Path) -> None:
+    written(tmp_path, "Center,Left,Right,Steering,Throttle,Brake,Speed", line(STAMPS[0], "0.4"), images=False)
+    (found,) = logged_signals(str(tmp_path))
+    assert isinstance(found, Signals)
+    assert found.steering == 10.0
+    written(tmp_path, f"{line(STAMPS[0], '0.4')}, 1:2:3, 4", images=False)
+    (found,) = logged_signals(str(tmp_path / "driving_log.csv"))
+    assert isinstance(found, Signals)
+    assert found.steering == 10.0

@@ -113,3 +113,12 @@ def test_road_users_on_the_left_come_towards_us_and_signs_face_us(monkeypatch: p
     for word, left, yaw in placed:
         facing = any(one in word for one in ("sign", "light", "stop", "yield", "limit", "turn"))
         assert yaw == (math.pi if left and not facing else 0.0), word
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "fits"),
+    [(10, 30, True), (30, 10, True), (30, 9, False), (10, 200, False), (200, 30, False), (3, 30, True)],
+)
+def test_a_thing_is_neither_too_low_nor_too_large(width: float, height: float, fits: bool) -> None:
+    box = np.array([5, 7, 5 + width * world_crops._LOWEST / 10, 7 + height * world_crops._LOWEST / 10])
+    assert world_crops._fits(box.astype(np.float32)) is fits

@@ -242,3 +242,32 @@ def test_labels_in_pixels_are_told(ultralytics: Path, outside: str) -> None:
         "b.txt: line 2: YOLO coordinates are shares of the image, 0 to 1, got 100: divide x and width by the "
         "width of the image, y and height by its height"
     )
+
+
+def test_ids_of_images_outside_of_the_folder_begin_after_their_images(tmp_path: Path) -> None:
+    image(tmp_path / "far/images/train/1.png")
+    image(tmp_path / "odd/2.png")
+    text(tmp_path / "set/val.txt", f"{tmp_path}/far/images/train/1.png\n{tmp_path}/odd/2.png\n")
+    text(tmp_path / "set/data.yaml", "val: val.txt\nnames: [car]\n")
+    data = opened(tmp_path / "set")
+    assert [one.rpartition("/")[2] for one in data.ids] == ["1", "2"]
+    assert data.ids == ("train/1", "2")
+
+
+def test_one_yaml_file_of_any_name_is_taken_and_of_two_none(tmp_path: Path) -> None:
+    image(tmp_path / "images/1.png")
+    text(tmp_path / "mine.yml", "train: images\nnames: {0: car, '1': person}\nnc: 2\n")
+    text(tmp_path / "labels/1.txt", "1 0.5 0.5 0.5 0.5\n")
+    assert boxes(opened(tmp_path))[0][0] == "pedestrian"
+    text(tmp_path / "other.yaml", "train: images\nnames: [car, tree]\n")
+    text(tmp_path / "classes.txt", "car\nbicyclist\n")
+    assert boxes(opened(tmp_path))[0][0] == "bicyclist"
+    assert boxes(opened(tmp_path, names=" car , truck "))[0][1] == "truck"
+    assert boxes(opened(tmp_path / "other.yaml"))[0][0] == "tree"
+
+
+def test_shares_may_reach_a_little_beyond_one(tmp_path: Path) -> None:
+    image(tmp_path / "images/1.png")
+    text(tmp_path / "labels/1.txt", "0 0.5 0.5 1.01 x\n")
+    with pytest.raises(FrameError, match=r"1.txt: line 1: column 5 must be a number, got 'x'"):
+        opened(tmp_path, names="car")[0]

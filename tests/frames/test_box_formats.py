@@ -256,6 +256,9 @@ def test_coco_broken(notes: list[dict[str, Any]], message: str) -> None:
 def test_coco_broken_categories() -> None:
     with pytest.raises(FrameError, match="a category must be a mapping with 'id' and 'name', got 'car'"):
         Boxes.from_coco([], ["car"])  # type: ignore[list-item]
+    for category in ({"id": 1.5, "name": "car"}, {"id": 1, "name": None}):
+        with pytest.raises(FrameError, match="a category must have a number as 'id' and text as 'name', got"):
+            Boxes.from_coco([], [category])
 
 
 @given(boxes_of(NAMES), st.integers(1, 5000), st.integers(1, 5000))
@@ -469,3 +472,87 @@ def test_maite_broken(change: dict[str, Any], message: str) -> None:
     target = SimpleNamespace(**{"boxes": [[0, 0, 1, 1]], "labels": [0], "scores": [0.5], **change})
     with pytest.raises(FrameError, match=message):
         Boxes.from_maite(target, ["car", "person"])
+
+
+def test_maite_refuses_what_is_no_array_of_numbers() -> None:
+    target = SimpleNamespace(boxes=[["a", "b", "c", "d"]], labels=[0], scores=[0.5])
+    with pytest.raises(FrameError, match=r"must be an array of numbers, got \[\['a', 'b', 'c', 'd'\]\]"):
+        Boxes.from_maite(target, ["car"])
+    target = SimpleNamespace(boxes=[[0, 0, 1], [0, 0, 1, 1]], labels=[0], scores=[0.5])
+    with pytest.raises(FrameError, match="must be an array of numbers: "):
+        Boxes.from_maite(target, ["car"])
+
+
+@pytest.mark.parametrize(
+    ("share", "truncated", "occluded"),
+    [(0.0, "0", "0"), (0.05, "0", "0"), (0.15, "0", "1"), (0.16, "1", "1")],
+)
+def test_voc_flags_begin_above_their_limits(share: float, truncated: str, occluded: str) -> None:
+    xml = Boxes([[0, 0, 1, 1]], ["car"], occlusion=[share], truncation=[share]).to_voc("a.png", 10, 10)
+    assert f"<truncated>{truncated}</truncated>" in xml
+    assert f"<occluded>{occluded}</occluded>" in xml
+
+
+def test_a_whole_voc_file() -> None:
+    boxes = Boxes(
+        [[0, 1.5, 3, 4]],
+        ["van"],
+        attributes=[{"pose": "Left", "difficult": "1", "color": "<red>"}],
+        occlusion=[0.5],
+        truncation=[0.1],
+    )
+    assert (
+        boxes.to_voc("a&b.png", 10, 20, class_names={"transporter": "van"})
+        == """\
+<annotation>
+  <filename>a&amp;b.png</filename>
+  <size>
+    <width>10</width>
+    <height>20</height>
+    <depth>3</depth>
+  </size>
+  <object>
+    <name>transporter</name>
+    <pose>Left</pose>
+    <truncated>0</truncated>
+    <occluded>1</occluded>
+    <difficult>1</difficult>
+    <bndbox>
+      <xmin>1</xmin>
+      <ymin>2.5</ymin>
+      <xmax>3</xmax>
+      <ymax>4</ymax>
+    </bndbox>
+    <attributes>
+      <attribute>
+        <name>color</name>
+        <value>&lt;red&gt;</value>
+      </attribute>
+    </attributes>
+  </object>
+</annotation>
+"""
+    )
+
+
+def test_a_whole_coco_annotation() -> None:
+    boxes = Boxes(
+        [[1, 2, 4, 6], [0, 0, 1, 1]],
+        ["truck", "person"],
+        scores=[0.5, 1.0],
+        track_ids=[0, 7],
+        occlusion=[0.25, NAN],
+        truncation=[NAN, 0.75],
+        attributes=[{"color": "red", "iscrowd": "1"}, {"iscrowd": "0"}],
+    )
+    words = {"lorry": "truck", "human": "person"}
+    assert boxes.to_coco(5, {3: "vehicle", 4: "lorry", 9: "human"}, class_names=words) == [
+        {
+            "id": 1, "image_id": 5, "category_id": 4, "bbox": [1.0, 2.0, 3.0, 4.0], "area": 12.0,
+            "iscrowd": 1, "score": 0.5, "track_id": 0, "occlusion": 0.25, "attributes": {"color": "red"},
+        },
+        {
+            "id": 2, "image_id": 5, "category_id": 9, "bbox": [0.0, 0.0, 1.0, 1.0], "area": 1.0, "iscrowd": 0,
+            "score": 1.0, "track_id": 7, "truncation": 0.75,
+        },
+    ]  # fmt: skip

@@ -194,3 +194,70 @@ def test_a_frame_of_the_same_time_is_not_the_history_of_another() -> None:
     drive = [Frame(f"f{n}", image, signals=Signals(timestamp=time)) for n, time in enumerate(times)]
     found = [(one.id, [earlier.id for earlier in one.previous]) for one in with_history(drive, 1)]
     assert found == [("f1", ["f0"]), ("f3", ["f2"])]
+
+
+def test_history_is_of_one_drive_and_at_most_a_second_old() -> None:
+    image = np.zeros((*SHAPE, 3), np.uint8)
+
+    def at(name: str, time: float | None, sequence: str = "a", **known: Any) -> Frame:
+        return Frame(name, image, signals=Signals(timestamp=time), metadata={"sequence": sequence}, **known)
+
+    own = at("own", 3.2, previous=[at("x", 3.0)])
+    drive = [
+        at("f0", 0.0),
+        at("f1", 1.0),  # a second later is still the same drive
+        at("f2", 2.01),
+        at("f3", 1.9),  # time ran backwards
+        at("f4", 2.0, "b"),
+        at("f5", 2.1, "b"),
+        at("f6", None, "b"),
+        at("f7", 2.2, "b"),
+        own,  # what comes with its history keeps it, and is nobody's history
+        at("f8", 2.3, "b"),
+    ]
+    found = {one.id: [earlier.id for earlier in one.previous] for one in with_history(drive, 1)}
+    assert found == {"f1": ["f0"], "f5": ["f4"], "own": ["x"], "f8": ["f7"]}
+    assert list(with_history(drive, 0)) == drive
+
+
+def test_only_what_is_not_known_is_estimated(frame: Frame) -> None:
+    asked: list[Frame] = []
+
+    def estimator(one: Frame) -> Frame:
+        asked.append(one)
+        return one.replace(depth=np.ones(SHAPE, np.float32))
+
+    known = frame.replace(estimator=estimator)
+    assert known.with_known("depth", "labels") is known
+    assert frame.replace(depth=None).with_known("depth").depth is None, "nobody estimates"
+    assert asked == []
+    lacking = known.replace(depth=None)
+    assert lacking.with_known("labels") is lacking
+    assert lacking.with_known("labels", "depth").depth is not None
+    assert asked == [lacking]
+    assert known.label_map is known.labels
+
+
+def test_a_frame_that_knows_nothing_is_mirrored() -> None:
+    image = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
+    turned = Frame("a", image, metadata={"side": "left"}).mirrored()
+    assert turned.image.tolist() == image[:, ::-1].tolist()
+    assert (turned.labels, turned.instances, turned.boxes, turned.depth) == (None,) * 4
+    assert turned.metadata == {"side": "left"}
+
+
+def test_borders_of_what_a_frame_takes() -> None:
+    image = np.zeros((*SHAPE, 3), np.uint8)
+    taken = Frame("a", image, depth=np.zeros(SHAPE, np.float32), instances=np.full(SHAPE, 65535, np.uint16))
+    assert taken.depth is not None
+    wrong = np.zeros(SHAPE, np.float32)
+    wrong[2, 5] = -0.5
+    with pytest.raises(
+        FrameError, match=r"frame 'a': depth must not be negative, got -0.5 at row 2, column 5"
+    ):
+        taken.replace(depth=wrong)
+    for corner, value in enumerate((-1.1, -1.1, 7.1, 5.1)):
+        box = [0.0, 0, 1, 1]
+        box[corner] = value
+        with pytest.raises(FrameError, match="reaches beyond the image of 6x4"):
+            Frame("a", image, boxes=Boxes([box], ["car"]))

@@ -130,6 +130,9 @@ def test_an_unknown_colour_is_named_with_its_pixel() -> None:
     with pytest.raises(FrameError, match=message):
         LabelMap.from_rgb(picture)
     assert LabelMap.from_rgb(picture, on_unknown="void").present() == {"void": 2, "road": 10}
+    picture[2, 3] = (12, 3, 4)
+    with pytest.raises(FrameError, match=r"stands for no class: add it to colors, or pass on_unknown='void'"):
+        LabelMap.from_rgb(picture)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +140,8 @@ def test_an_unknown_colour_is_named_with_its_pixel() -> None:
     [
         ({(1, 2, 3): "road", (1, 2): "car"}, r"a colour must be three integers from 0 to 255, got \(1, 2\)"),
         ({"road": (1, 2, 256)}, r"a colour must be three integers from 0 to 255, got \(1, 2, 256\)"),
+        ({"road": "red"}, "a colour must be three integers from 0 to 255, got 'red'"),
+        ({"road": (1.0, 2, 3)}, r"a colour must be three integers from 0 to 255, got \(1.0, 2, 3\)"),
         ({"road": (-1, 2, 3)}, r"a colour must be three integers from 0 to 255, got \(-1, 2, 3\)"),
         ({"road": (1, 2, 3), "car": (1, 2, 3)}, r"colour \(1, 2, 3\) stands for both 'road' and 'vehicle'"),
     ],
@@ -185,6 +190,31 @@ def test_more_than_256_classes() -> None:
     assert labels.remapped().present() == {"void": 1, "road": 1}
     back = labels.remapped({"road": "tree"}, classes=("void",) + ("road",) * 255 + ("tree",))
     assert back.ids.tolist() == [[0, 256]]
+
+
+def test_ids_take_two_bytes_only_where_one_is_too_few() -> None:
+    one = LabelMap(np.zeros((1, 1), np.uint16), ("void",) * 3)
+    assert one.remapped(classes=("void",) * 256).ids.dtype == np.uint8
+    assert one.remapped(classes=("void",) * 257).ids.dtype == np.uint16
+    assert LabelMap.from_rgb(np.zeros((1, 1, 3), np.uint8)).ids.dtype == np.uint8
+
+
+def test_colours_may_be_lists_and_reach_from_0_to_255() -> None:
+    picture = np.array([[[255, 0, 255], [0, 255, 0]]], np.uint8)
+    colors: Any = {"road": [255, 0, 255], "sky": (0, 255, 0)}
+    assert LabelMap.from_rgb(picture, colors).present() == {"sky": 1, "road": 1}
+
+
+def test_void_is_a_word_however_it_is_written(street: LabelMap) -> None:
+    assert street.mask(" Void ").sum() == 1
+    turned = street.remapped({"tree": "VOID"})
+    assert turned.present() == {"void": 3, "road": 2, "line": 1, "vehicle": 1, "pedestrian": 1}
+    assert LabelMap(street.ids, CLASSES).to_rgb({"tree": (1, 2, 3)})[0, 0].tolist() == [0, 0, 0]
+
+
+def test_repr_is_short(street: LabelMap) -> None:
+    assert repr(street) == "LabelMap(4x2, 6 classes)"
+    assert LabelMap(np.zeros((0, 3), np.uint8)).present() == {}
 
 
 def test_classes_that_are_not_there_come_last() -> None:

@@ -52,9 +52,10 @@ def test_mirrored_steers_to_the_other_side_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "value", "metres_per_second"), [("m/s", 7.0, 7.0), ("km/h", 36.0, 10.0), ("mph", 60.0, 26.8224)]
+    ("unit", "value", "metres_per_second"),
+    [("m/s", 7.0, 7.0), ("km/h", 36.0, 10.0), ("mph", 60.0, 26.8224), (0.5, 20.0, 10.0)],
 )
-def test_speed_units(unit: str, value: float, metres_per_second: float) -> None:
+def test_speed_units(unit: str | float, value: float, metres_per_second: float) -> None:
     units = SignalUnits(speed=unit)
     assert units.decode_speed(value) == pytest.approx(metres_per_second)
     assert units.encode_speed(metres_per_second) == pytest.approx(value)
@@ -93,6 +94,10 @@ def test_units_round_trip(value: float, speed: str | float, steering: str | floa
         ({"speed": "knots"}, "speed unit must be m/s, km/h, mph or a number, got 'knots'"),
         ({"steering": "grad"}, "steering unit must be deg, rad or a number, got 'grad'"),
         ({"steering": 0.0}, "steering unit must be a positive number, got 0.0"),
+        ({"speed": math.inf}, "speed unit must be a positive number, got inf"),
+        ({"steering_ratio": math.inf}, "steering_ratio must be a positive number, got inf"),
+        ({"steering_ratio": 0}, "steering_ratio must be a positive number, got 0"),
+        ({"steering": 1e99}, "the unit of steering must be one that is in use, got one of 1e[+]99"),
         ({"steering_positive": "up"}, "steering_positive must be 'left' or 'right', got 'up'"),
         ({"steering_ratio": -1}, "steering_ratio must be a positive number, got -1"),
         ({"steering_ratio": 1e-320}, "the unit of steering must be one that is in use, got one of inf"),
@@ -107,6 +112,30 @@ def test_wrong_units_are_refused(arguments: dict[str, Any], message: str) -> Non
 def test_from_units_refuses_what_is_no_number() -> None:
     with pytest.raises(FrameError, match="signal speed must be a number, got 'fast'"):
         Signals.from_units(SignalUnits(), speed="fast")  # type: ignore[arg-type]
+
+
+def test_too_large_values_are_no_values_of_a_signal() -> None:
+    units = SignalUnits(speed=10.0, steering="rad")
+    assert units.decode_speed(np.array([1e308])).tolist() == [math.inf]
+    assert units.decode_steering(np.array([-1e308])).tolist() == [-math.inf]
+    with pytest.raises(FrameError, match="signal speed must be finite, got inf: leave an unknown signal out"):
+        Signals.from_units(units, speed=1e308)
+
+
+def test_from_units_converts_speed_and_steering_alone() -> None:
+    units = SignalUnits(speed="km/h", steering=25.0, steering_positive="left", steering_ratio=2.0)
+    found = Signals.from_units(
+        units,
+        speed=36,
+        steering=0.5,
+        acceleration=3.6,
+        throttle=0.1,
+        brake=0.2,
+        timestamp=7,
+        extra={"gear": 2},
+    )
+    assert found == Signals(10.0, -6.25, 3.6, 0.1, 0.2, 7.0, {"gear": 2.0})
+    assert Signals.from_units(units, timestamp=3) == Signals(timestamp=3)
 
 
 def test_from_units_takes_no_extra_signals() -> None:

@@ -105,6 +105,8 @@ class TestGeometry:
         inverse[:, 35:] = 0.6
         found = instances_of(labels, inverse)
         assert found.max() == 2
+        assert found[10:40, 10:60].all(), "what lies between two things is one of theirs"
+        assert np.count_nonzero(found) == 30 * 50
         boxes = boxes_of(found, labels)
         assert boxes.classes == ("vehicle", "vehicle")
         assert sorted(boxes.xyxy.tolist())[0][:2] == [10, 10]

@@ -1,5 +1,6 @@
 """Which visual change people tolerate, as published."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.result_tables import ResultTable
+from roadworthy.visual_change import ReferenceImage
 from roadworthy.visual_change.tolerance import (
+    ChangeMeasurement,
     HumanStudy,
     Tolerance,
     human_studies,
@@ -154,3 +157,70 @@ def test_a_study_is_told_to_scripts_and_people() -> None:
     table = study.table()
     assert (table.title, table.note) == ("mine: which class; 100 crops", "a paper")
     assert table.rows == (("fog", "0.80", "0.30", "few"), ("jpeg", "0.50", "0.25", ""))
+
+
+FOG = Tolerance("mine", "fog", 0.5, 0.25, "a paper", names=("mist",))
+
+
+@pytest.mark.parametrize(
+    ("change", "vsnr", "tolerated", "within", "visible"),
+    [
+        (0.25, 31.26, True, ("yes", "yes"), True),
+        (0.5, -2.0, False, ("yes", "no"), True),
+        (0.51, 0.0, False, ("no", "no"), True),
+        (0.0, math.inf, True, ("yes", "yes"), False),
+    ],
+)
+def test_a_measured_change_is_told_to_scripts_and_people(
+    change: float, vsnr: float, tolerated: bool, within: tuple[str, str], visible: bool
+) -> None:
+    found = ChangeMeasurement(change, 0.91234, 0.5, vsnr, "mine", (FOG,))
+    assert (found.tolerated, found.visible) == (tolerated, visible)
+    assert found.document() == {
+        "visual_change": change,
+        "vif": 0.91234,
+        "vif_pixel": 0.5,
+        "vsnr": vsnr if visible else "inf",
+        "visible": visible,
+        "study": "mine",
+        "tolerated": {
+            "fog": {
+                "correctness": {"limit": 0.5, "tolerated": within[0] == "yes"},
+                "prediction": {"limit": 0.25, "tolerated": within[1] == "yes"},
+            }
+        },
+    }
+    facts, table = found.lines()
+    assert facts == {
+        "visual change Δv": f"{change:.4f}",
+        "VIF": "0.9123   (of pixels: 0.5000)",
+        "VSNR": f"{vsnr:.1f} dB" if visible else "∞",
+        "visible": "yes" if visible else "no: below the threshold of detection",
+    }
+    assert isinstance(table, ResultTable)
+    assert table.columns == ("if it is", "correctness up to", "tolerated", "prediction up to", "tolerated")
+    assert table.rows == (("fog", "0.5", within[0], "0.25", within[1]),)
+
+
+def test_measuring_uses_the_study_and_the_change_that_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yml"
+    limits = "{correctness: 0.5, prediction: 0.4, names: [heavy-fog, mist]}"
+    file.write_text(f"mine:\n  transformations:\n    fog: {limits}\n    rain: {limits}\n")
+    before = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    after = (before // 2 + 64).astype(np.uint8)
+    found = measure_change(before, after, "Heavy_Fog", study=str(file))
+    assert [one.transformation for one in found.limits] == ["fog"]
+    assert found.study == str(file)
+    reference = ReferenceImage(before)
+    assert (found.visual_change, found.vif, found.vif_pixel, found.vsnr) == (
+        *(reference.visual_change(after), reference.vif(after), reference.vif_pixel(after)),
+        reference.vsnr(after),
+    )
+    assert len(measure_change(before, after, study=str(file)).limits) == 2
+    (tmp_path / "none.yaml").write_text("{}")
+    with pytest.raises(InputError, match="must hold one study, got none"):
+        human_study(str(tmp_path / "none.yaml"))
+    with pytest.raises(
+        InputError, match=r"absent.yaml: cannot read the file of human tolerances: No such file"
+    ):
+        human_studies(tmp_path / "absent.yaml")

@@ -204,10 +204,8 @@ class Outcome:
         """
         count = self.counts[Status.ENGINE_ERROR]
         status = OutcomeStatus.INCONCLUSIVE if self.status is OutcomeStatus.PASSED else self.status
-        cases = "1 case" if count == 1 else f"{count} cases"
-        told = (
-            f"{self.summary}; an image engine failed in {cases}, which say nothing about the model: {first}"
-        )
+        cases = "1 case, which says" if count == 1 else f"{count} cases, which say"
+        told = f"{self.summary}; an image engine failed in {cases} nothing about the model: {first}"
         return replace(self, status=status, summary=told)
 
 

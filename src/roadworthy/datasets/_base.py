@@ -373,7 +373,9 @@ class SignalTracks:
         found: dict[str, Any] = {"timestamp": time}
         for name, (times, values) in self.tracks.items():
             after = int(np.searchsorted(times, time))
-            around = slice(max(after - 1, 0), after + 1)
+            # At the very time of a value it is known, however far the one before is.
+            exact = after < len(times) and times[after] == time
+            around = slice(after if exact else max(after - 1, 0), after + 1)
             near = times[around]
             if len(near) and near[0] <= time <= near[-1] and near[-1] - near[0] <= _GAP:
                 found[name] = float(np.interp(time, near, values[around]))

@@ -305,7 +305,7 @@ class Labelling:
         instances: NDArray[Any] | None = None
         by: list[str] = []
         for source in self.labels:
-            if known is not None and known.ids.all():
+            if known is not None and not known.mask("void").any():
                 break
             said = asking(source, number)
             if said.labels is None:
@@ -409,8 +409,7 @@ def _told(source: LabelSource) -> str:
 def _filled(known: LabelMap, other: LabelMap) -> LabelMap:
     """Return a label map whose void pixels have the class that another gives them."""
     second = other.remapped(classes=known.classes_with(*other.classes))
-    classes = second.classes
-    return LabelMap(np.where(known.ids == known.classes.index("void"), second.ids, known.ids), classes)
+    return LabelMap(np.where(known.mask("void"), second.ids, known.ids), second.classes)
 
 
 def _check_size(shape: tuple[int, ...], frame: Frame, source: LabelSource, what: str) -> None:

@@ -1,0 +1,250 @@
+"""What all cases together say: whole outcomes, sentence by sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from roadworthy.cases import (
+    Acceptance,
+    Case,
+    InverseDepth,
+    Original,
+    Outcome,
+    OutcomeStatus,
+    Predict,
+    RateTally,
+    RecordDrive,
+    Requirement,
+    Status,
+    Verdict,
+    clustered,
+    clusters_by_id,
+    conclude_rate,
+)
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
+
+
+def verdicts(
+    passed: int = 0, violated: int = 0, skipped: int = 0, errors: int = 0, engines: int = 0, size: int = 1
+) -> list[Verdict]:
+    """Return verdicts, of which so many in a row are of one drive."""
+    found = [
+        *(Verdict(f"p{n}", "R1", Status.PASSED, 2.0 + n) for n in range(passed)),
+        *(Verdict(f"v{n}", "R1", Status.VIOLATED, -1.0 - n) for n in range(violated)),
+        *(Verdict(f"n{n}", "R1", Status.NOT_APPLICABLE, reason="too dark") for n in range(skipped)),
+        *(Verdict(f"e{n}", "R1", Status.ERROR, reason="it crashed") for n in range(errors)),
+        *(Verdict(f"g{n}", "R1", Status.ENGINE_ERROR, reason="no image") for n in range(engines)),
+    ]
+    return found if size == 1 else [replace(one, cluster=f"{n // size}") for n, one in enumerate(found)]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "cases", "status", "rate", "worst", "summary"),
+    [
+        ({}, {"passed": 1}, "passed", 0, 2, "none of this 1 case failed, and none may"),
+        ({}, {"violated": 1}, "violated", 1, -1, "1 of this 1 case failed, and none may"),
+        ({}, {"passed": 3, "errors": 1, "skipped": 2}, "violated", 0.25, 2,
+         "1 of these 4 cases failed, and none may"),
+        ({}, {"passed": 2, "engines": 1}, "inconclusive", 0, 2, "none of these 2 cases failed, and none may"),
+        ({}, {"passed": 1, "violated": 1, "engines": 1}, "violated", 0.5, -1,
+         "1 of these 2 cases failed, and none may"),
+        ({}, {"passed": 6, "size": 3}, "passed", 0, 2,
+         "none of these 6 cases (2 clusters worth 2 independent cases) failed, and none may"),
+        ({}, {"skipped": 3, "engines": 2}, "inconclusive", None, None, "no case was applicable (3 were not)"),
+        ({}, {"errors": 2}, "violated", 1, None, "2 of these 2 cases failed, and none may"),
+        ({"max_rate": 0.1}, {"passed": 40}, "passed", 0, 2,
+         "0 of 40 cases failed (0.0%; with 95% confidence at most 7.2%); 10.0% accepted"),
+        ({"max_rate": 0.1}, {"passed": 40, "engines": 1}, "inconclusive", 0, 2,
+         "0 of 40 cases failed (0.0%; with 95% confidence at most 7.2%); 10.0% accepted"),
+        ({"max_rate": 0.1}, {"passed": 20}, "inconclusive", 0, 2,
+         "0 of 20 cases failed (0.0%; with 95% confidence at most 13.9%); 10.0% accepted"),
+        ({"max_rate": 0.1}, {"passed": 10, "violated": 10, "errors": 10, "engines": 3}, "violated",
+         2 / 3, -10, "20 of 30 cases failed (66.7%; with 95% confidence at least 50.1%); 10.0% accepted"),
+        ({"max_rate": 0.5}, {"passed": 10, "violated": 10}, "inconclusive", 0.5, -10,
+         "10 of 20 cases failed (50.0%; with 95% confidence at most 69.8%); 50.0% accepted"),
+        ({"max_rate": 0.6, "confidence": 0.999}, {"passed": 10, "violated": 20}, "inconclusive", 2 / 3, -20,
+         "20 of 30 cases failed (66.7%; with 99.9% confidence at least 37.2%); 60.0% accepted"),
+        ({"max_rate": 0.6, "confidence": 0.999, "decide": "estimate"}, {"passed": 10, "violated": 20},
+         "violated", 2 / 3, -20,
+         "20 of 30 cases failed (66.7%; with 99.9% confidence at least 37.2%); 60.0% accepted"),
+        ({"max_rate": 0.1, "early": True}, {"passed": 50}, "passed", 0, 2,
+         "0 of 50 cases failed (0.0%; with 95% confidence at most 8.0%, at whichever look it was stopped); "
+         "10.0% accepted"),
+        ({"max_rate": 1}, {"violated": 1}, "passed", 1, -1,
+         "1 of 1 cases failed (100.0%; with 95% confidence at most 100.0%); 100.0% accepted"),
+    ],
+)  # fmt: skip
+def test_an_outcome_is_told_whole(
+    accepted: dict[str, Any],
+    cases: dict[str, int],
+    status: str,
+    rate: float | None,
+    worst: float | None,
+    summary: str,
+) -> None:
+    requirement = Requirement("R1", "The lane is kept", "lanes", acceptance=Acceptance(**accepted))
+    found = conclude_rate(requirement, verdicts(**cases))
+    assert (found.status, found.rate, found.summary) == (status, rate, summary)
+    assert found.measures.get("worst_margin") == worst
+    assert found.measures["max_rate"] == accepted.get("max_rate", 0)
+    judged = cases.get("passed", 0) + cases.get("violated", 0) + cases.get("errors", 0)
+    assert found.measures.get("clusters", 0) == judged // cases.get("size", 1)
+    assert ("confidence" in found.measures) == (bool(accepted) and judged > 0)
+    usual = {"passed": "passed", "violated": "violated", "not applicable": "skipped", "error": "errors"}
+    counted = {name: cases.get(word, 0) for name, word in usual.items()}
+    assert found.counted == counted | ({"engine error": cases["engines"]} if "engines" in cases else {})
+
+
+def test_a_few_drives_say_too_little_whatever_they_show() -> None:
+    requirement = Requirement("R1", "The lane is kept", "lanes", acceptance=Acceptance(0.1))
+    for cases in ({"passed": 400}, {"violated": 400}):
+        found = conclude_rate(requirement, verdicts(**cases, size=100))
+        assert found.status == "inconclusive"
+        assert found.summary.endswith(
+            "10.0% accepted; 400 cases of 4 clusters (drives, laps, scenes) say too little about a rate: "
+            "5 are needed"
+        )
+    assert conclude_rate(requirement, verdicts(violated=500, size=100)).status == "violated"
+
+
+def test_what_an_engine_kept_from_being_tried_is_told() -> None:
+    def outcome(status: OutcomeStatus, count: int) -> Outcome:
+        found = Outcome("R1", status, {Status.ENGINE_ERROR: count}, 0.0, "All well")
+        return found.with_engine_errors("no image")
+
+    told = outcome(OutcomeStatus.PASSED, 1)
+    assert (told.status, told.summary) == (
+        "inconclusive",
+        "All well; an image engine failed in 1 case, which says nothing about the model: no image",
+    )
+    told = outcome(OutcomeStatus.VIOLATED, 2)
+    assert told.status == "violated"
+    assert "failed in 2 cases, which say nothing about" in told.summary
+
+
+def test_an_early_decision_needs_whole_clusters_in_a_row() -> None:
+    early = Requirement("R1", "t", "m", acceptance=Acceptance(0.1, early=True))
+    tally = RateTally(early)
+    for number in range(40):
+        tally.add(replace(verdicts(violated=1)[0], cluster=f"{number // 10}"))
+    assert not tally.look(), "four drives say nothing about a rate"
+    for _ in range(10):
+        tally.add(replace(verdicts(violated=1)[0], cluster="4"))
+    assert not tally.look("4"), "the fifth is not over"
+    assert tally.look()
+    again = RateTally(early)
+    for cluster in ("a", "b", "a"):
+        again.add(replace(verdicts(passed=1)[0], cluster=cluster))
+    with pytest.raises(
+        InputError, match="cluster 'a' comes twice, and an early decision needs its cases one"
+    ):
+        again.look()
+    single = RateTally(early)
+    for verdict in verdicts(violated=3, skipped=3):
+        single.add(verdict)
+    assert single.look(), "single cases may be few"
+
+
+def test_depth_is_one_over_nearness() -> None:
+    found = InverseDepth(np.array([[0.5, 0.0, -1.0, np.nan]], np.float32), metric=True)
+    assert found.depth[0, :3].tolist() == [2.0, np.inf, np.inf]
+    assert np.isnan(found.depth[0, 3])
+    assert not InverseDepth(np.ones((1, 1), np.float32)).metric
+    wrong: list[Any] = [np.ones(3), np.ones((0, 2)), np.array([[np.inf]])]
+    for values in wrong:
+        with pytest.raises(InputError, match="values must be finite or NaN, height × width, got shape"):
+            InverseDepth(values)
+
+
+class Drive:
+    name = "drive"
+    ids = ("a", "b")
+    clusters = ("d1", "d2")
+    on_error = "raise"
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Frame:
+        raise InputError("cut short")
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+
+def test_a_frame_that_cannot_be_read_is_skipped_only_where_the_data_says_so() -> None:
+    data = Drive()
+    with pytest.raises(InputError, match="cut short"):
+        Original(data, 0)()
+    data.on_error = "skip"
+    with pytest.raises(NotApplicable, match="the frame cannot be read"):
+        Original(data, 0)()
+    assert Original(data, 0) == Original(data, 0) != Original(data, 1)
+    assert Original(data, 0) != Original(Drive(), 0)
+    assert Original(data, 0) != 0
+    assert len({Original(data, 0), Original(data, 0), Original(data, 1)}) == 2
+
+
+def test_a_case_belongs_to_what_its_first_frame_belongs_to() -> None:
+    data, other = Drive(), Drive()
+    frame = Frame("b", np.zeros((2, 2, 3), np.uint8))
+    drive = RecordDrive("oval")
+
+    def case(ask: Any, **known: Any) -> Case:
+        return Case("c", "R1", (ask,), **known)
+
+    asked = [
+        case(Predict((Original(data, 0), frame))),
+        case(Predict((frame, Original(data, 0)))),
+        case(Predict((Original(other, 0),))),
+        case(Predict((Original(other, 0),)), parameters={"frame": "b"}),
+        case(drive, parameters={"frame": "a"}),
+        case(drive),
+        case(drive, cluster="mine"),
+        case(Predict((frame.replace(id="z"),))),
+    ]
+    clusters = clusters_by_id(data)
+    assert clusters == {"a": "d1", "b": "d2"}
+    found = [one.cluster for one in clustered(iter(asked), data, clusters) if isinstance(one, Case)]
+    assert found == ["d1", "d2", "c", "d2", "d1", "c", "mine", "z"]
+
+
+def test_verdicts_that_contradict_themselves_are_refused() -> None:
+    case = Case("c", "R1", (RecordDrive("oval"),))
+    assert Verdict.engine_error(case, "no image") == Verdict(
+        "c", "R1", Status.ENGINE_ERROR, reason="no image"
+    )
+    assert Verdict.error(case, "it crashed", {"a": 1}).measures == {"a": 1}
+    assert Verdict.not_applicable(case, "too dark", {"a": 1}).measures == {"a": 1}
+    assert [one for one in Status if not one.is_judged] == [Status.NOT_APPLICABLE, Status.ENGINE_ERROR]
+    for status in (Status.PASSED, Status.VIOLATED):
+        assert Verdict("c", "R1", status, 0.0).margin == 0, "at the border either may hold"
+    for rate in (-0.01, 1.01):
+        with pytest.raises(
+            InputError, match=f"the rate of the outcome of 'R1' must be between 0 and 1, got {rate}"
+        ):
+            Outcome("R1", OutcomeStatus.PASSED, {}, rate, "")
+    for rate in (0, 1):
+        Outcome("R1", OutcomeStatus.PASSED, {}, rate, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"max_rate": 1.01}, "max_rate must be a share from 0 to 1, got 1.01"),
+        ({"max_rate": "5%"}, "max_rate must be a share from 0 to 1, got '5%'"),
+        ({"confidence": 0}, "confidence must be between 0 and 1, both excluded, got 0.0"),
+        ({"confidence": 1}, "confidence must be between 0 and 1, both excluded, got 1.0"),
+        ({"decide": "luck"}, "decide must be one of bound, estimate, got 'luck'"),
+        ({"early": True}, "only a rate between 0 and 1 can be decided early, got 0: accept a rate"),
+        ({"early": True, "max_rate": 1}, "only a rate between 0 and 1 can be decided early, got 1"),
+    ],
+)
+def test_what_cannot_be_accepted(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Acceptance(**given)

@@ -1,0 +1,190 @@
+"""What the world is made of, in few numbers that are kept: tracks, roadsides, traffic, light, shapes, drives.
+
+Pictures do not show everything: whatever is behind us, on another track, or of another look. After a change
+that was meant, `python -m tests.looks` keeps the numbers as they are now.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+from tests.looks import kept
+
+from roadworthy.world import (
+    HELD_OUT_TRACK_NAMES,
+    SEASONS,
+    TIMES,
+    TRACK_NAMES,
+    WEATHERS,
+    Camera,
+    Conditions,
+    Simulation,
+    careful_driver,
+    cautions,
+    make_scene,
+    track,
+)
+from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around, traffic_near
+from roadworthy.world.scene import KINDS, WorldObject
+from roadworthy.world.shapes import mesh_of
+
+KEPT = Path(__file__).with_name("numbers.json")
+TRACKS = (*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)
+
+
+def weighed(values: ArrayLike) -> list[float]:
+    """Return two sums in which every value has a weight of its own: another value, or order, shows."""
+    flat = np.asarray(values, np.float64).ravel()
+    places = np.arange(len(flat))
+    return [round(float(flat @ np.cos(places * step)), 3) for step in (0.37, 1.13)]
+
+
+def things(several: Sequence[WorldObject]) -> dict[str, Any]:
+    counted = Counter(f"{one.element} {one.kind} {one.color}".strip() for one in several)
+    numbers = [(one.s, one.d, one.yaw, one.value, one.look, one.speed, one.id) for one in several]
+    return {"kinds": dict(sorted(counted.items())), "numbers": weighed(numbers)}
+
+
+def road(name: str) -> dict[str, Any]:
+    found = track(name)
+    places = np.linspace(0, found.length, 40)
+    zones = [found.zone(s) for s in places.tolist()]
+    return {
+        "length": round(found.length, 3),
+        "places": weighed(found.sample(places)),
+        "beside": weighed(found.position(places, 2.5)),
+        "zones": [f"{zone.kind} {zone.limit:.2f} {zone.centre}" for zone in zones[::4]],
+    }
+
+
+def roadside(name: str, seed: int) -> dict[str, Any]:
+    found = scenery_of(name, seed)
+    return things(found.things) | {"markings": [f"{one.kind} {one.s:.1f}" for one in found.markings]}
+
+
+def traffic(name: str) -> dict[str, Any]:
+    rng = np.random.default_rng(4)
+    around = traffic_around(track(name), 30.0, rng, 2.0)
+    scene = make_scene(name, 30.0, traffic=0).replace(actors=around)
+    return {
+        "around": things(around),
+        "near": things(traffic_near(track(name), 100.0, rng, density=3.0)),
+        "after": things(traffic_after(scene, 0.5)),
+    }
+
+
+def light() -> dict[str, list[float]]:
+    found = {}
+    for weather in WEATHERS:
+        for time in TIMES:
+            for season in SEASONS:
+                numbers: list[float] = []
+                for level in ("light", "heavy", 0.5):
+                    sky = Conditions(weather, level, time, season)
+                    one = sky.light
+                    parts = (one.sun_direction, one.ambient, one.sun, one.haze)
+                    numbers += [value for part in parts for value in np.asarray(part).tolist()]
+                    numbers += [one.shadow, 1000 * one.density, one.lamps, one.noise, sky.overcast]
+                found[f"{weather} {time} {season}"] = weighed(numbers)
+    return found
+
+
+def shapes(element: str) -> dict[str, list[float]]:
+    found = {}
+    for kind in KINDS[element]:
+        for near in (True, False):
+            numbers: list[float] = []
+            for look in range(12):
+                color = "red" if element == "vehicle" and look % 2 else ""
+                one = WorldObject(1, element, 0, 0, kind=kind, color=color, look=look, value=10 * look)
+                for season in ("summer", "winter") if element == "tree" else ("summer",):
+                    mesh = mesh_of(one, near=near, across=look % 2 == 1, season=season)
+                    numbers += [*mesh.footprint, mesh.height, mesh.shadow, mesh.reach, mesh.upright]
+                    numbers += [*weighed(mesh.corners), *weighed(mesh.surface), *weighed(mesh.layout)]
+            found[f"{kind}, {'near' if near else 'far'}"] = weighed(numbers)
+    return found
+
+
+def drive(name: str) -> dict[str, Any]:
+    simulation = Simulation(name, seed=2, traffic=2.0, conditions=Conditions("rainy", "light", "dusk"))
+    seen = simulation.reset(40.0)
+    rows, told = [], []
+    for number in range(240):
+        action = careful_driver(seen.scene)
+        assert action.steering is not None
+        assert action.speed is not None
+        aside = 3.0 if 90 < number < 110 else 0.0  # out of the lane and back
+        seen = simulation.step(action.steering + aside, action.speed)
+        state = seen.state
+        if number % 12 == 0:
+            rows.append(
+                (state.x, state.y, state.heading, state.speed, state.steering, seen.lane_offset, seen.time)
+            )
+            told.append(
+                [*sorted(seen.events), *(f"{one.cause} {one.factor:.3f}" for one in cautions(seen.scene))]
+            )
+    return {
+        "states": [weighed(rows), [round(float(one), 3) for one in rows[-1]]],
+        "told": told,
+        "laps": seen.laps,
+    }
+
+
+def views() -> dict[str, list[float]]:
+    scene = make_scene("mountain", 210.0, seed=1, traffic=0).replace(d=2.0, yaw=0.1)
+    cameras = {
+        "usual": Camera(),
+        "wide and high": Camera(200, 100, field_of_view=100, mount=2.5, forward=0.2, tilt=8),
+        "narrow": Camera(64, 128, field_of_view=25, tilt=-2),
+    }
+    points = np.array([[10.0, 5.0, 1.0], [-3.0, 40.0, 0.0], [200.0, -7.0, 3.0]], np.float32)
+    found = {}
+    for name, camera in cameras.items():
+        view, lens = scene.view(camera), camera.projection(2)
+        numbers = [
+            *view.origin.tolist(),
+            view.heading,
+            view.pitch,
+            lens.focal,
+            *lens.centre,
+            lens.horizon(view),
+        ]
+        found[name] = weighed([*numbers, *view.to_camera(points).ravel().tolist()])
+    return found
+
+
+LOOKS: dict[str, Callable[[], Any]] = {
+    **{f"the road of {name}": partial(road, name) for name in TRACKS},
+    **{f"beside the road of {name}": partial(roadside, name, 1) for name in TRACKS},
+    **{f"traffic in {name}": partial(traffic, name) for name in TRACKS},
+    **{f"shapes of a {element}": partial(shapes, element) for element in KINDS},
+    **{f"a drive through {name}": partial(drive, name) for name in ("town", "coast")},
+    "light": light,
+    "views": views,
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_world_is_made_of_what_it_was(name: str) -> None:
+    assert_near(kept(KEPT)[name], LOOKS[name]())
+
+
+def assert_near(before: Any, now: Any) -> None:
+    """Compare documents whose numbers may differ by what another processor rounds."""
+    if isinstance(before, dict):
+        assert list(before) == list(now)
+        for key, value in before.items():
+            assert_near(value, now[key])
+    elif isinstance(before, list) and before and isinstance(before[0], float | list):
+        assert len(before) == len(now)
+        for one, other in zip(before, now, strict=True):
+            assert_near(one, other)
+    else:
+        assert now == (pytest.approx(before, rel=1e-4, abs=0.02) if isinstance(before, float) else before)
