@@ -230,7 +230,7 @@ class Readings:
         """Return all that is told of every rule."""
         told = []
         for text, found in self.of.items():
-            told.append(text)
+            told.append(" ".join(text.split()))
             if isinstance(found, RuleError):
                 told.append(f"    refused {found.span}: {str(found).splitlines()[0]}")
                 continue
