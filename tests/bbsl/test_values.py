@@ -177,11 +177,11 @@ def test_a_match_needs_more_than_the_least_iou() -> None:
     truth = Boxes([[0, 0, 10, 10], [50, 0, 60, 10]], ["car", "car"])
     found = Boxes([[0, 0, 10, 5], [50, 0, 60, 8]], ["car", "car"])
     for how in ("best", "greedy", "optimal"):
-        assert match(truth, found, how).index.tolist() == [0, 1]  # type: ignore[arg-type]
-        half = match(truth, found, how, least=0.5)  # type: ignore[arg-type]
+        assert match(truth, found, how).index.tolist() == [0, 1]
+        half = match(truth, found, how, least=0.5)
         assert (half.index.tolist(), half.iou.tolist()) == ([-1, 1], [0.0, pytest.approx(0.8)])
         assert len(half) == 2
-        assert match(truth, found, how, least=0.49).index.tolist() == [0, 1]  # type: ignore[arg-type]
+        assert match(truth, found, how, least=0.49).index.tolist() == [0, 1]
     with pytest.raises(InputError, match=r"least must be from 0 to below 1, got -0\.1"):
         match(truth, found, least=-0.1)
 

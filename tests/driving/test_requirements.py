@@ -39,7 +39,8 @@ def test_margins_are_shares_of_the_threshold_on_its_good_side() -> None:
     assert LIMITS.margin("Min(ACC)", -1.5) == pytest.approx(0.5)
     assert LIMITS.margin("Mean(TO)", 0.25) == -0.25
     turned = Thresholds({"Std(LP)": 0.2}, {"Std(LP)": "down"}, {"SD(LP)": 4})
-    assert (turned.margin("SD(LP)", 0.1), str(turned)) == (pytest.approx(-0.025), "SD(LP) ≥ 0.2")
+    assert turned.margin("SD(LP)", 0.1) == pytest.approx(-0.025)
+    assert str(turned) == "SD(LP) ≥ 0.2"
     assert Thresholds.read(turned.as_data()) == turned
     assert turned.as_data() == {
         "thresholds": {"SD(LP)": 0.2}, "directions": {"SD(LP)": "down"}, "scales": {"SD(LP)": 4.0},
@@ -256,7 +257,7 @@ def test_tables_of_sectors() -> None:
         ),
     ):
         with pytest.raises(InputError, match=message):
-            SectorTable.of(**given)  # type: ignore[arg-type]
+            SectorTable.of(**given)
     for unit, message in (
         ("day", "the unit is lap, track or driver, got 'day'"),
         ("track", "which track lee drove"),

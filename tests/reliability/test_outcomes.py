@@ -34,7 +34,7 @@ def row(
     **measures: Scalar,
 ) -> Verdict:  # fmt: skip
     """A row of a frame about which a model is right or not, before and after a change."""
-    kept = {"frame": frame, "similarity": 1 - abs(before - after)}
+    kept: dict[str, Scalar] = {"frame": frame, "similarity": 1 - abs(before - after)}
     records = {"record.before": before, "record.after": after}
     margin = min(0.0, after - before)
     status = Status.VIOLATED if margin else Status.PASSED
@@ -348,8 +348,8 @@ def test_the_search_for_a_strength_looks_between_its_neighbours() -> None:
     assert _bracket(tried, 0.2) == ((0.0, 0.0), (0.3, 0.2))
     assert _bracket(tried, 0.3) == ((0.3, 0.2), (0.6, 0.5))
     assert _bracket(tried, 0.9) == ((0.6, 0.5), (1.0, 0.4)), "beyond what is known, at the end"
-    assert _nearest(tried, 0.45, 0.5) == (pytest.approx(0.05), 0.6)
-    assert _nearest(tried, 0.45, 0.49) == (pytest.approx(0.05), 1.0)
+    assert _nearest(tried, 0.45, 0.5) == pytest.approx((0.05, 0.6))
+    assert _nearest(tried, 0.45, 0.49) == pytest.approx((0.05, 1.0))
     assert _nearest(tried, 0.0, 0.2) == (0.2, 0.3), "the frame itself is no change"
     assert _nearest(tried, 0.1, 0.1) == (np.inf, 0.0)
 

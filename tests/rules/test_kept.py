@@ -41,7 +41,7 @@ PLACES: tuple[tuple[Position | None, str | None], ...] = (
     (None, None),
     *product(get_args(Position), (None, "road", "sidewalk", "ego-vehicle", "crosswalk", "vehicle", "tree")),
 )
-THINGS = (
+THINGS: tuple[tuple[str, dict[str, str]], ...] = (
     ("pedestrian", {}),
     ("vehicle", {"type": "truck", "color": "red"}),
     ("traffic sign", {"type": "stop"}),

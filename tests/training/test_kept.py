@@ -78,7 +78,7 @@ def _plain() -> Iterator[str]:
     yield from (f"{name}: {one}" for name, one in RECIPES.items())
     yield from map(str, (Settings(), EngineSettings(), Effort()))
     for use in ("training", "validation", "evaluation"):
-        for parts in (detector_data(use), classifier_data(use)):  # type: ignore[arg-type]
+        for parts in (detector_data(use), classifier_data(use)):
             first, *_, last = parts
             yield f"{use}: {len(parts)} parts, {sum(map(len, parts.values()))} frames, {first}, {last}"
     for change in CHANGES.values():
@@ -126,8 +126,8 @@ def _losses() -> Iterator[str]:
             function
             for masks in (None, part)
             for function in (
-                discriminator_loss(kind, scores, [-score / 2 for score in scores], masks),  # type: ignore[arg-type]
-                generator_loss(kind, scores, masks),  # type: ignore[arg-type]
+                discriminator_loss(kind, scores, [-score / 2 for score in scores], masks),
+                generator_loss(kind, scores, masks),
             )
         ]
         yield f"{kind} = {told(values)}"

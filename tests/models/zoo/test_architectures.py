@@ -23,7 +23,7 @@ from roadworthy.models import torch_model
 from roadworthy.models.images import ImageInput
 from roadworthy.models.twinlitenet import TwinLiteNet
 from roadworthy.models.zoo import Variant, architecture
-from roadworthy.models.zoo.catalogue import architectures
+from roadworthy.models.zoo.catalogue import architectures, driving_output
 
 DRIVING = ("dave2", "epoch", "chauffeur", "rambo", "vgg16", "resnet101")
 OUTPUTS = (("steering",), ("speed",), ("steering", "speed"))
@@ -64,7 +64,7 @@ def told() -> list[str]:
     """What each network takes and answers, its tensors, and what its first weights make of a wave."""
     lines = []
     for one in architectures():
-        shown = dataclasses.replace(one, answers=str)
+        shown: Any = dataclasses.replace(one, answers=driving_output)
         lines.append(re.sub(r", answers=.*", "", repr(shown)))
         variant = one.variant(("steering", "speed") if one.name in DRIVING else None, TINY.get(one.name, {}))
         lines.append(_traced(variant.build(3), variant.spec.input))

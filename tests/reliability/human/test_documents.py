@@ -234,7 +234,7 @@ def test_an_interval_needs_more_than_ten_answers_and_may_lie_at_either_end() -> 
         ([[0.1, 0.2]], [[20, 20]], [[2, 2]], "as many edges as counts"),
     ):
         with pytest.raises(InputError, match=message):
-            Bins("frost", "correctness", *(np.array(one) for one in (edges, counts, kept)))
+            Bins("frost", "correctness", np.array(edges), np.array(counts), np.array(kept))
     with pytest.raises(InputError, match="from 0 to 1; NaN is none"):
         Bins.counted("frost", "correctness", ones * 1.01, ones)
     with pytest.raises(InputError, match="at least one answer to an original, got 0"):
