@@ -1,4 +1,4 @@
-"""Criteria, the courses of searches and their settings are what they were.
+"""Criteria (neurons, surprise, named), searches (strategies, trials) and their settings are what they were.
 
 ``kept.txt`` is no truth of its own: it was written by the code and looked through. Who means something to
 change writes it again with ``python -m tests.coverage.test_kept`` and reads the difference.

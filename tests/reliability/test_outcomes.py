@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Scalar, Status, Verdict
+from roadworthy.cases import Case, Outcome, OutcomeStatus, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
+from roadworthy.frames import Frame
 from roadworthy.reliability import (
     PAPER_TRANSFORMATIONS,
     Accuracy,
     Bootstrap,
     BoxPrecision,
+    MapOverlap,
     Pairs,
     Preservation,
     ReliabilityMethod,
@@ -23,6 +26,7 @@ from roadworthy.reliability import (
     transformation_named,
 )
 from roadworthy.reliability.checking import bound_distance
+from roadworthy.reliability.human import estimate_threshold, estimate_thresholds
 from roadworthy.reliability.requirements import tried_together
 from roadworthy.reliability.sampling import _bracket, _nearest
 
@@ -316,6 +320,62 @@ def test_numbers_at_their_borders() -> None:
         replace(FOG, tolerance=-0.1)
     with pytest.raises(InputError, match=r"above 0 and at most 1, got 1\.01"):
         replace(FOG, limit=1.01)
+
+
+def test_what_holds_where_nobody_says() -> None:
+    assert Bootstrap() == Bootstrap(200, None, 0.95, 0.05, 0.02, 0)
+    usual = Preservation("prediction", FOG.transformation, 0.5, Accuracy())
+    assert usual == replace(
+        usual,
+        versions=4,
+        sampling="even",
+        bootstrap=Bootstrap(),
+        rule="bound",
+        tolerance=0.05,
+        requirements=1,
+    )
+    assert BoxPrecision() == BoxPrecision(0.5, 0.5, (), 8.0, 0.8)
+    assert SignalWithin() == SignalWithin("steering", 1.39)
+    assert (Accuracy.slack, BoxPrecision.slack, MapOverlap.slack, SignalWithin.slack) == (0.0, 0.1, 0.1, 0.0)
+    given = {"samples": 1000, "confidence": 0.9, "seed": 0, "rule": None, "originals": None}
+    for function in (estimate_threshold, estimate_thresholds):
+        defaults = {
+            name: one.default for name, one in inspect.signature(function).parameters.items() if name in given
+        }
+        assert defaults == given
+    bounds = inspect.signature(bound_distance).parameters
+    assert [bounds[name].default for name in ("confidence", "baseline", "seed", "limit")] == [
+        0.95,
+        0.05,
+        0,
+        1.0,
+    ]
+
+
+def test_chosen_cases_are_those_of_all() -> None:
+    class Frames(list[Frame]):
+        name = "frames"
+
+    rng = np.random.default_rng(1)
+    data = Frames(Frame(f"f{n}", rng.integers(0, 255, (16, 16, 3), dtype=np.uint8)) for n in range(3))
+
+    def made(asked: Preservation) -> dict[str, Case]:
+        found = ReliabilityMethod().cases(asked.requirement("R"), data, np.random.default_rng(2))
+        return {one.id: one for one in found if isinstance(one, Case)}
+
+    every = made(FOG)
+    assert list(every) == [f"f{frame}#{version}" for frame in range(3) for version in range(4)]
+    chosen = made(replace(FOG, only=("f2#0", "f1#3")))
+    assert list(chosen) == ["f1#3", "f2#0"]
+    assert all(one.parameters == every[id].parameters for id, one in chosen.items())
+    known = every["f1#3"].parameters
+    assert {name: known[name] for name in ("frame", "version", "transformation", "preserve", "measure")} == {
+        "frame": "f1",
+        "version": 3,
+        "transformation": "fog",
+        "preserve": "correctness",
+        "measure": "accuracy",
+    }
 
 
 def test_places_of_changes_in_the_range() -> None:

@@ -111,7 +111,11 @@ def test_rules_by_people_who_never_saw_the_parser(path: Path, readings: Readings
 
 
 def test_every_rule_is_read_as_before_to_the_last_word(readings: Readings) -> None:
-    """What is told of each rule: changes, words, formula, what was found where, or why it is refused."""
+    """What is told of each rule: changes, words, formula, what was found where, or why it is refused.
+
+    This is what holds all that reads: parser, reader, phrases, nouns, events, changes, conditions, weather,
+    quantities, outcomes, outcome_words, outcome_phrases, lexicon and elements.
+    """
     kept = READINGS.read_text("utf-8").splitlines()
     differences = [
         f"line {number}: {now}\n    was {then}"

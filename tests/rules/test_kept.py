@@ -1,4 +1,4 @@
-"""What rules expect and change, over all words that there are for it, is what it was.
+"""What rules expect and change (expectation, reading, generation, counterfactual) is what it was.
 
 ``kept.txt`` is no truth of its own: it was written by the code and looked through. Who means something to
 change writes it again with ``python -m tests.rules.test_kept`` and reads the difference.

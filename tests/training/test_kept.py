@@ -1,4 +1,5 @@
-"""What trainings rest on is what it was: recipes, networks layer by layer, losses and faults.
+"""What trainings rest on is what it was: recipes, networks layer by layer (pix2pixhd, small, ugatit, unit),
+losses, pairs, faults and operators.
 
 ``kept.txt`` is no truth of its own: it was written by the code and looked through. Who means a number to
 change writes it again with ``python -m tests.training.test_kept`` and reads the difference.
