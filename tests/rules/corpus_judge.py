@@ -214,9 +214,10 @@ class Readings:
 
     @classmethod
     def of_all(cls) -> Readings:
-        """Read all corpora beside the development corpus, and that."""
+        """Read all corpora, and a sentence for each word of the lexicon."""
         files = sorted(DEVELOPMENT.parent.glob("*.yaml"))
-        texts = list(dict.fromkeys(entry.text for file in files for entry in read_corpus(file)))
+        more = DEVELOPMENT.with_name("sentences.txt").read_text("utf-8").splitlines()
+        texts = list(dict.fromkeys([*(entry.text for file in files for entry in read_corpus(file)), *more]))
         return cls(dict(zip(texts, parse_all(texts), strict=True)))
 
     def __call__(self, text: str) -> Rule:
