@@ -3,6 +3,7 @@
 ::
 
     python -m tests.rules.corpus_judge [file ...]
+    python -m tests.rules.corpus_judge --write
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import Any
 
 from roadworthy._yaml import YamlFile, read_yaml
 from roadworthy.errors import InputError, RoadworthyError, RuleError
+from roadworthy.rules.language.parser import parse_all
 from roadworthy.rules.reading import Block, Rule, SceneChange
 
 DEVELOPMENT = Path(__file__).with_name("corpus") / "development.yaml"
+READINGS = Path(__file__).with_name("corpus") / "readings.txt"
 LEAST_EXACT = 0.97
 
 SCALARS = ("op", "target", "position", "reference", "replacement", "comparative")
@@ -203,6 +206,45 @@ class Report:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Readings:
+    """What the parser makes of every rule of all corpora, each read once."""
+
+    of: Mapping[str, Rule | RuleError]
+
+    @classmethod
+    def of_all(cls) -> Readings:
+        """Read all corpora, and a sentence for each word of the lexicon."""
+        files = sorted(DEVELOPMENT.parent.glob("*.yaml"))
+        more = DEVELOPMENT.with_name("sentences.txt").read_text("utf-8").splitlines()
+        texts = list(dict.fromkeys([*(entry.text for file in files for entry in read_corpus(file)), *more]))
+        return cls(dict(zip(texts, parse_all(texts), strict=True)))
+
+    def __call__(self, text: str) -> Rule:
+        """Return what a rule says, as `parse` does."""
+        found = self.of[text]
+        if isinstance(found, RuleError):
+            raise found
+        return found
+
+    def lines(self) -> list[str]:
+        """Return all that is told of every rule."""
+        told = []
+        for text, found in self.of.items():
+            told.append(" ".join(text.split()))
+            if isinstance(found, RuleError):
+                told.append(f"    refused {found.span}: {str(found).splitlines()[0]}")
+                continue
+            for block in found.blocks:
+                changes, formula = "; ".join(map(str, block.changes)), block.expectation.formula
+                told += [
+                    f"    {changes}: {block.expectation} ({formula})",
+                    f"    {block.condition} {block.outcome} {' '.join(map(str, block.propositions))}",
+                    f"    {'; '.join([*block.inference, *block.notes])}",
+                ]
+        return told
+
+
 def judge(entry: Entry, outcome: Rule | Exception) -> Judged:
     """Return the verdict on what a parser made of a rule: its reading, or what it raised."""
     if isinstance(outcome, Rule):
@@ -343,9 +385,15 @@ def _told(thing: Rule | SceneChange) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge the parser by the files named, or by the development corpus; print what went wrong."""
+    """Judge the parser by the files named, or by the development corpus; print what went wrong.
+
+    With --write, keep how all corpora are read now.
+    """
     import roadworthy.rules
 
+    if list(arguments) == ["--write"]:
+        READINGS.write_text("\n".join(Readings.of_all().lines()) + "\n", "utf-8")
+        return 0
     passed = True
     for path in map(Path, arguments or [str(DEVELOPMENT)]):
         try:

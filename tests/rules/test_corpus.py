@@ -1,5 +1,6 @@
 """The development corpus: sound in itself, and read by the parser as people wrote it down."""
 
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,10 @@ from tests.rules.corpus_judge import (
     LEAST_EXACT,
     MAPPINGS,
     NEVER,
+    READINGS,
     Entry,
     GoldChange,
+    Readings,
     Report,
     Verdict,
     judge_all,
@@ -16,7 +19,6 @@ from tests.rules.corpus_judge import (
 )
 
 from roadworthy.ontology import ontology
-from roadworthy.rules import parse
 from roadworthy.rules.files import read_rules
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rules"
@@ -31,8 +33,13 @@ BLIND = sorted(Path(__file__).with_name("corpus").glob("blind-*.yaml"))
 
 
 @pytest.fixture(scope="module")
-def report(corpus: tuple[Entry, ...]) -> Report:
-    return judge_all(corpus, parse)
+def readings() -> Readings:
+    return Readings.of_all()
+
+
+@pytest.fixture(scope="module")
+def report(corpus: tuple[Entry, ...], readings: Readings) -> Report:
+    return judge_all(corpus, readings)
 
 
 def told(report: Report, *verdicts: Verdict) -> str:
@@ -95,9 +102,24 @@ def test_refusals_underline_the_words_at_fault(report: Report) -> None:
 
 
 @pytest.mark.parametrize("path", BLIND, ids=lambda path: path.stem)
-def test_rules_by_people_who_never_saw_the_parser(path: Path) -> None:
-    report = judge_all(read_corpus(path), parse)
+def test_rules_by_people_who_never_saw_the_parser(path: Path, readings: Readings) -> None:
+    report = judge_all(read_corpus(path), readings)
     assert not report.of(*NEVER), told(report, *NEVER)
     understood = [one for one in report.judged if one.entry.readings]
     exact = sum(one.verdict is Verdict.EXACT for one in understood)
     assert exact >= LEAST_EXACT * len(understood), told(report, Verdict.WRONG_REFUSAL)
+
+
+def test_every_rule_is_read_as_before_to_the_last_word(readings: Readings) -> None:
+    """What is told of each rule: changes, words, formula, what was found where, or why it is refused.
+
+    This is what holds all that reads: parser, reader, phrases, nouns, events, changes, conditions, weather,
+    quantities, outcomes, outcome_words, outcome_phrases, lexicon and elements.
+    """
+    kept = READINGS.read_text("utf-8").splitlines()
+    differences = [
+        f"line {number}: {now}\n    was {then}"
+        for number, (now, then) in enumerate(zip_longest(readings.lines(), kept), 1)
+        if now != then
+    ]
+    assert not differences, "\n".join([*differences[:20], "python -m tests.rules.corpus_judge --write"])

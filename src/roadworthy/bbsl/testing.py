@@ -410,7 +410,8 @@ def out_of_scope(outcome: SpecificationOutcome, boxes: str) -> str:
         holds = "has no value" if outcome.applies is None else "does not hold"
         return f"the precondition {holds} for {boxes}"
     names = " and ".join(repr(one) for one in sorted(outcome.unknown))
-    return f"{names} has no value for {boxes}" if names else ""
+    has = "has" if len(outcome.unknown) == 1 else "have"
+    return f"{names} {has} no value for {boxes}" if names else ""
 
 
 def _margins(spec: Spec, evaluator: Evaluator, moving: tuple[str, ...]) -> dict[str, Margin]:

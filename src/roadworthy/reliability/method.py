@@ -308,7 +308,7 @@ def _summary(
     elif status is OutcomeStatus.INCONCLUSIVE and isinstance(found, DistanceBounds):
         text += f"; {_more_text(found, asked)}"
     if errors:
-        text += f"; {errors} cases have no answer"
+        text += f"; {errors} {'case has' if errors == 1 else 'cases have'} no answer"
     share = measures["share_reaching"]
     if isinstance(share, float) and share < 0.5:
         text += (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,13 @@ from roadworthy.driving.metrics import (
     Metric,
     MetricSettings,
     compute,
+    meaning_of,
     parse_metric,
     per_step,
     primitives,
+    unit_of,
 )
+from roadworthy.driving.requirements import usual_direction
 
 EVENT_PRIMITIVES = {name for name, one in primitives().items() if one.event is not None}
 METRICS = tuple(str(entry.metric) for entry in CATALOGUE)
@@ -87,6 +92,32 @@ def test_all_metrics_are_known_of_the_drive_that_these_tests_change() -> None:
     table = compute(made(EVEN, events=happening), whole=True)
     assert not table.missing
     assert [name for name in METRICS if np.isnan(table[name][0])] == []
+
+
+VALUES = Path(__file__).with_name("values.txt")
+
+
+def told() -> list[str]:
+    """Every metric of three sectors of unequal length: numbers, unit, which way is worse, what it means."""
+    happening = {name: on(EVEN, (11, 12), (31, 32)) for name in ("crash", "lane change")}
+    drive = made(EVEN, events=happening, sectors=np.searchsorted([13.0, 40.0], EVEN, side="right"))
+    table = compute(drive)
+    return [
+        f"{name}: {' '.join(f'{value:.6g}' for value in table[name])} {unit_of(name)}; "
+        f"{usual_direction(name)}; {meaning_of(name)}"
+        for name in METRICS
+    ]
+
+
+def test_every_metric_is_what_it_was_before() -> None:
+    """The numbers were looked through once; who means one to change writes the file again and says why."""
+    kept = VALUES.read_text("utf-8").splitlines()
+    number = re.compile(r"-?\d[\d.e+-]*")
+    assert len(kept) == len(METRICS)
+    for now, then in zip(told(), kept, strict=True):
+        assert number.sub("#", now) == number.sub("#", then)
+        found, before = (list(map(float, number.findall(line))) for line in (now, then))
+        assert found == pytest.approx(before, rel=1e-4, abs=1e-9), then
 
 
 @pytest.mark.parametrize("name", METRICS)

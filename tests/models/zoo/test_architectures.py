@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import math
+import re
 import subprocess
 import sys
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +20,10 @@ import torch
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.frames import Frame
 from roadworthy.models import torch_model
+from roadworthy.models.images import ImageInput
+from roadworthy.models.twinlitenet import TwinLiteNet
 from roadworthy.models.zoo import Variant, architecture
+from roadworthy.models.zoo.catalogue import architectures, driving_output
 
 DRIVING = ("dave2", "epoch", "chauffeur", "rambo", "vgg16", "resnet101")
 OUTPUTS = (("steering",), ("speed",), ("steering", "speed"))
@@ -47,6 +55,48 @@ def frames(count: int, previous: int) -> list[Frame]:
     images = rng.integers(0, 256, (count + previous, 40, 80, 3), np.uint8)
     shown = [Frame(f"f{number}", image) for number, image in enumerate(images)]
     return [shown[end].replace(previous=shown[end - previous : end]) for end in range(previous, len(shown))]
+
+
+TOLD = Path(__file__).with_name("architectures.txt")
+
+
+def told() -> list[str]:
+    """What each network takes and answers, its tensors, and what its first weights make of a wave."""
+    lines = []
+    for one in architectures():
+        shown: Any = dataclasses.replace(one, answers=driving_output)
+        lines.append(re.sub(r", answers=.*", "", repr(shown)))
+        variant = one.variant(("steering", "speed") if one.name in DRIVING else None, TINY.get(one.name, {}))
+        lines.append(_traced(variant.build(3), variant.spec.input))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        lines.append(_traced(TwinLiteNet(), ImageInput(width=64, height=32)))
+    return lines
+
+
+def _traced(module: torch.nn.Module, taken: ImageInput) -> str:
+    shapes = {name: tuple(one.shape) for name, one in module.state_dict().items()}
+    digest = hashlib.sha256(str(shapes).encode()).hexdigest()[:12]
+    shape = taken.tensor([taken.view(one) for one in frames(1, taken.history)]).shape
+    wave = torch.linspace(-1, 1, math.prod(shape)).reshape(shape).sin()
+    with torch.no_grad():
+        answer = module.eval()(wave)
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    numbers = " ".join(f"{one.std(correction=0):.5g} {one.mean():.5g}" for one in parts)
+    sizes = f"{len(shapes)} tensors {digest}, {parameters(module)} parameters"
+    return f"    {sizes}, {tuple(parts[0].shape)}: {numbers}"
+
+
+def test_every_network_is_what_it_was_before() -> None:
+    """Weights that were trained fit these tensors alone, and answer by these layers alone."""
+    for now, then in zip(told(), TOLD.read_text("utf-8").splitlines(), strict=True):
+        told_now, told_then = (line.rpartition("): ")[0::2] for line in (now, then))
+        if not now.startswith("    "):
+            assert now == then
+            continue
+        assert told_now[0] == told_then[0]
+        found, before = (list(map(float, part.split())) for part in (told_now[1], told_then[1]))
+        assert found == pytest.approx(before, rel=1e-3, abs=1e-8), then
 
 
 def test_dave2_has_the_250_thousand_parameters_of_its_paper() -> None:

@@ -247,6 +247,11 @@ def test_thresholds_become_a_study_of_ones_own(tmp_path: Path) -> None:
     alone = dataclasses.replace(both[0], bins=dataclasses.replace(both[0].bins, transformation="rain"))
     assert write_study([*both, alone], tmp_path / "mine.yaml") == ["rain"]
     study = human_study(str(tmp_path / "mine.yaml"))
+    written = (tmp_path / "mine.yaml").read_text().splitlines()
+    assert written[0] == "mine:"
+    assert [line.strip().partition(":")[0] for line in written if line[:3].count(" ") == 2] == [
+        "source", "originals", "transformations",
+    ]  # fmt: skip
     assert study.originals == both[0].baseline
     (found,) = study.tolerances.values()
     assert (found.transformation, found.correctness, found.prediction) == (name, both[0].value, both[1].value)
