@@ -8,13 +8,26 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from tests.kept import drawn_as_kept
+from tests.report.runs_for_reports import add
 
+from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Status
+from roadworthy.errors import RuleError
+from roadworthy.images import read_image
+from roadworthy.pytest_plugin import _looks_like_a_suite
 from roadworthy.pytest_plugin.expected import Expected, read_expected
+from roadworthy.pytest_plugin.telling import _needed, _tiles, failure_text
+from roadworthy.pytest_plugin.trying import rule_error_in_file
+from roadworthy.rules import read_rules
+from roadworthy.runs.store import StoredRun
 
 pytest_plugins = ["pytester"]
 
+KEPT = Path(__file__).with_name("kept")
 INSTALLED = bool(entry_points(group="pytest11", name="roadworthy"))
 PLUGIN = () if INSTALLED else ("-p", "roadworthy.pytest_plugin")
 
@@ -415,3 +428,151 @@ def test_what_is_expected_to_fail_has_a_name_and_a_reason(line: str) -> None:
     with pytest.raises(pytest.UsageError, match="expected a requirement, a colon and the reason"):
         read_expected([line])
     assert read_expected(["R1 : x: why "]) == [Expected("R1", "x: why")]
+
+
+def an_outcome(status: str, *, rate: float | None = None, failed: int = 0) -> Outcome:
+    measures: dict[str, Any] = {} if rate is None else {"max_rate": rate, "confidence": 0.95}
+    counts = {Status.VIOLATED: failed, Status.ERROR: 0}
+    return Outcome("R1", OutcomeStatus(status), counts, None, "the summary", measures)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (an_outcome("inconclusive", rate=0.05), "too few cases: 59 without a failure would show it, each of"),
+        (an_outcome("inconclusive", rate=0.9), "too few cases: 5 without a failure would show it, each of"),
+        (an_outcome("inconclusive", rate=0.05, failed=1), "too few drives, laps or scenes to tell whether"),
+        (an_outcome("inconclusive", rate=0.0), ""),
+        (an_outcome("inconclusive", rate=1.0), ""),
+        (an_outcome("inconclusive"), ""),
+        (an_outcome("violated", rate=0.05), ""),
+    ],
+)
+def test_how_many_cases_would_be_enough(outcome: Outcome, words: str) -> None:
+    assert _needed(outcome).startswith(words)
+    assert bool(_needed(outcome)) is bool(words)
+
+
+def test_a_failure_names_the_worst_case_what_was_changed_and_where_to_look(tmp_path: Path) -> None:
+    measures = {"before.1": 10.0, "after.1": 11.23456, "expected.1": 9.0, "kept": True}
+    known = {"rule": "R1", "frame": "a", "seed": 3, "change.1": "rain()", "output.1": "speed", "scale": 1.0}
+    add(tmp_path, [("a", -1.23456, known, measures), ("b", 1.0, known, measures)])
+    (stored,) = StoredRun.open(tmp_path).pairs
+    requirement = Requirement("R1", "Slow down.", "rules")
+    told = failure_text(requirement, "dave2", an_outcome("violated"), stored.folder)
+    assert told.splitlines() == [
+        "R1 is violated by dave2: the summary",
+        "  Slow down.",
+        "worst case: a, margin -1.235",
+        "  change.1: rain()",
+        "  output.1: speed",
+        "  after.1: 11.23",
+        "  before.1: 10",
+        "  kept: True",
+        f"picture: {stored.folder / 'worst.png'}",
+        f"rows: {stored.folder}",
+    ]
+    drawn_as_kept(KEPT / "rule.json", {"worst": read_image(stored.folder / "worst.png")})
+
+
+def test_a_failure_without_images_or_margin_gives_its_reason_and_six_facts(tmp_path: Path) -> None:
+    known = {f"p{number}": number for number in range(9)}
+    add(tmp_path, [("a", "error", known, {})], images=False, reason="out of memory")
+    (stored,) = StoredRun.open(tmp_path).pairs
+    asked = Requirement("R1", "Slow down.", "rules")
+    told = failure_text(asked, "m", an_outcome("inconclusive", rate=0.5), stored.folder).splitlines()
+    assert told[0] == "R1 was not shown to hold for m: the summary"
+    assert told[2].startswith("too few cases: 5 ")
+    assert told[3:] == [
+        "worst case: a, out of memory",
+        *(f"  p{number}: {number}" for number in range(6)),
+        f"rows: {stored.folder}",
+    ]
+
+
+def test_one_object_is_drawn_where_it_is_and_where_it_was_seen() -> None:
+    image = np.full((40, 60, 3), 90, np.uint8)
+    corners = {
+        f"measure.truth.{side}": 5.0 + 8 * place for place, side in enumerate(("x1", "y1", "x2", "y2"))
+    }
+    row: dict[str, Any] = {**corners, "measure.expected": "stop", "measure.found": None}
+    truth, missed = _tiles([image], row)
+    assert (truth.title, truth.note, missed.title, missed.note) == ("truth", "stop", "no detection", "")
+    moved = {name.replace("truth", "detection"): value + 2 for name, value in corners.items()}
+    _, seen = _tiles([image], {**row, **moved, "measure.found": "go"})
+    assert (seen.title, seen.note) == ("detection", "go")
+    assert not np.array_equal(seen.image, truth.image)
+    steps = _tiles(
+        [image] * 3,
+        {
+            "param.change.1": "rain()",
+            "measure.before.1": 9.87654,
+            "measure.after.2": 3.0,
+            "param.output.2": "speed",
+        },
+    )
+    assert [(one.title, one.note) for one in steps] == [
+        ("as recorded", "answer 9.877"),
+        ("rain()", ""),
+        ("changed", "speed 3"),
+    ]
+    assert truth.image.shape == (60, 90, 3)
+
+
+def test_a_rule_over_several_lines_is_underlined_where_it_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "mine.rules"
+    path.write_text("# head\nR1: If a\n  # aside\n   unicorn  appears, stop.\n")
+    (rule,) = read_rules(path)
+    start = rule.text.index("unicorn")
+    error = RuleError("what is that?", text=rule.text, span=(start, start + 7), suggestions=("car", "dog"))
+    assert rule_error_in_file(path, rule, error) == (
+        f"{path}:4:4: what is that?; known: car, dog\n  4 |    unicorn  appears, stop.\n    |    ^^^^^^^"
+    )
+    over = RuleError("all of it", text=rule.text, span=(start + 1, len(rule.text)))
+    assert rule_error_in_file(path, rule, over).endswith(f"    |     {'^' * len('nicorn appears, stop.')}")
+    path.write_text("R1: something else\n")
+    assert rule_error_in_file(path, rule, error).startswith(f"{path}:{rule.line}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "suite"),
+    [("models:\nrequirements:\n", True), ("models:\n", False), (" models:\nrequirements:\n", False)],
+)
+def test_what_looks_like_a_suite(tmp_path: Path, text: str, suite: bool) -> None:
+    path = tmp_path / "a.suite.yaml"
+    assert not _looks_like_a_suite(path)
+    path.write_text(text)
+    assert _looks_like_a_suite(path) is suite
+
+
+class _Item:
+    requirement_id, name, path, nodeid = (
+        "R3",
+        "R3[dave2]",
+        Path("rules/paper.rules"),
+        "rules/paper.rules::R3[dave2]",
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("R3", True),
+        ("R3[dave2]", True),
+        ("paper.rules::R3", True),
+        ("paper.rules::R3[dave2]", True),
+        ("rules/paper.rules::R3", True),
+        ("rules/paper.rules::R3[dave2]", True),
+        ("R*", True),
+        ("*[dave2]", True),
+        ("R", False),
+        ("R33", False),
+        ("R3[dave3]", False),
+        ("R3[d]", False),
+        ("R.", False),
+        ("paper.rules", False),
+    ],
+)
+def test_which_tests_an_expectation_means(pattern: str, fits: bool) -> None:
+    assert Expected(pattern, "why").fits(_Item()) is fits  # type: ignore[arg-type]
+    assert not Expected("*", "why").fits(object())  # type: ignore[arg-type]

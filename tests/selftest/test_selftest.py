@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kept import as_kept
 from typer.testing import CliRunner
 
 from roadworthy.cases import Outcome, OutcomeStatus, RateTally
@@ -36,6 +37,15 @@ def test_the_quick_self_test_passes(report: Report) -> None:
     # What is promised not to be found is listed, and nothing of it was found unnoticed.
     assert len(report.of(FaultStanding.KNOWN)) >= 8
     assert report.of(FaultStanding.BETTER) == ()
+
+
+def test_what_the_tool_says_to_each_fault_is_as_kept(report: Report) -> None:
+    lines = []
+    for one in report.results:
+        said = [("sound", one.sound), *((one.fault.told(size), seen) for size, seen in one.seen.items())]
+        lines += [f"{one.fault.id}, {size}: {seen.found}, {seen.said}" for size, seen in said if seen]
+    said_to_all = re.sub(r"sha256 [0-9a-f]+", "sha256 ", "\n".join(lines))
+    as_kept(Path(__file__).with_name("kept") / "said.txt", f"{said_to_all}\n")
 
 
 def test_documents(report: Report) -> None:

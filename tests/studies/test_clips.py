@@ -460,7 +460,7 @@ def test_clips_of_raters_who_do_not_agree_are_not_correlated(tmp_path: Path) -> 
 def test_what_cannot_be_said_is_not_said(tmp_path: Path) -> None:
     study = plan_clips(pool(5, 5))
     alone = rated(study, lambda clip, _: 1, tmp_path, raters=1)
-    assert alone.questionnaires[0].left_out == "1 raters are too few to agree"
+    assert alone.questionnaires[0].left_out == "1 rater is too few to agree"
     assert alone.notes == ("0 clips are left, which is too few to correlate metrics with scores",)
     alike = rated(study, lambda clip, _: 1, tmp_path)
     assert "all raters chose one category" in str(alike.questionnaires[0].left_out)

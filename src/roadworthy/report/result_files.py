@@ -94,7 +94,7 @@ def _test(run: StoredRun, result: Result, *, detailed: bool) -> ElementTree.Elem
         test.append(_element("skipped", message=f"inconclusive: {message}"))
     if worth := _worth(result):
         test.append(_element("system-out"))
-        test[-1].text = f"{result.judged} case{'s' * (result.judged != 1)} judged{worth}"
+        test[-1].text = f"{_counted(result.judged, 'case')} judged{worth}"
     return test
 
 
@@ -102,8 +102,12 @@ def _worth(result: Result) -> str:
     """Return what the cases come to; older runs do not know."""
     if result.effective is None:
         return ""
-    clusters, cases = "s" * (result.clusters != 1), "s" * (result.effective != 1)
-    return f" in {result.clusters} cluster{clusters}, worth {result.effective:.6g} independent case{cases}"
+    told = f" in {_counted(result.clusters or 0, 'cluster')}, worth {result.effective:.6g} independent "
+    return told + ("case" if result.effective == 1 else "cases")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _element(tag: str, **attributes: str) -> ElementTree.Element:
@@ -114,7 +118,7 @@ def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
     requirement = result.requirement
     lines = [clipped(requirement.text, 600), result.summary, *result.notes]
     if result.rate is not None:
-        told = f"rate {result.rate:.6g}, {result.failures} of {result.judged} cases judged"
+        told = f"rate {result.rate:.6g}, {result.failures} of {_counted(result.judged, 'case')} judged"
         told += _worth(result)
         if result.bound is not None:
             lower = "" if result.lower is None else f"lower bound {result.lower:.6g}, "

@@ -319,7 +319,7 @@ def _agreement(
 ) -> tuple[float | None, float | None, str | None, str | None]:
     """Return κ, its p-value and its name, and why the clips are not used; None where they are."""
     if raters < 2:
-        return None, None, None, f"{raters} raters are too few to agree"
+        return None, None, None, f"{'1 rater is' if raters else '0 raters are'} too few to agree"
     try:
         found = fleiss_kappa(counts)
     except InputError as error:
