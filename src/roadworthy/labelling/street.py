@@ -99,7 +99,7 @@ class StreetNetwork(OpensLater):
             >>> len(seen), bool(np.allclose(sum(seen.values()), 1, atol=1e-3))
             (13, True)
         """
-        (scores,) = self._session.run(["scores"], {"image": _fitted(image)[None]})[0]
+        (scores,) = self._session.run(["scores"], {"image": fitted(image)[None]})[0]
         words = [str(word) for word in class_list("street").words.values()]
         for word, added in _WEIGHED.items():
             scores[words.index(word)] -= added
