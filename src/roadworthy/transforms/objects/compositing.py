@@ -384,6 +384,9 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
 _RARE = ("school bus", "truck")  # come only where they are asked for
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
+_BELIEVED = ("pedestrian",)  # solid models that stand in by default: the others look like toys
+    "pedestrian",
+)  # solid models that stand in by themselves: the others look like toys on real frames
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must differ by them in real shade
 
@@ -461,6 +464,8 @@ class Add(ObjectEdit):
             # A few would be seen again and again, so others join them, in turn.
             plain = "type" not in described(self.element).properties
             for name, things in shipped.items():
+                if name not in _BELIEVED:
+                    continue
                 others = [one for one in things if not (plain and one[0].properties.get("type") in _RARE)]
                 mine = [_grouped(several).get(name, ()) for several in by_end]
                 turns = (
@@ -468,6 +473,11 @@ class Add(ObjectEdit):
                     for number, other in enumerate(others)
                 )
                 found[name] = tuple(one for turn in turns for one in turn)
+        if not found:
+            raise NotApplicable(
+                f"no {self.element} could be cut out of this data, and solid models do not look real enough: "
+                "name data that shows some, or gallery=shipped for the models"
+            )
         return found
 
     def _request(self, element: str) -> Request:
