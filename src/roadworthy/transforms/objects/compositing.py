@@ -385,8 +385,6 @@ _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can
 _RARE = ("school bus", "truck")  # come only where they are asked for
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _BELIEVED = ("pedestrian",)  # solid models that stand in by default: the others look like toys
-    "pedestrian",
-)  # solid models that stand in by themselves: the others look like toys on real frames
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must differ by them in real shade
 
