@@ -100,7 +100,9 @@ VALUES = Path(__file__).with_name("values.txt")
 def told() -> list[str]:
     """Every metric of three sectors of unequal length: numbers, unit, which way is worse, what it means."""
     happening = {name: on(EVEN, (11, 12), (31, 32)) for name in ("crash", "lane change")}
-    drive = made(EVEN, events=happening, sectors=np.searchsorted([13.0, 40.0], EVEN, side="right"))
+    drive = made(
+        EVEN, stamps=EVEN + 7.5, events=happening, sectors=np.searchsorted([13.0, 40.0], EVEN, side="right")
+    )
     table = compute(drive)
     return [
         f"{name}: {' '.join(f'{value:.6g}' for value in table[name])} {unit_of(name)}; "
