@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.kept import as_kept, described, drawn_as_kept
+from tests.kept import as_kept, defaults_of, described, drawn_as_kept
 from tests.report.test_bbsl import CAR, WITNESS
 from tests.report.test_driving import a_drive
 
@@ -357,3 +357,7 @@ def test_charts_are_drawn_as_kept() -> None:
 def test_a_strip_has_at_least_two_steps(steps: int) -> None:
     with pytest.raises(Exception, match=f"at least 2 steps, got {steps}"):
         variants(kind_of("rotation"), steps)
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("report"))

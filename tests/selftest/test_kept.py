@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.kept import as_kept
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.selftest import Report, running
 from roadworthy.selftest.faults import MALFUNCTIONS, FaultResult, SeededFault, Sighting
@@ -90,3 +90,7 @@ def test_a_report_is_filed_as_kept(report: Report) -> None:
         str(malfunction_table(report)),
     ]
     as_kept(KEPT / "report.txt", plain("\n\n".join(parts)))
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("selftest"))
