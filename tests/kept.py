@@ -6,6 +6,7 @@ difference before it is committed, and look at the pictures.
 
 from __future__ import annotations
 
+import ast
 import base64
 import json
 import os
@@ -29,6 +30,8 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+import roadworthy
+
 SCALE = 50
 FEW = 24  # numbers that are kept one by one
 NEAR = 0.5  # grey levels in the mean of a row or column: other processors round single pixels otherwise
@@ -40,6 +43,34 @@ def as_kept(file: Path, text: str) -> None:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, "utf-8")
     assert text.splitlines() == file.read_text("utf-8").splitlines(), f"{file.name} is not as it is kept"
+
+
+def defaults_of(room: str) -> str:
+    """Return what the public functions and records of a room do when nothing is said."""
+    root = Path(roadworthy.__file__).parent / room
+    lines = []
+    for file in sorted(root.rglob("*.py")):
+        for name, node in _public(ast.parse(file.read_text("utf-8")), file.relative_to(root).as_posix()):
+            if isinstance(node, ast.AnnAssign):
+                lines.append(f"{name} = {ast.unparse(node.value)}" if node.value is not None else "")
+                continue
+            given = node.args
+            plain = zip([*given.posonlyargs, *given.args][::-1], given.defaults[::-1], strict=False)
+            named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+            told = [(one.arg, default) for one, default in (*[*plain][::-1], *named) if default is not None]
+            lines += [f"{name}({one} = {ast.unparse(default)})" for one, default in told]
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _public(node: ast.AST, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield public functions, methods and fields of records, however deep they stand in classes."""
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, ast.FunctionDef) and (not one.name.startswith("_") or one.name == "__init__"):
+            yield f"{place}:{one.name}", one
+        elif isinstance(one, ast.ClassDef) and not one.name.startswith("_"):
+            yield from _public(one, f"{place}:{one.name}")
+        elif isinstance(one, ast.AnnAssign) and isinstance(node, ast.ClassDef):
+            yield f"{place}.{ast.unparse(one.target)}", one
 
 
 def drawn_as_kept(file: Path, pictures: Mapping[str, NDArray[np.uint8]]) -> None:
@@ -81,7 +112,7 @@ def described(figure: Figure) -> str:
 
 
 def _axes(axes: Axes) -> Iterator[str]:
-    titles = [axes.get_title(side) for side in ("left", "center", "right")]  # type: ignore[arg-type]
+    titles = [axes.get_title(side) for side in ("left", "center", "right")]
     yield f"{'|'.join(titles)} x: {axes.get_xlabel()!r} y: {axes.get_ylabel()!r}"
     sizes = _numbers([one.get_fontsize() for one in (axes._left_title, axes.title, axes.xaxis.label)])  # type: ignore[attr-defined]
     yield f"from {_numbers(axes.get_xlim())} and {_numbers(axes.get_ylim())}, {axes.get_aspect()}, {sizes}"
@@ -98,7 +129,8 @@ def _axes(axes: Axes) -> Iterator[str]:
 def _part(part: Artist) -> Iterator[str]:
     if isinstance(part, Text):
         place: Any = (*part.xy, *part.xyann) if isinstance(part, Annotation) else part.get_position()
-        style = f"{part.get_fontsize():g} {part.get_ha()} {part.get_va()} {part.get_zorder():g}"
+        sides = f"{part.get_horizontalalignment()} {part.get_verticalalignment()}"
+        style = f"{part.get_fontsize():g} {sides} {part.get_zorder():g}"
         under = part.get_bbox_patch()
         on = f" on {_patch(under)}" if under is not None else ""
         yield f"text {part.get_text()!r} at {_numbers(place)} {_color(part.get_color())} {style}{on}"
@@ -122,10 +154,10 @@ def _part(part: Artist) -> Iterator[str]:
         shades = f"{np.nanmean(array):.4g} {part.get_cmap().name} {_numbers(part.get_clim())}"
         yield f"image {array.shape} {_numbers(part.get_extent())} {shades} {part.get_interpolation()}"
     elif isinstance(part, Collection):
-        array = part.get_array()
+        values = part.get_array()
         colors = [_color(one) for one in (*part.get_edgecolor(), *part.get_facecolor())]
-        if array is not None:
-            colors = [part.get_cmap().name, _numbers(np.asarray(array))]
+        if values is not None:
+            colors = [part.get_cmap().name, _numbers(np.asarray(values))]
         paths = [path.vertices for path in part.get_paths()]
         places = f"{len(paths)}: {_numbers(np.concatenate(paths) if paths else [])}"
         yield f"collection {places} at {_numbers(np.asarray(part.get_offsets()))} {colors}"

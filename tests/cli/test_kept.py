@@ -129,7 +129,7 @@ def test_an_answer_is_given_to_people_and_to_scripts(
     monkeypatch.chdir(tmp_path)
     table = ResultTable("Title", ("a", "b"), (("x", "violated"), ("[red]y[/red]", "2")), "a note")
     bare = ResultTable("", ("", ""), (("1", "2"),))
-    shown = ["a [bold]line[/bold]", table, bare, {"title": "line", "longer": "x"}, {}]
+    shown: list[Any] = ["a [bold]line[/bold]", table, bare, {"title": "line", "longer": "x"}, {}]
     answer = Answer(
         {"é": 1, "path": Path("a")}, shown, ["beware"], Path("report.html"), 1, "the end", ["bad"]
     )

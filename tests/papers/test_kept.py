@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.kept import as_kept, described, drawn_as_kept
+from tests.kept import as_kept, defaults_of, described, drawn_as_kept
 from tests.papers.test_checking import finding
 from tests.papers.test_directions import LEFT, RIGHT
 from tests.papers.test_faults import world
@@ -20,21 +21,26 @@ from tests.papers.test_reliability_figures import BINS
 from tests.papers.test_subsets import people
 
 from roadworthy.cases import Outcome, OutcomeStatus
-from roadworthy.coverage.oracle import ModelAnswers
-from roadworthy.frames import Frame, Signals
+from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers
+from roadworthy.coverage.parameter_sets import ParameterSet
+from roadworthy.errors import InputError
+from roadworthy.frames import Frame, Signals, SignalUnits
+from roadworthy.images import read_image
 from roadworthy.models import Network
 from roadworthy.papers.deeptest import study_change, study_deviation, study_directions, study_transformations
 from roadworthy.papers.deeptest.checking import checks_csv, choose_findings
 from roadworthy.papers.deeptest.comparison import GuidedStudy, Reached
-from roadworthy.papers.deeptest.deviation import count_by_model, count_by_threshold
+from roadworthy.papers.deeptest.deviation import DeviationFinding, count_by_model, count_by_threshold
 from roadworthy.papers.deeptest.faults import FaultStudy, correlate
 from roadworthy.papers.deeptest.figures import (
     CheckPair,
+    check_pairs,
     check_sheet,
     draw_change,
     draw_deviation,
     draw_directions,
     draw_transformations,
+    write_checks,
 )
 from roadworthy.papers.reliability import (
     LevelStudy,
@@ -44,6 +50,7 @@ from roadworthy.papers.reliability import (
     ranked,
     study_answers,
     study_bins,
+    study_subsets,
 )
 from roadworthy.papers.reliability_figures import (
     distribution_figure,
@@ -53,6 +60,8 @@ from roadworthy.papers.reliability_figures import (
 )
 from roadworthy.papers.truth_matrix import CAREFUL, TruthMatrix, TruthRow, TruthRule
 from roadworthy.reliability.human import estimate_threshold
+from roadworthy.reliability.human.answers import bins_of
+from roadworthy.reliability.human.reading import HumanData
 from roadworthy.result_tables import ResultTable
 
 KEPT = Path(__file__).with_name("kept")
@@ -114,7 +123,7 @@ def test_deeptests_studies_are_told_as_kept(colours: Network[Any], colour: Calla
         rounded([asdict(one) for one in changes.rows]),
         described(draw_change(changes)),
         *transformations.tables(),
-        rounded([asdict(one) for one in (*transformations.distances, *transformations.growth)]),
+        rounded(list(map(asdict, transformations.distances)) + list(map(asdict, transformations.growth))),
         described(draw_transformations(transformations)),
         guided.table(),
     ]
@@ -208,3 +217,59 @@ def test_a_rule_must_catch_99_of_100(share: float, edge: bool) -> None:
         Counter({"night-blind": round(share * 10_000)}),
     )
     assert bool(TruthMatrix(9, (row,), (CAREFUL, "night-blind")).shortfalls) is edge
+
+
+def test_a_sheet_for_each_model_and_one_table_are_written(tmp_path: Path) -> None:
+    image = np.full((20, 30, 3), 90, np.uint8)
+    frame = Frame("a", image, signals=Signals(steering=2.0))
+    findings = [finding("m", 1), finding("m", 2), finding("n", 1)]
+    pairs = [CheckPair(one, frame, frame, (Signals(steering=1.0),) * 2) for one in findings[1:]]
+    answers = [
+        ModelAnswers(name, [0.0], [0.0], {("fog", 1): [0.0]}, unit="rad") for name in ("m", "n", "o/p")
+    ]
+    study: Any = SimpleNamespace(answers=answers, findings=findings)
+    assert write_checks(tmp_path / "none", study, findings, []) == []
+    assert not (tmp_path / "none").exists()
+    written = write_checks(tmp_path / "out", study, findings, pairs)
+    assert written == ["checks.csv", "checks-m.png", "checks-n.png"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(written)
+    assert (tmp_path / "out/checks.csv").read_text("utf-8") == checks_csv(findings, "rad")
+    sheets = {name: read_image(tmp_path / "out" / name) for name in written[1:]}
+    drawn_as_kept(KEPT / "written.json", sheets)
+
+
+def test_images_of_findings_are_made_again(
+    colour: Callable[..., Frame], sets: tuple[ParameterSet, ParameterSet]
+) -> None:
+    frames = [colour(200, 100, 20, 6.0), colour(0, 0, 250, -9.0)]
+
+    class Seeds(list[Frame]):
+        units = SignalUnits(steering="rad", steering_positive="left")
+
+    seeds: Any = Seeds(frames)
+    worst = BrokenRelation("0-0-250", "brightness", 100, error=0.5, margin=-0.1)
+    found = DeviationFinding("m-001", "m", worst, 4, 0.25, 0.1, -0.2, inherited=False)
+    (pair,) = check_pairs(None, [found], seeds, sets, 0, None)  # type: ignore[arg-type]
+    assert pair.before is frames[1]
+    assert pair.after.image[0, 0].tolist() == [100, 100, 255]
+    assert [one.steering for one in pair.answers] == pytest.approx([-np.degrees(0.1), np.degrees(0.2)])
+
+
+def test_subsets_are_drawn_of_what_is_known() -> None:
+    answers = tuple(people(200))
+    bins = bins_of(answers, "frost", "correctness")
+    single, counted = HumanData((bins,), answers), HumanData((bins,))
+    how: dict[str, Any] = {"pairs": 1, "rule": "careful"}
+    drawn = [
+        study_subsets(single, bins, draw, None, **how).drawn for draw in (None, "images", "raters", "answers")
+    ]
+    assert drawn == ["images", "images", "raters", "answers"]
+    assert study_subsets(counted, bins, None, None, **how).drawn == "answers"
+    with pytest.raises(InputError, match="--draw images needs single answers; of binned ones only answers"):
+        study_subsets(counted, bins, "images", None, **how)
+    with pytest.raises(InputError, match="--draw must be one of"):
+        study_subsets(single, bins, "imagse", None, **how)
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("papers"))

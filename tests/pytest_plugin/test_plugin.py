@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kept import drawn_as_kept
+from tests.kept import as_kept, defaults_of, drawn_as_kept
 from tests.report.runs_for_reports import add
 
 from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Status
@@ -576,3 +576,7 @@ class _Item:
 def test_which_tests_an_expectation_means(pattern: str, fits: bool) -> None:
     assert Expected(pattern, "why").fits(_Item()) is fits  # type: ignore[arg-type]
     assert not Expected("*", "why").fits(object())  # type: ignore[arg-type]
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("pytest_plugin"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.kept import as_kept, described, drawn_as_kept
+from tests.kept import as_kept, defaults_of, described, drawn_as_kept
 from tests.report.test_bbsl import CAR, WITNESS
 from tests.report.test_driving import a_drive
 
@@ -86,7 +86,7 @@ def scene(id: str = "a", size: tuple[int, int] = (60, 120), **others: object) ->
         scores=[0.5, 0.25, 0.999, 0.1],
     )
     known = {"boxes": boxes, "labels": LabelMap(ids), "depth": depth, "instances": instances}
-    return Frame(id, image, **{**known, "signals": Signals(speed=12.0, steering=-3.0), **others})  # type: ignore[arg-type]
+    return Frame(id, image, **{**known, "signals": Signals(speed=12.0, steering=-3.0), **others})
 
 
 def written(words: str, x: float, y: float, size: float, *, bold: bool) -> NDArray[np.uint8]:
@@ -179,7 +179,7 @@ def test_sheets_are_drawn_as_kept() -> None:
                 [other], variants(kind_of("mirror"), 2), words=["turned"], seed=3
             ),
             "random": transform_strip(
-                [other], [kind_of("rain")(amount=0.6)] * 2, seed=1, overlays="boxes", scale=2.0
+                [other], [kind_of("rain").at(0.6)] * 2, seed=1, overlays="boxes", scale=2.0
             ),
             "signals": prediction_sheet(
                 [frame, other], [Signals(speed=9.0, steering=-3.04), Signals(steering=1.0)]
@@ -274,7 +274,7 @@ def test_figures_of_specifications_are_drawn_as_kept() -> None:
                     title="cells",
                 ),
                 draw_cells(compare(rows[1:], expectations=("go",)).cells[0.6][:3], images.get, (120, 60)),
-                draw_coverage(coverage, (1242, 375), zones=zones),  # type: ignore[arg-type]
+                draw_coverage(coverage, (1242, 375), zones=zones),
                 draw_labelled(
                     images["000009"],
                     (1, 1),
@@ -357,3 +357,7 @@ def test_charts_are_drawn_as_kept() -> None:
 def test_a_strip_has_at_least_two_steps(steps: int) -> None:
     with pytest.raises(Exception, match=f"at least 2 steps, got {steps}"):
         variants(kind_of("rotation"), steps)
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("report"))

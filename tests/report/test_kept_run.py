@@ -41,7 +41,11 @@ def rules(failing: int, number: int) -> list[tuple[Any, ...]]:
 
 
 def everything(folder: Path, worse: int = 0) -> StoredRun:
-    strict = {"severity": Severity.CRITICAL, "acceptance": Acceptance(0.05), "tags": ("ODD:rain", "a|b")}
+    strict: dict[str, Any] = {
+        "severity": Severity.CRITICAL,
+        "acceptance": Acceptance(0.05),
+        "tags": ("ODD:rain", "a|b"),
+    }
     first = requirement_of("R1", text="Slow down in <rain>.", **strict)
     add(folder, rules(6 + worse, 40), requirement=first, visual_change=0.25, cluster=lambda name: name[:6])
     add(folder, rules(worse, 9), requirement=first, system="epoch", visual_change=0.5, reason="it's <broken>")

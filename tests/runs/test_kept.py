@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kept import as_kept
+from tests.kept import as_kept, defaults_of
 from tests.report.test_kept_run import everything, plain
 
 from roadworthy.cases import ClassScores, InverseDepth, Prediction
@@ -236,3 +236,7 @@ def test_depths_differ_where_many_pixels_do() -> None:
     assert _differ(depth(0, 0), depth(2, 1.0))
     assert not _differ(depth(0, 0, [5]), depth(0, 0, [5]))
     assert _differ(depth(0, 0, [5, 6]), depth(0, 0))
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("runs"))

@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.kept import as_kept
+from tests.kept import as_kept, defaults_of
 
-from roadworthy.selftest import Report, running
+from roadworthy._version import __version__
+from roadworthy.runs.store.manifest import host
+from roadworthy.selftest import Report
 from roadworthy.selftest.faults import MALFUNCTIONS, FaultResult, SeededFault, Sighting
 from roadworthy.selftest.running import (
     as_document,
@@ -65,12 +67,12 @@ def report() -> Report:
 
 def plain(text: str) -> str:
     """Return a text without what is of this machine and this moment."""
-    document = re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+", "NOW", text).replace(running.__version__, "VERSION")
+    document = re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+", "NOW", text).replace(__version__, "VERSION")
     kept = [line for line in document.splitlines() if not line.startswith(("| libraries", *HOST))]
     return "\n".join(kept) + "\n"
 
 
-HOST = tuple(f"| {name}" for name in running.host())
+HOST = tuple(f"| {name}" for name in host())
 
 
 def test_a_report_is_filed_as_kept(report: Report) -> None:
@@ -90,3 +92,7 @@ def test_a_report_is_filed_as_kept(report: Report) -> None:
         str(malfunction_table(report)),
     ]
     as_kept(KEPT / "report.txt", plain("\n\n".join(parts)))
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("selftest"))

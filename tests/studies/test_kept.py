@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.kept import as_kept, drawn_as_kept
+from tests.kept import as_kept, defaults_of, drawn_as_kept
 from tests.studies.planned import clip_study, glance_experiment, rule_run
 from tests.studies.test_clips import drive
 
@@ -153,3 +153,7 @@ def test_clips_of_drives_are_cut_as_kept() -> None:
     ]
     ordered = [one.id for one in by_metric(clips, "SD(LP)")]
     as_kept(KEPT / "cut.txt", told([asdict(one) for one in clips], ordered))
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("studies"))

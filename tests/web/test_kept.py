@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kept import as_kept
+from tests.kept import as_kept, defaults_of
 from tests.report.test_kept_run import everything, plain
 from tests.studies.planned import clip_study, glance_experiment
 from tests.web.client import Browser, Client
@@ -108,3 +108,7 @@ def test_maps_and_charts_of_drives_are_as_kept() -> None:
     people = [SimulatedHumans(threshold=0.6).answer(seed=seed) for seed in (1, 2)]
     parts += [threshold_chart(estimate_threshold(one, samples=20 * n)) for n, one in enumerate(people)]
     as_kept(KEPT / "drawings.svg", "\n".join(map(str, parts)).replace("><", ">\n<") + "\n")
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(KEPT / "defaults.txt", defaults_of("web"))

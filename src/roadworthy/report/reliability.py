@@ -146,7 +146,7 @@ def _table_notes(row: Mapping[str, Any]) -> list[str]:
             right = f"on {row['required']:.1%} of the original images only"
         notes.append(f"{about}: the model is right {right}, so it has nothing to lose.")
     if errors := row["counts"]["error"]:
-        notes.append(f"{about}: {errors} cases have no answer.")
+        notes.append(f"{about}: {'1 case has' if errors == 1 else f'{errors} cases have'} no answer.")
     share = row.get("share_reaching")
     if share is not None and share < 0.5:
         notes.append(
