@@ -27,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate, islice
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -134,40 +135,51 @@ def _walk(node: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, str]]:
         yield from _walk(child, function)
 
 
-def faults_of(file: Path, room: str) -> list[tuple[Fault, str]]:
-    """Return every fault that can be put into a file, with the whole text that it then has."""
-    text = file.read_text("utf-8")
-    lines = text.encode().splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    found = []
-    for node, function in _walk(ast.parse(text)):
-        for changed in _changes(node):
-            first = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
-            last = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
-            old = text.encode()[first:last]
-            if isinstance(node, ast.If):
-                test = node.test
-                assert isinstance(changed, ast.If)
-                assert test.end_lineno is not None
-                assert test.end_col_offset is not None
-                first = starts[test.lineno - 1] + test.col_offset
-                last = starts[test.end_lineno - 1] + test.end_col_offset
-                old, new = text.encode()[first:last], ast.unparse(changed.test)
-            elif changed is None:
-                new = "pass"
-            else:
-                new = f"({ast.unparse(changed)})" if isinstance(node, ast.expr) else ast.unparse(changed)
-            mutated = (text.encode()[:first] + new.encode() + text.encode()[last:]).decode()
-            try:
-                ast.parse(mutated)
-            except SyntaxError:
-                continue  # inside of a formatted string, say
-            where = str(file.relative_to(_ROOT))
-            fault = Fault(room, where, node.lineno, function, " ".join(old.decode().split()), new)  # type: ignore[attr-defined]
-            found.append((fault, mutated))
-    return found
+@dataclass(frozen=True)
+class Place:
+    """Somewhere in a file where a fault can be put.
+
+    Attributes:
+        room: The folder of the package.
+        file: The file.
+        function: What it stands in.
+        node: What is there.
+        changed: What may stand there instead; None for nothing.
+    """
+
+    room: str
+    file: Path
+    function: str
+    node: ast.AST
+    changed: ast.AST | None
+
+    def fault(self) -> tuple[Fault, str] | None:
+        """Return the fault and the text of the file with it; None where that cannot be read any more."""
+        node = self.node.test if isinstance(self.node, ast.If) else self.node
+        changed = self.changed.test if isinstance(self.changed, ast.If) else self.changed
+        text = self.file.read_bytes()
+        starts = [0, *accumulate(map(len, text.splitlines(keepends=True)))]
+        first = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+        last = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+        new = "pass" if changed is None else ast.unparse(changed)
+        if isinstance(node, ast.expr):
+            new = f"({new})"
+        mutated = (text[:first] + new.encode() + text[last:]).decode()
+        try:
+            ast.parse(mutated)
+        except SyntaxError:  # inside of a formatted string, say
+            return None
+        old = " ".join(text[first:last].decode().split())
+        where = str(self.file.relative_to(_ROOT))
+        return Fault(self.room, where, node.lineno, self.function, old, new), mutated  # type: ignore[attr-defined]
+
+
+def places_in(file: Path, room: str) -> list[Place]:
+    """Return every place of a file where a fault can be put, once for each fault."""
+    nodes = _walk(ast.parse(file.read_text("utf-8")))
+    return [
+        Place(room, file, function, node, changed) for node, function in nodes for changed in _changes(node)
+    ]
 
 
 def rooms() -> dict[str, list[Path]]:
@@ -263,8 +275,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     drawn: list[tuple[Fault, str]] = []
     for number, (room, files) in enumerate(chosen.items()):
         share = given.count // len(chosen) + (number < given.count % len(chosen))
-        possible = [fault for file in files for fault in faults_of(file, room)]
-        drawn += rng.sample(possible, min(share, len(possible)))
+        possible = [place for file in files for place in places_in(file, room)]
+        rng.shuffle(possible)
+        drawn += islice(filter(None, (place.fault() for place in possible)), share)
     results: list[Fault] = []
     with tempfile.TemporaryDirectory() as folder:
         tree = _copied(Path(folder)) if not given.list else Path()
