@@ -20,7 +20,9 @@ COUNTS = (1, 1, 2, 1, 3, 2, 3, 3)
 
 def test_table_5_by_hand(colours: Network[Any], colour: Callable[..., Frame]) -> None:
     frames = [colour(*one) for one in (*LEFT, *RIGHT)]
-    study = study_directions([colours], frames, batch=3)
+    told: list[int] = []
+    study = study_directions([colours], frames, batch=3, progress=told.append)
+    assert told == [3, 6, 8]
     (row,) = study.rows
     assert (row.model, row.part, row.neurons, row.images) == ("colours", "all", 5, 8)
     assert (row.left, row.right) == (4, 4)
