@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from roadworthy.cases import Status
+from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.labelling.street import StreetNetwork
@@ -17,6 +18,8 @@ from roadworthy.report.publish import publish
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import plan_suite, run_suite, suite_of
+from roadworthy.runs.suites.kinds.base import Part
+from roadworthy.runs.suites.kinds.coverage import CoverageKind, Search
 
 PERSON = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 RAIN = "If it rains, then the ego-vehicle should slow down."
@@ -134,3 +137,21 @@ def test_other_processes_label_alike(dash: Path, tmp_path: Path) -> None:
         [(row["case"], row["margin"]) for row in rows_of(tmp_path / name, "P")] for name in ("here", "there")
     ]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("change", "told"), [("fog", ["depth", "labels"]), ("brightness", None)])
+def test_reliability_tells_what_is_estimated_for_it(dash: Path, change: str, told: list[str] | None) -> None:
+    plan = plan_suite(suite(dash, {"R": {**BRIGHTER, "reliability": change}}))
+    assert plan.estimated().get("dash") == told
+
+
+@pytest.mark.parametrize(("change", "needs"), [("fog", {"depth", "labels"}), ("simple", set())])
+def test_a_search_tells_what_is_estimated_for_it(change: str, needs: set[str]) -> None:
+    search = Search(SearchSettings(transforms=(change,)), "deeptest", None)
+    assert CoverageKind().needs(Part("", "", {}, search)) == needs
+
+
+def test_depth_that_nobody_shall_estimate_is_not(dash: Path) -> None:
+    frame = plan_suite(suite(dash, {"R": RAIN}, depth="none")).data["dash"].frames[0]
+    known = frame.with_known("labels", "depth")
+    assert (known.depth, known.labels is not None) == (None, True)

@@ -102,10 +102,17 @@ def labelled(
 
 
 @lru_cache(maxsize=4)
-def as_needed(frame: Frame, names: tuple[str, ...] = ("labels",)) -> Frame:
+def as_needed(
+    frame: Frame, names: tuple[str, ...] = ("labels",), kept: frozenset[str] = frozenset()
+) -> Frame:
     """Return a frame with labels or depth by the street network: what `Frame.estimator` is by default.
 
     One frame is changed in many ways one after another, so those of the last few frames are kept.
+
+    Args:
+        frame: The frame.
+        names: What it lacks and something needs.
+        kept: What stays as it is, because somebody said where it comes from, or that nobody estimates it.
 
     Example:
         >>> from roadworthy.datasets import load
@@ -113,8 +120,8 @@ def as_needed(frame: Frame, names: tuple[str, ...] = ("labels",)) -> Frame:
         >>> plain.with_known("labels").metadata["labels_from"]
         'street (estimated)'
     """
-    chains: dict[str, Any] = dict.fromkeys(names, (STREET_SOURCE,))
-    return Labelling(**chains).applied([frame])[0]
+    chains: dict[str, Any] = {name: (STREET_SOURCE,) for name in names if name not in kept}
+    return frame if not chains else Labelling(**chains).applied([frame])[0]
 
 
 def unlabelled(data: Dataset) -> tuple[Dataset, Labelling | None]:

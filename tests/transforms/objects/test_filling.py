@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import make_transform
+from roadworthy.transforms.objects import filling
 from roadworthy.transforms.objects.filling import FILL, fill_network, grained
 
 from .conftest import Street
@@ -39,6 +40,14 @@ def test_a_red_thing_goes_and_the_road_comes(box: tuple[int, int, int, int]) -> 
     made = fill_network().fill([painted], [mask])[0]
     assert np.array_equal(made[~mask], painted[~mask])
     assert np.abs(made[mask].astype(int) - image[mask]).mean() < 12
+
+
+def test_one_thread_fills_whatever_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[int] = []
+    monkeypatch.setenv("ROADWORTHY_THREADS", "8")
+    monkeypatch.setattr(filling, "opened_session", lambda path, threads: opened.append(threads))
+    _ = filling.FillNetwork()._session
+    assert opened == [1]
 
 
 def test_images_of_several_sizes_are_filled_at_once_as_one_by_one() -> None:

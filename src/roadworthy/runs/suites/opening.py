@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
@@ -183,7 +184,8 @@ def open_data(
     if not len(data):
         raise InputError(f"{name} has no frames")
     # Whoever says who labels the frames, or that nobody does, gets what was said.
-    estimator = None if "labels" in form.options else as_needed
+    said = frozenset(form.options) & {"labels", "depth"}
+    estimator = None if "labels" in said else partial(as_needed, kept=said) if said else as_needed
     frames = ChosenFrames(name, data, range(len(data)), history, form.clusters or "", estimator)
     if form.frames is not None:
         frames = replace(frames, indices=ChosenFrames.named(name, data, form.frames).indices)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from roadworthy.images import Image, Mask
 from roadworthy.models.network import OpensLater
-from roadworthy.models.onnx import opened_session, wanted_threads
+from roadworthy.models.onnx import opened_session
 from roadworthy.transforms.objects.request import Window, parts_of
 
 FILL = Path(__file__).with_name("weights") / "fill.onnx"
@@ -54,7 +54,8 @@ class FillNetwork(OpensLater):
 
     @cached_property
     def _session(self) -> Any:
-        return opened_session(self.path, threads=wanted_threads(0))
+        # With other numbers of threads sums are added in another order, and pixels differ.
+        return opened_session(self.path, threads=1)
 
     def fill(self, images: Sequence[Image], masks: Sequence[Mask]) -> list[Image]:
         """Return the images, filled.

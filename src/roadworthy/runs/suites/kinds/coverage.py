@@ -143,6 +143,13 @@ class CoverageKind(Kind[CoverageForm, Search]):
         search = Search(settings, entry.counting, entry.training)
         yield Part("", settings.text, settings.parameters(), search)
 
+    def needs(self, part: Part[Search]) -> Collection[str]:
+        """Return what its transformations need, or look better with."""
+        from roadworthy.coverage.parameter_sets import parameter_sets
+
+        tried = (one for several in parameter_sets(part.inside.settings.transforms) for one in several)
+        return {name for one in tried for name in (*one.transform.needs, *one.transform.wants)}
+
     def misfit(self, part: Part[Search], facts: Facts) -> str:
         """A search needs a network that predicts the output, and frames of which it is known."""
         output = part.inside.settings.output

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from roadworthy.errors import UnknownNameError
 from roadworthy.models import SystemUnderTest
 from roadworthy.runs.suites.forms import Count, EntryForm, Number, Share, Some, Text, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
@@ -119,6 +120,15 @@ class ReliabilityKind(Kind[ReliabilityForm, Wanted]):
             "only": tuple(entry.only or ()),
         }
         return requirements_of(measures, [wanted.transform], wanted.preserve, **chosen)
+
+    def needs(self, part: Part[Wanted]) -> Collection[str]:
+        """Return what the transformation looks better with."""
+        from roadworthy.transforms import kind_of
+
+        try:
+            return kind_of(part.inside.transform).wants
+        except UnknownNameError:
+            return ()  # a transformation of its own, which needs the image alone
 
     def misfit(self, part: Part[Wanted], facts: Facts) -> str:
         """It needs pictures that the model is for, and enough of them; for correctness, the truth, too."""
