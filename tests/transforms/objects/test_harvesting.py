@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,24 @@ def test_the_same_things_are_found_again_without_looking_twice(
     assert again is not first
     assert [one.name for one in again.gallery] == [one.name for one in first.gallery]
     assert all(one.same_picture(two) for one, two in zip(again.gallery, first.gallery, strict=True))
+
+
+def test_what_is_kept_holds_only_for_the_same_boxes_and_depth(
+    crowd: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harvesting, "_TRUSTED", 1)
+    frame, drive = crowd.frames[2], Drive(0, people=0)
+    boxes, depth = frame.boxes, frame.depth
+    assert boxes is not None
+    assert depth is not None
+    hidden = dataclasses.replace(boxes, occlusion=[0.5] * len(boxes))  # type: ignore[arg-type]
+    known = (frame, frame.replace(boxes=hidden), frame.replace(depth=depth * np.float32(1.1)))
+    heights = []
+    for one in known:
+        drive.frames, drive.ids = [one], (one.id,)
+        heights.append([thing.height for thing in own_things(chosen(drive)).gallery])
+    assert [len(one) for one in heights] == [1, 0, 1]
+    assert heights[0] != heights[2]
 
 
 @pytest.mark.parametrize(("count", "people"), [(1, 1), (4, 0), (4, 3)])
