@@ -456,3 +456,5 @@ def test_things_of_every_scenario_are_large_enough() -> None:
     )
     plan = plan_for(rule).with_smallest(48)
     assert [one.steps[0].settings["smallest"] for one in plan.scenarios] == [48, 48]
+    # Who says how small things may be gets what was said.
+    assert plan.with_smallest(96) == plan
