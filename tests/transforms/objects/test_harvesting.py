@@ -132,10 +132,14 @@ def test_with_nobody_or_few_in_the_data_people_are_those_that_ship(count: int, p
 
 
 def test_vehicles_that_ship_are_used_on_real_frames_by_name_alone() -> None:
-    frame = Drive(1, people=0)[0]
+    drive = Drive(1, people=0)
+    frame = chosen(drive)[0]
     place = {"element": "vehicle", "relation": "in front of", "reference": "ego-vehicle"}
     with pytest.raises(NotApplicable, match=r"no vehicle could be cut out of this data.*gallery=shipped"):
         make_transform("add", **place)(frame, 1, measure=False)
+    # Of a frame by itself nobody looked at any data.
+    with pytest.raises(NotApplicable, match=r"does not say which data it is from.*gallery=camvid:PATH"):
+        make_transform("add", **place)(drive.frames[0], 1, measure=False)
     changed = make_transform("add", **place, gallery="shipped")(frame, 1, measure=False)
     assert added(changed).startswith("solid-")
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
-from roadworthy.transforms.objects.gallery import OWN, SHIPPED, SOLID, CutOut, Gallery
+from roadworthy.transforms.objects.gallery import DRAWN, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
@@ -179,7 +179,7 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
     # A cut-out that would be blown out was less bright than its ground says.
-    real = _is_real(place.cut_out)
+    real = place.cut_out.source not in (DRAWN, SOLID)
     most = min(_GAIN[1], _BRIGHTEST / max(place.cut_out.highlights, 1.0)) if real else _GAIN[1]
     luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
@@ -193,11 +193,6 @@ def _is_grey(frame: Frame) -> bool:
     """Return whether a camera sees no colours."""
     some = frame.image[:: max(1, frame.height // 24), :: max(1, frame.width // 24)].astype(np.int16)
     return int(np.ptp(some, axis=2).max()) <= 2
-
-
-def _is_real(cut_out: CutOut) -> bool:
-    """Return whether a cut-out was seen by a camera and not drawn."""
-    return cut_out.source not in ("world", SOLID)
 
 
 def _is_night(frame: Frame) -> bool:
@@ -471,6 +466,11 @@ class Add(ObjectEdit):
                     for number, other in enumerate(others)
                 )
                 found[name] = tuple(one for turn in turns for one in turn)
+        if not found and frame.siblings is None:
+            raise NotApplicable(
+                "this frame does not say which data it is from: name data to cut from, gallery=camvid:PATH, "
+                "or gallery=shipped"
+            )
         if not found:
             raise NotApplicable(
                 f"no {self.element} could be cut out of this data, and solid models do not look real enough: "
