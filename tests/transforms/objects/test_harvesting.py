@@ -116,6 +116,26 @@ def test_what_is_kept_holds_only_for_the_same_boxes_and_depth(
     assert heights[0] != heights[2]
 
 
+@pytest.mark.parametrize(("source", "looked_at"), [("folder:maps", 3), ("street (estimated)", 1)])
+def test_fewer_frames_are_looked_at_where_labels_are_estimated(
+    source: str, looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = Drive(3, people=0)
+    drive.frames = [one.replace(metadata={"labels_from": source}) for one in drive.frames]
+    cut: list[str] = []
+    monkeypatch.setattr(harvesting, "_FRAMES", {False: 9, True: 1})
+    monkeypatch.setattr(harvesting, "_of_frame", lambda frame: cut.append(frame.id) or [])
+    own_things(chosen(drive))
+    assert len(cut) == looked_at
+
+
+def test_what_a_data_set_keeps_inside_is_not_what_is_cut() -> None:
+    outer, inner = Drive(1, people=1), Drive(1, people=0)
+    outer.data = inner  # type: ignore[attr-defined]
+    own_things(outer)
+    assert (outer.read, inner.read) == ([0], [])
+
+
 @pytest.mark.parametrize(("count", "people"), [(1, 1), (4, 0), (4, 3)])
 def test_with_nobody_or_few_in_the_data_people_are_those_that_ship(count: int, people: int) -> None:
     drive = Drive(count, people)

@@ -17,10 +17,10 @@ import numpy as np
 from roadworthy._files import sha256_of
 from roadworthy._frozen import FrozenDict, content_of
 from roadworthy.cases import Dataset
-from roadworthy.datasets import load, spread
+from roadworthy.datasets import ChosenFrames, load, spread
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.labelling import as_needed
+from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
@@ -103,7 +103,7 @@ def harvested_from(reference: str) -> Gallery:
 
 def _harvested(data: Dataset) -> OwnThings:
     """Cut things out of frames that are spread over a data set, until there are enough of each."""
-    inner = getattr(data, "data", data)
+    inner = data.data if isinstance(data, ChosenFrames) else data
     taken: list[CutOut] = []
     places: dict[str, int] = {}
     counts: Counter[str] = Counter()
@@ -114,7 +114,7 @@ def _harvested(data: Dataset) -> OwnThings:
             frame = inner[number]
         except InputError:
             continue  # what cannot be read is told where it is tested
-        estimated = frame.labels is None or "labels_from" in frame.metadata
+        estimated = frame.labels is None or is_estimated(frame)
         if looked >= _FRAMES[estimated]:
             break
         if (frame := frame if frame.labels is not None else as_needed(frame)).labels is None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
+from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
@@ -271,7 +272,7 @@ class WeatherScene:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = believed(frame)
-        self.estimated = "(estimated)" in str(frame.metadata.get("labels_from"))
+        self.estimated = is_estimated(frame)
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
         self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
