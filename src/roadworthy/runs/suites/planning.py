@@ -331,8 +331,8 @@ class _Planner:
             reasons: dict[tuple[str, str], str] = {}
             trials: _Variants = {}
             for where in data:
-                found = self._try(kind, part, where, models, trials)
-                reasons |= {(where, model): reason for model, reason in found.items()}
+                answers = self._try(kind, part, where, models, trials)
+                reasons |= {(where, model): reason for model, reason in answers.items()}
             self._tell_misfits(id, whole, reasons)
             # Whatever fits one part of an entry fits the entry.
             tried = {pair: reason and tried.get(pair, reason) for pair, reason in reasons.items()}

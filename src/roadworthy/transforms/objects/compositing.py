@@ -94,7 +94,7 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
     haze, night = haze_of(site), _is_night(frame)
     share = (0.55 if night else 1.0) * (1.0 if haze is None else haze.clear(place.distance))
     # The world draws shadows of its own kind.
-    draw_shadows(image, region, site, place, share=share, sun=not night and "track" not in frame.metadata)
+    draw_shadows(image, region, site, place, share=share, sun=not night and not frame.drawn)
     cover = np.where(hidden, np.float32(0), alpha)
     colors = _colors(site, place, patch, look, rng)
     window = image[there]
@@ -442,12 +442,12 @@ class Add(ObjectEdit):
     def _things(self) -> dict[str, tuple[Views, ...]]:
         return _things(self.element, Gallery.opened(self.gallery))
 
-    def _things_for(self, frame: Frame, drawn: bool) -> dict[str, tuple[Views, ...]]:
+    def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
         if self.gallery not in (SHIPPED, OWN):
             return self._things
-        shipped = _things(self.element, Gallery.shipped_for(drawn))
-        if drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
+        shipped = _things(self.element, Gallery.shipped_for(frame.drawn))
+        if frame.drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
             return shipped
         own = Gallery(things_for(frame)).fitting(self.element)
         ends = (one for end in _ENDS if (one := tuple(cut for cut in own if cut.facing in end)))
@@ -483,18 +483,17 @@ class Add(ObjectEdit):
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
-        drawn = "track" in frame.metadata  # only the built-in world tells its track
-        by_element = self._things_for(frame, drawn)
+        by_element = self._things_for(frame)
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
-        if not drawn:
+        if not frame.drawn:
             place = _lit_as_here(site, place)
         edited = composited(site, place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image)
         left, top, right, bottom = (max(0, side) for side in place.window)
         seen = np.mean(change[top:bottom, left:right].max(axis=2) >= _VISIBLE)
-        if change.max() < _LEAST_CONTRAST or (not drawn and seen < _LEAST_SEEN):
+        if change.max() < _LEAST_CONTRAST or (not frame.drawn and seen < _LEAST_SEEN):
             raise NotApplicable("the added object would not stand out from its background")
         return edited
 

@@ -87,7 +87,7 @@ def find_place(site: GroundSurroundings, things: Things, request: Request, draws
 
 def usual_smallest(frame: Frame) -> float:
     """Return how many pixels a thing is high in a frame, at least, unless a request says so."""
-    return max(_SMALLEST["track" in frame.metadata], _SMALLEST_SHARE * frame.height)
+    return max(_SMALLEST[frame.drawn], _SMALLEST_SHARE * frame.height)
 
 
 @lru_cache(maxsize=64)

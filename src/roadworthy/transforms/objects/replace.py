@@ -41,7 +41,7 @@ from roadworthy.transforms.objects.selection import (
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT, ElementDescription, is_real, metadata_without
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, ElementDescription, metadata_without
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -384,11 +384,11 @@ class Replace(ObjectEdit):
 
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         what, by, edit = self._parts()
-        if self.realism == "believable" and is_real(frame) and edit in _DRAWN:
+        if self.realism == "believable" and not frame.drawn and edit in _DRAWN:
             raise NotApplicable(
                 f"{by.element} instead of {what.element} looks drawn on real frames (realism=any does it)"
             )
-        if isinstance(edit, partial) and self.gallery in (SHIPPED, OWN) and is_real(frame):
+        if isinstance(edit, partial) and self.gallery in (SHIPPED, OWN) and not frame.drawn:
             edit = partial(_exchanged, choices=self._for_real_frames(by))
         return edit(frame, select(frame, what, self.least_share), by, rng)
 

@@ -155,7 +155,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         """Return the part with things that are large enough in what every model sees of real frames."""
         from roadworthy.transforms.objects.placement import usual_smallest
 
-        if facts.data is None or "track" in facts.data.first.metadata:
+        if facts.data is None or facts.data.first.drawn:
             return [part]
         pixels = math.ceil(_SMALLEST * facts.shrinks)
         sized = part.inside.with_smallest(pixels)
