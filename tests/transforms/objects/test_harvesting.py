@@ -14,6 +14,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects import harvesting
+from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.objects.harvesting import own_things, things_for
 from roadworthy.transforms.objects.shadows import sun_side
 from roadworthy.transforms.objects.surroundings import surroundings
@@ -123,8 +124,13 @@ def test_fewer_frames_are_looked_at_where_labels_are_estimated(
     drive = Drive(3, people=0)
     drive.frames = [one.replace(metadata={"labels_from": source}) for one in drive.frames]
     cut: list[str] = []
+
+    def nothing(frame: Frame) -> list[CutOut]:
+        cut.append(frame.id)
+        return []
+
     monkeypatch.setattr(harvesting, "_FRAMES", {False: 9, True: 1})
-    monkeypatch.setattr(harvesting, "_of_frame", lambda frame: cut.append(frame.id) or [])
+    monkeypatch.setattr(harvesting, "_of_frame", nothing)
     own_things(chosen(drive))
     assert len(cut) == looked_at
 
@@ -218,7 +224,7 @@ def test_a_person_has_a_shadow_where_others_have_theirs_and_light_on_the_other_s
     frame = with_shadows(crowd.frames[8], side)
     add = make_transform("add", element="pedestrian", reference="road", distance=9.0)
     changed = add(frame, 5, measure=False)
-    (note,) = changed.metadata["added"]  # type: ignore[misc]
+    note = changed.metadata["added"][0]  # type: ignore[index]
     left, top, right, bottom = note["box"]
     assert note["mirrored"] == (side < 0)
     lost = frame.image.astype(int).sum(axis=2) - changed.image.sum(axis=2)
