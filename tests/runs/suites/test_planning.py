@@ -458,12 +458,13 @@ def test_things_are_large_enough_for_the_models_of_their_requirement_alone(
         requirements:
           alone: {{rule: "{PERSON}", models: careful, data: road}}
           both: {{rule: "{PERSON}", data: road}}
-          drawn: {{rule: "{PERSON}", data: town}}
+          each: {{rule: "{PERSON}", data: [town, road]}}
     """)
     told = {trial.requirement.id: trial.requirement.parameters.get("smallest") for trial in found.trials}
     shrinks = look_at(found.models, found.data)["small", "road"].shrinks
-    assert shrinks > 2
-    assert told == {"alone": None, "both": math.ceil(20 * shrinks), "drawn": None}
+    pixels = math.ceil(20 * shrinks)
+    assert pixels > 40
+    assert told == {"alone": None, "both": pixels, "each@town": None, "each@road": pixels}
 
 
 @pytest.mark.parametrize(("shrinks", "smallest"), [(1.0, None), (1.4, None), (1.6, 32)])

@@ -475,11 +475,11 @@ class _Planner:
 
 def _named(whole: str, trials: _Variants) -> dict[tuple[str, str, str], str]:
     """Return what the variants of a part are called: as the part, unless there are several on some data."""
-    told = list(dict.fromkeys(key[1:] for key in trials))
-    names: dict[tuple[str, str], str] = {}
-    for suffix, settings in told:
-        same = [one for one in told if one[0] == suffix]
-        number = same.index((suffix, settings)) + 1
-        name = f"{whole}/{suffix}" if number == 1 else f"{whole}/{suffix}-{number}"
-        names[suffix, settings] = whole if len(told) == 1 else name
-    return {key: names[key[1:]] for key in trials}
+    if len({key[1:] for key in trials}) == 1:
+        return dict.fromkeys(trials, whole)
+    names: dict[tuple[str, str, str], str] = {}
+    for key in trials:
+        number = [one for one in trials if one[:2] == key[:2]].index(key) + 1
+        name = f"{whole}/{key[1]}" if key[1] else whole
+        names[key] = name if number == 1 else f"{name}-{number}"
+    return names
