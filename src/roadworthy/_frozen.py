@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import tokenize
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -116,3 +117,38 @@ class ReadOnlyArrays:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
         self.__dict__.update(state)
+
+
+def content_of(value: object) -> Iterator[bytes]:
+    """Yield what a frame, or a part of one, says, so that two that differ give different bytes.
+
+    Example:
+        >>> b"".join(content_of([1, "a"]))
+        b"[1:1;3:'a';]"
+    """
+    if isinstance(value, np.ndarray):
+        yield f"array {value.dtype.str} {value.shape};".encode()
+        yield np.ascontiguousarray(value).tobytes()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield f"{type(value).__name__}(".encode()
+        for field in dataclasses.fields(value):
+            # What would estimate something is none of the data; where it does, a manifest has it by itself.
+            # Nor is the data that a frame belongs to a part of the frame.
+            if field.name not in ("estimator", "siblings"):
+                yield f"{field.name}=".encode()
+                yield from content_of(getattr(value, field.name))
+        yield b")"
+    elif isinstance(value, Mapping):
+        yield b"{"
+        for name in sorted(value, key=str):
+            yield from content_of(name)
+            yield from content_of(value[name])
+        yield b"}"
+    elif isinstance(value, list | tuple):
+        yield b"["
+        for one in value:
+            yield from content_of(one)
+        yield b"]"
+    else:
+        text = repr(value).encode("utf-8", "backslashreplace")
+        yield f"{len(text)}:".encode() + text + b";"

@@ -471,7 +471,7 @@ def test_a_map_without_edges_under_its_borders_is_believed_where_street_agrees(
     expected = None if (agreeing - 1) / 8 >= 0.7 else Misfit("a", None, (agreeing - 1) / 8)
     assert found == expected
     assert misfit_of(plain(labels=LabelMap(flat(ROAD, np.uint8)))) is None, "nothing can be told"
-    assert misfit_of(plain(labels=LabelMap(ids), metadata={"labels_from": "x"})) is None
+    assert misfit_of(plain(labels=LabelMap(ids), metadata={"labels_from": "x (estimated)"})) is None
     assert street.asked == [1]
 
 

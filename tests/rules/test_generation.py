@@ -424,6 +424,8 @@ def test_cut_outs_may_come_from_another_gallery(tmp_path: Any) -> None:
     [
         ("on the roadside 15 m away", 15.0),
         ("12.5 metres in front of the ego-vehicle", 12.5),
+        ("9 m in front of our car", 9.0),
+        ("in front of the truck, 20 m away", 20.0),
         ("on the roadside, at a distance of 20 m", 20.0),
         ("on the roadside", 0.0),
     ],
@@ -442,6 +444,10 @@ def test_a_rule_says_how_far_away_a_thing_appears(words: str, distance: float) -
         ("If it rains 15 m ahead, then the ego-vehicle should slow down.", "said once, of one thing"),
         ("If a pedestrian appears 1 m ahead, the ego-vehicle should slow down.", "from 3 to 100 m away"),
         ("If lane lines are removed 9 m away, the steering angle should keep the same.", "one thing that is"),
+        (
+            "If a pedestrian appears 20 m in front of the truck, the ego-vehicle should slow down.",
+            r"measured from the ego-vehicle(.|\n)* 20 m in front of the truck.*\n +\^{5}",
+        ),
     ],
 )
 def test_a_distance_that_means_nothing_is_refused(text: str, reason: str) -> None:
@@ -456,3 +462,5 @@ def test_things_of_every_scenario_are_large_enough() -> None:
     )
     plan = plan_for(rule).with_smallest(48)
     assert [one.steps[0].settings["smallest"] for one in plan.scenarios] == [48, 48]
+    # Who says how small things may be gets what was said.
+    assert plan.with_smallest(96) == plan

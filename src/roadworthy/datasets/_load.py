@@ -84,7 +84,7 @@ class ChosenFrames:
             before = (self.data[one] for one in range(max(0, number - self.history), number))
             found = (one for one in with_history([*before, frame], self.history) if one.id == frame.id)
             frame = next(found, frame)
-        if "track" not in frame.metadata:  # what the world draws has no real things
+        if not frame.drawn:  # what the world draws has no real things
             frame = frame.replace(siblings=self)
         if self.estimator is None or (frame.labels is not None and frame.depth is not None):
             return frame

@@ -326,6 +326,17 @@ class Frame(ReadOnlyArrays):
         return self.width, self.height
 
     @property
+    def drawn(self) -> bool:
+        """Whether the built-in world drew it, which alone tells its track; a camera saw all others.
+
+        Example:
+            >>> image = np.zeros((2, 2, 3), np.uint8)
+            >>> Frame("a", image).drawn, Frame("b", image, metadata={"track": "town"}).drawn
+            (False, True)
+        """
+        return "track" in self.metadata
+
+    @property
     def label_map(self) -> LabelMap:
         """The label map of a frame that must have one.
 

@@ -8,7 +8,14 @@
 
 from __future__ import annotations
 
-from roadworthy.labelling.chain import PROVENANCE, STREET_SOURCE, Labelling, estimated_by, sources_named
+from roadworthy.labelling.chain import (
+    PROVENANCE,
+    STREET_SOURCE,
+    Labelling,
+    estimated_by,
+    is_estimated,
+    sources_named,
+)
 from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, unlabelled
 from roadworthy.labelling.fit import Misfit, misfits
 from roadworthy.labelling.geometry import CAMERA_HEIGHT
@@ -26,6 +33,7 @@ __all__ = [
     "WrittenLabels",
     "as_needed",
     "estimated_by",
+    "is_estimated",
     "labelled",
     "misfits",
     "sources_named",

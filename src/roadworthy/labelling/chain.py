@@ -26,6 +26,7 @@ from roadworthy.models.load import is_description, short_name
 from roadworthy.ontology import ontology
 
 What = Literal["labels", "depth", "boxes"]
+_ESTIMATED = " (estimated)"  # what stands behind who said something that is not known for sure
 PROVENANCE = ("labels_from", "depth_from", "boxes_from", "realism")
 """The keys in the metadata of a frame that say where labels, depth and boxes came from, if not its own, and
 that a change had to do without them."""
@@ -393,17 +394,28 @@ def estimated_by(known: Mapping[str, object], prefix: str = "") -> str:
     found = []
     for key in PROVENANCE:
         said = str(known.get(f"{prefix}{key}") or "")
-        if " (estimated)" in said:
+        if _ESTIMATED in said:
             what = key.removesuffix("_from")
             verb = "is" if what == "depth" else "are"
-            found.append(f"{what} {verb} estimated ({said.replace(' (estimated)', '')})")
+            found.append(f"{what} {verb} estimated ({said.replace(_ESTIMATED, '')})")
         elif said and key == "realism":
             found.append(said)
     return "; ".join(found)
 
 
+def is_estimated(frame: Frame, what: str = "labels") -> bool:
+    """Return whether labels, depth or boxes of a frame were estimated, wholly or partly.
+
+    Example:
+        >>> frame = Frame("a", np.zeros((2, 2, 3), np.uint8), metadata={"labels_from": "folder:maps"})
+        >>> is_estimated(frame), is_estimated(frame.replace(metadata={"labels_from": "street (estimated)"}))
+        (False, True)
+    """
+    return _ESTIMATED in str(frame.metadata.get(f"{what}_from"))
+
+
 def _told(source: LabelSource) -> str:
-    return f"{source.name} (estimated)" if source.estimates else source.name
+    return f"{source.name}{_ESTIMATED}" if source.estimates else source.name
 
 
 def _filled(known: LabelMap, other: LabelMap) -> LabelMap:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.labelling.chain import STREET_SOURCE
+from roadworthy.labelling.chain import STREET_SOURCE, is_estimated
 
 _WIDTH = 320  # pixels at which edges are looked at
 _REACH = 0.08  # of the width: how far to the side borders are tried
@@ -62,7 +62,7 @@ def misfit_of(frame: Frame) -> Misfit | None:
         >>> misfit_of(frame), -18 <= misfit_of(frame.replace(labels=LabelMap(ids))).shift[0] <= -14
         (None, True)
     """
-    if frame.labels is None or "labels_from" in frame.metadata:
+    if frame.labels is None or is_estimated(frame):
         return None
     found = _peak(frame)
     if found is None:

@@ -208,7 +208,7 @@ class RulePlan:
         return dataclasses.replace(self, expectations=expectations)
 
     def with_smallest(self, pixels: float) -> RulePlan:
-        """Return the plan with things that are added so many pixels high at least."""
+        """Return the plan with things so many pixels high at least, unless it says how high they are."""
         scenarios = tuple(
             ChangedScenario(tuple(_at_least(step, pixels) for step in one.steps)) for one in self.scenarios
         )
@@ -222,7 +222,7 @@ class RulePlan:
 def _at_least(step: Transform, pixels: float) -> Transform:
     if isinstance(step, AddedElsewhere):
         return dataclasses.replace(step, base=_at_least(step.base, pixels))
-    return step.replace(smallest=pixels) if isinstance(step, Add) else step
+    return step.replace(smallest=pixels) if isinstance(step, Add) and not step.smallest else step
 
 
 @dataclass(frozen=True)

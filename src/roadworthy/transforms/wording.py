@@ -183,8 +183,3 @@ def _notes(frame: Frame) -> tuple[Any, ...]:
 REALISM = ("believable", "any")
 """What is made on real frames: only what people believe, or all that can be made."""
 REALISM_TEXT = "On real frames, whether only what looks real is made, or whatever can be."
-
-
-def is_real(frame: Frame) -> bool:
-    """Return whether a camera saw a frame: only the built-in world tells its track."""
-    return "track" not in frame.metadata

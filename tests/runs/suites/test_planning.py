@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 
 from roadworthy.cases import Acceptance, Severity
 from roadworthy.errors import InputError
-from roadworthy.runs.suites import Suite, SuiteError, SuitePlan, passes_of, plan_suite
+from roadworthy.images import write_image
+from roadworthy.runs.suites import Suite, SuiteError, SuitePlan, opening, passes_of, plan_suite
+from roadworthy.runs.suites.opening import look_at
 
 Read = Callable[[str], Suite]
 
@@ -438,3 +442,46 @@ def test_training_data_that_cannot_be_used(
     plan: Callable[..., SuitePlan], before: str, after: str, message: str
 ) -> None:
     assert message in told(plan, TRAINED.replace(before, after))
+
+
+PERSON = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
+
+
+def test_things_are_large_enough_for_the_models_of_their_requirement_alone(
+    plan: Callable[..., SuitePlan], tmp_path: Path
+) -> None:
+    (tmp_path / "road").mkdir()
+    write_image(tmp_path / "road" / "a.png", np.full((600, 800, 3), 90, np.uint8))
+    found = plan(f"""
+        models: {{careful: python:drivers.py:careful, small: {{model: dave2}}}}
+        data: {{road: folder:road, town: {{data: world:town, sample: 1}}}}
+        requirements:
+          alone: {{rule: "{PERSON}", models: careful, data: road}}
+          both: {{rule: "{PERSON}", data: road}}
+          each: {{rule: "{PERSON}", data: [town, road]}}
+    """)
+    told = {trial.requirement.id: trial.requirement.parameters.get("smallest") for trial in found.trials}
+    shrinks = look_at(found.models, found.data)["small", "road"].shrinks
+    pixels = math.ceil(20 * shrinks)
+    assert pixels > 40
+    assert told == {"alone": None, "both": pixels, "each@town": None, "each@road": pixels}
+
+
+@pytest.mark.parametrize(("shrinks", "smallest"), [(1.0, None), (1.4, None), (1.6, 32)])
+def test_a_model_never_makes_things_smaller_than_usual(
+    plan: Callable[..., SuitePlan],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    shrinks: float,
+    smallest: int | None,
+) -> None:
+    # A twentieth of this image is 30 rows.
+    (tmp_path / "road").mkdir()
+    write_image(tmp_path / "road" / "a.png", np.full((600, 800, 3), 90, np.uint8))
+    monkeypatch.setattr(opening, "_shrinks", lambda *_: shrinks)
+    found = plan(f"""
+        models: {{careful: python:drivers.py:careful}}
+        data: {{road: folder:road}}
+        requirements: {{R: "{PERSON}"}}
+    """)
+    assert found.trials[0].requirement.parameters.get("smallest") == smallest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects import harvesting
+from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.objects.harvesting import own_things, things_for
 from roadworthy.transforms.objects.shadows import sun_side
 from roadworthy.transforms.objects.surroundings import surroundings
@@ -97,6 +99,49 @@ def test_the_same_things_are_found_again_without_looking_twice(
     assert all(one.same_picture(two) for one, two in zip(again.gallery, first.gallery, strict=True))
 
 
+def test_what_is_kept_holds_only_for_the_same_boxes_and_depth(
+    crowd: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harvesting, "_TRUSTED", 1)
+    frame, drive = crowd.frames[2], Drive(0, people=0)
+    boxes, depth = frame.boxes, frame.depth
+    assert boxes is not None
+    assert depth is not None
+    hidden = dataclasses.replace(boxes, occlusion=[0.5] * len(boxes))  # type: ignore[arg-type]
+    known = (frame, frame.replace(boxes=hidden), frame.replace(depth=depth * np.float32(1.1)))
+    heights = []
+    for one in known:
+        drive.frames, drive.ids = [one], (one.id,)
+        heights.append([thing.height for thing in own_things(chosen(drive)).gallery])
+    assert [len(one) for one in heights] == [1, 0, 1]
+    assert heights[0] != heights[2]
+
+
+@pytest.mark.parametrize(("source", "looked_at"), [("folder:maps", 3), ("street (estimated)", 1)])
+def test_fewer_frames_are_looked_at_where_labels_are_estimated(
+    source: str, looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = Drive(3, people=0)
+    drive.frames = [one.replace(metadata={"labels_from": source}) for one in drive.frames]
+    cut: list[str] = []
+
+    def nothing(frame: Frame) -> list[CutOut]:
+        cut.append(frame.id)
+        return []
+
+    monkeypatch.setattr(harvesting, "_FRAMES", {False: 9, True: 1})
+    monkeypatch.setattr(harvesting, "_of_frame", nothing)
+    own_things(chosen(drive))
+    assert len(cut) == looked_at
+
+
+def test_what_a_data_set_keeps_inside_is_not_what_is_cut() -> None:
+    outer, inner = Drive(1, people=1), Drive(1, people=0)
+    outer.data = inner  # type: ignore[attr-defined]
+    own_things(outer)
+    assert (outer.read, inner.read) == ([0], [])
+
+
 @pytest.mark.parametrize(("count", "people"), [(1, 1), (4, 0), (4, 3)])
 def test_with_nobody_or_few_in_the_data_people_are_those_that_ship(count: int, people: int) -> None:
     drive = Drive(count, people)
@@ -113,10 +158,14 @@ def test_with_nobody_or_few_in_the_data_people_are_those_that_ship(count: int, p
 
 
 def test_vehicles_that_ship_are_used_on_real_frames_by_name_alone() -> None:
-    frame = Drive(1, people=0)[0]
+    drive = Drive(1, people=0)
+    frame = chosen(drive)[0]
     place = {"element": "vehicle", "relation": "in front of", "reference": "ego-vehicle"}
     with pytest.raises(NotApplicable, match=r"no vehicle could be cut out of this data.*gallery=shipped"):
         make_transform("add", **place)(frame, 1, measure=False)
+    # Of a frame by itself nobody looked at any data.
+    with pytest.raises(NotApplicable, match=r"does not say which data it is from.*gallery=camvid:PATH"):
+        make_transform("add", **place)(drive.frames[0], 1, measure=False)
     changed = make_transform("add", **place, gallery="shipped")(frame, 1, measure=False)
     assert added(changed).startswith("solid-")
 
@@ -175,7 +224,7 @@ def test_a_person_has_a_shadow_where_others_have_theirs_and_light_on_the_other_s
     frame = with_shadows(crowd.frames[8], side)
     add = make_transform("add", element="pedestrian", reference="road", distance=9.0)
     changed = add(frame, 5, measure=False)
-    (note,) = changed.metadata["added"]  # type: ignore[misc]
+    note = changed.metadata["added"][0]  # type: ignore[index]
     left, top, right, bottom = note["box"]
     assert note["mirrored"] == (side < 0)
     lost = frame.image.astype(int).sum(axis=2) - changed.image.sum(axis=2)

@@ -352,3 +352,14 @@ def test_a_sign_is_replaced_once_and_stands_where_its_post_did(boxed: bool, gap:
     edited = Replace(element="traffic sign", by="stop sign")(frame, 1, measure=False)
     added: Any = edited.metadata["added"]
     assert [note["box"][3] for note in added] == [70]
+
+
+@pytest.mark.parametrize("gallery", ["shipped", "own"])
+def test_no_drawing_comes_into_a_real_frame_unless_any_will_do(street: Frame, gallery: str) -> None:
+    real = street.replace(metadata={})
+    truck = Replace(element="red car", by="truck", gallery=gallery)(real, 1, measure=False)
+    assert truck.metadata["added"][0]["cut_out"].startswith("solid-")  # type: ignore[index]
+    by_sign = Replace(element="red car", by="stop sign", gallery=gallery)
+    with pytest.raises(NotApplicable, match="every shipped stop sign is a drawing"):
+        by_sign(real, 1, measure=False)
+    assert by_sign.replace(realism="any")(real, 1, measure=False) is not real

@@ -31,6 +31,7 @@ _AWAY = re.compile(
     re.IGNORECASE,
 )
 """How far away a thing is that is added."""
+_IN_FRONT = re.compile(r"\s*in front of\b", re.IGNORECASE)
 _NEAREST, _FARTHEST = 3.0, 100.0  # metres
 _ENDS = frozenset({".", ";", "!", "?"})
 _COMMAS = frozenset({",", ":", "–", "—", "->", "→", "=>"})
@@ -158,6 +159,8 @@ def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
             reason = "a distance can be said once, of one thing that is added"
         elif not _NEAREST <= metres <= _FARTHEST:
             reason = f"a thing can be added from {_NEAREST:g} to {_FARTHEST:g} m away"
+        elif _IN_FRONT.match(text, found.end()) and added[0].reference != "ego-vehicle":
+            reason = "a distance is measured from the ego-vehicle: say it of no other thing"
         else:
             moved = (replace(one, distance=metres) if one is added[0] else one for one in changes)
             told[number] = replace(told[number], changes=tuple(moved))

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from roadworthy._importing import required
 from roadworthy.errors import InputError
-from roadworthy.runs.batches import distinct_sources, make_frames
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand
 from roadworthy.runs.executors.faults import ENVIRONMENT, TIMEOUT, Limits, Piece, pin, process_megabytes
 from roadworthy.runs.executors.pickling import OpenJob, Parcel, pack, pack_unit, unpack
@@ -89,11 +88,10 @@ class Actor:
     def make(self, found: Sent) -> Sent:
         """Return the frames of a batch."""
         try:
-            made: Any = make_frames(distinct_sources(self._bench.unit(received(found)).cases))
+            return sent(self._bench.make(received(found)))
         except Exception:
             # Who judges meets it again, and tells.
-            made = None
-        return sent(pack(made))
+            return sent(pack(None))
 
     def carry(self, found: Sent, made: list[Any], patience: float | None) -> Sent:
         """Return what became of a batch.
@@ -109,7 +107,7 @@ class Actor:
 
             # Frames that others fail to make are made here, where it is seen which case is to blame.
             with suppress(Exception):
-                frames = unpack(received(ray.get(made[0], timeout=patience)))
+                frames = self._bench.made(received(ray.get(made[0], timeout=patience)))
         return sent(self._bench.carry(received(found), frames))
 
     def megabytes(self) -> float | None:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from roadworthy._importing import imported, is_of_file
 from roadworthy.errors import InputError
-from roadworthy.runs.batches import Made
+from roadworthy.runs.batches import Made, distinct_sources, make_frames
 from roadworthy.runs.executors.work import BatchJob, Done, WorkUnit, carry
 from roadworthy.runs.store.digests import digest_of_model
 
@@ -254,6 +254,16 @@ class OpenJob:
         """Return a batch of the job."""
         unit: WorkUnit = unpack(parcel, self._known)
         return unit
+
+    def make(self, parcel: Parcel) -> Parcel:
+        """Return the frames of a batch, packed without what every worker of the job has, such as its data."""
+        known = {id(thing): name for name, thing in self._known.items()}
+        return pack(make_frames(distinct_sources(self.unit(parcel).cases)), known)
+
+    def made(self, parcel: Parcel) -> Sequence[Made] | None:
+        """Return the frames that another worker of the job made; None where it could not."""
+        made: Sequence[Made] | None = unpack(parcel, self._known)
+        return made
 
     def carry(self, parcel: Parcel, made: Sequence[Made] | None = None) -> Parcel:
         """Carry out a batch of the job; return what became of it, packed.

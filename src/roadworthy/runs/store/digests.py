@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from roadworthy._files import sha256_of
+from roadworthy._frozen import content_of
 from roadworthy._version import __version__
 from roadworthy.cases import Dataset
 from roadworthy.datasets import BaseDataset, WorldCropsDataset, WorldDataset
@@ -227,7 +226,7 @@ def content_of_dataset(data: Dataset) -> str:
     if isinstance(data, WorldDataset | WorldCropsDataset):
         return _digest_of_recipe(data)
     together = hashlib.sha256()
-    for part in _told([len(data), getattr(data, "ids", None)]):
+    for part in content_of([len(data), getattr(data, "ids", None)]):
         together.update(part)
     last = len(data) - 1
     for number in sorted({place * last // (_LOOKED_AT - 1) for place in range(_LOOKED_AT) if last >= 0}):
@@ -265,7 +264,7 @@ def _digests_of_frames(data: Dataset) -> Iterator[bytes]:
 
 def _digest_of_frame(frame: Frame) -> bytes:
     digest = hashlib.sha256()
-    for part in _told(frame):
+    for part in content_of(frame):
         digest.update(part)
     return digest.digest()
 
@@ -323,33 +322,3 @@ def _recipe(data: WorldDataset | WorldCropsDataset) -> str:
     known = {name: value for name, value in vars(data).items() if name not in ("_reasons", "all_ids")}
     told = {name: _recipe(one) if isinstance(one, WorldDataset) else one for name, one in known.items()}
     return repr(told)
-
-
-def _told(value: object) -> Iterator[bytes]:
-    """Yield what a frame, or a part of one, says, so that two that differ give different bytes."""
-    if isinstance(value, np.ndarray):
-        yield f"array {value.dtype.str} {value.shape};".encode()
-        yield np.ascontiguousarray(value).tobytes()
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        yield f"{type(value).__name__}(".encode()
-        for field in dataclasses.fields(value):
-            # What would estimate something is none of the data; where it does, a manifest has it by itself.
-            # Nor is the data that a frame belongs to a part of the frame.
-            if field.name not in ("estimator", "siblings"):
-                yield f"{field.name}=".encode()
-                yield from _told(getattr(value, field.name))
-        yield b")"
-    elif isinstance(value, Mapping):
-        yield b"{"
-        for name in sorted(value, key=str):
-            yield from _told(name)
-            yield from _told(value[name])
-        yield b"}"
-    elif isinstance(value, list | tuple):
-        yield b"["
-        for one in value:
-            yield from _told(one)
-        yield b"]"
-    else:
-        text = repr(value).encode("utf-8", "backslashreplace")
-        yield f"{len(text)}:".encode() + text + b";"

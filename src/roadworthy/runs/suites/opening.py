@@ -89,7 +89,8 @@ class Facts:
         answer: The answer; None where it failed.
         failure: Why it failed.
         elsewhere: Its answer to a frame of other data, where it has one.
-        shrinks: How many rows of a frame become one in what the models see of this data, at most.
+        shrinks: How many rows of a frame become one in what the model sees of this data; where several get
+            the same images, of the one that sees least.
     """
 
     model: OpenedModel
@@ -238,17 +239,16 @@ def look_at(
         for one in data.values():
             look = ModelProbe({0: one.first})
             answer = look.answers(one.frames, model.system, executor, batch_size=1).get(0)
-            found[model.name, one.name] = Facts(model, one, answer, look.failures.get(0, ""))
+            shrinks = 1.0 if answer is None else _shrinks(model.system, one.first)
+            found[model.name, one.name] = Facts(model, one, answer, look.failures.get(0, ""), shrinks=shrinks)
     seen = {model: one.answer for (model, _), one in found.items() if one.answer is not None}
-    shrinks = {one.name: _shrinks(models.values(), one.first) for one in data.values()}
-    return {
-        pair: replace(one, elsewhere=seen.get(pair[0]), shrinks=shrinks[pair[1]])
-        for pair, one in found.items()
-    }
+    return {pair: replace(one, elsewhere=seen.get(pair[0])) for pair, one in found.items()}
 
 
-def _shrinks(models: Collection[OpenedModel], frame: Frame) -> float:
-    """Return how many rows of a frame become one for the model that sees it smallest."""
-    systems = (getattr(one.system, "network", one.system) for one in models)
-    views = [one.input.view(frame) for one in systems if isinstance(one, Network)]
-    return max((one.rows / one.height for one in views), default=1.0)
+def _shrinks(system: SystemUnderTest, frame: Frame) -> float:
+    """Return how many rows of a frame become one in what a model sees."""
+    network = getattr(system, "network", system)
+    if not isinstance(network, Network):
+        return 1.0
+    view = network.input.view(frame)
+    return view.rows / view.height

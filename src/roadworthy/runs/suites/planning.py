@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -331,8 +331,8 @@ class _Planner:
             reasons: dict[tuple[str, str], str] = {}
             trials: _Variants = {}
             for where in data:
-                for model in models:
-                    reasons[where, model] = self._try(kind, part, where, model, trials)
+                answers = self._try(kind, part, where, models, trials)
+                reasons |= {(where, model): reason for model, reason in answers.items()}
             self._tell_misfits(id, whole, reasons)
             # Whatever fits one part of an entry fits the entry.
             tried = {pair: reason and tried.get(pair, reason) for pair, reason in reasons.items()}
@@ -351,27 +351,41 @@ class _Planner:
                 if found and all(found):
                     self._complain(("requirements", id, asked), f"{id} does not fit {name}: {found[0]}")
 
-    def _try(self, kind: Kind[Any, Any], part: Part[Any], where: str, model: str, trials: _Variants) -> str:
-        """Note that a model is tried by a part on some data; return why not, if it is not."""
-        if model in self.made.unopened:
-            trials.setdefault((where, "", ""), (part, []))[1].append(model)
-            return ""
+    def _try(
+        self, kind: Kind[Any, Any], part: Part[Any], where: str, models: Sequence[str], trials: _Variants
+    ) -> dict[str, str]:
+        """Note which models are tried by a part on some data; return why each is not, empty if it is."""
+        reasons = dict.fromkeys(models, "")
+        fit: dict[str, Facts] = {}
+        for model in models:
+            if model in self.made.unopened:
+                trials.setdefault((where, "", ""), (part, []))[1].append(model)
+                continue
+            facts = self._facts(where, model)
+            try:
+                reasons[model] = kind.unfit(part, facts)
+            except InputError as error:
+                reasons[model] = str(error)
+            if not reasons[model]:
+                fit[model] = facts
+        # They get the same images, so these must do for the one that sees least; no other model counts.
+        shrinks = max((one.shrinks for one in fit.values()), default=1.0)
+        for model, facts in fit.items():
+            try:
+                for one in kind.variants(part, replace(facts, shrinks=shrinks)):
+                    suffix = one.name.removeprefix(part.name).strip("/")
+                    told = json.dumps(dict(one.parameters), sort_keys=True, default=str)
+                    trials.setdefault((where, suffix, told), (one, []))[1].append(model)
+            except InputError as error:
+                reasons[model] = str(error)
+        return reasons
+
+    def _facts(self, where: str, model: str) -> Facts:
+        """Return what is known about a model on some data, or without any."""
         if where:
-            facts = self.facts[model, where]
-        else:
-            seen = next((one.known for (name, _), one in self.facts.items() if name == model), None)
-            facts = Facts(self.made.models[model], None, seen)
-        try:
-            reason = kind.unfit(part, facts)
-            if reason:
-                return reason
-            for one in kind.variants(part, facts):
-                suffix = one.name.removeprefix(part.name).strip("/")
-                told = json.dumps(dict(one.parameters), sort_keys=True, default=str)
-                trials.setdefault((where, suffix, told), (one, []))[1].append(model)
-        except InputError as error:
-            return str(error)
-        return ""
+            return self.facts[model, where]
+        seen = next((one.known for (name, _), one in self.facts.items() if name == model), None)
+        return Facts(self.made.models[model], None, seen)
 
     def _tell_misfits(self, id: str, whole: str, reasons: dict[tuple[str, str], str]) -> None:
         """Complain about a requirement that fits nothing; note which models it does not fit."""
@@ -461,11 +475,11 @@ class _Planner:
 
 def _named(whole: str, trials: _Variants) -> dict[tuple[str, str, str], str]:
     """Return what the variants of a part are called: as the part, unless there are several on some data."""
-    told = list(dict.fromkeys(key[1:] for key in trials))
-    names: dict[tuple[str, str], str] = {}
-    for suffix, settings in told:
-        same = [one for one in told if one[0] == suffix]
-        number = same.index((suffix, settings)) + 1
-        name = f"{whole}/{suffix}" if number == 1 else f"{whole}/{suffix}-{number}"
-        names[suffix, settings] = whole if len(told) == 1 else name
-    return {key: names[key[1:]] for key in trials}
+    if len({key[1:] for key in trials}) == 1:
+        return dict.fromkeys(trials, whole)
+    names: dict[tuple[str, str, str], str] = {}
+    for key in trials:
+        number = [one for one in trials if one[:2] == key[:2]].index(key) + 1
+        name = f"{whole}/{key[1]}" if key[1] else whole
+        names[key] = name if number == 1 else f"{name}-{number}"
+    return names

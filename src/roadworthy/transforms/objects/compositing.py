@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
-from roadworthy.transforms.objects.gallery import OWN, SHIPPED, SOLID, CutOut, Gallery
+from roadworthy.transforms.objects.gallery import DRAWN, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
@@ -94,7 +94,7 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
     haze, night = haze_of(site), _is_night(frame)
     share = (0.55 if night else 1.0) * (1.0 if haze is None else haze.clear(place.distance))
     # The world draws shadows of its own kind.
-    draw_shadows(image, region, site, place, share=share, sun=not night and "track" not in frame.metadata)
+    draw_shadows(image, region, site, place, share=share, sun=not night and not frame.drawn)
     cover = np.where(hidden, np.float32(0), alpha)
     colors = _colors(site, place, patch, look, rng)
     window = image[there]
@@ -179,7 +179,7 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
     # A cut-out that would be blown out was less bright than its ground says.
-    real = _is_real(place.cut_out)
+    real = place.cut_out.source not in (DRAWN, SOLID)
     most = min(_GAIN[1], _BRIGHTEST / max(place.cut_out.highlights, 1.0)) if real else _GAIN[1]
     luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
@@ -193,11 +193,6 @@ def _is_grey(frame: Frame) -> bool:
     """Return whether a camera sees no colours."""
     some = frame.image[:: max(1, frame.height // 24), :: max(1, frame.width // 24)].astype(np.int16)
     return int(np.ptp(some, axis=2).max()) <= 2
-
-
-def _is_real(cut_out: CutOut) -> bool:
-    """Return whether a cut-out was seen by a camera and not drawn."""
-    return cut_out.source not in ("world", SOLID)
 
 
 def _is_night(frame: Frame) -> bool:
@@ -447,12 +442,12 @@ class Add(ObjectEdit):
     def _things(self) -> dict[str, tuple[Views, ...]]:
         return _things(self.element, Gallery.opened(self.gallery))
 
-    def _things_for(self, frame: Frame, drawn: bool) -> dict[str, tuple[Views, ...]]:
+    def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
         if self.gallery not in (SHIPPED, OWN):
             return self._things
-        shipped = _things(self.element, Gallery.shipped_for(drawn))
-        if drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
+        shipped = _things(self.element, Gallery.shipped_for(frame.drawn))
+        if frame.drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
             return shipped
         own = Gallery(things_for(frame)).fitting(self.element)
         ends = (one for end in _ENDS if (one := tuple(cut for cut in own if cut.facing in end)))
@@ -471,6 +466,11 @@ class Add(ObjectEdit):
                     for number, other in enumerate(others)
                 )
                 found[name] = tuple(one for turn in turns for one in turn)
+        if not found and frame.siblings is None:
+            raise NotApplicable(
+                "this frame does not say which data it is from: name data to cut from, gallery=camvid:PATH, "
+                "or gallery=shipped"
+            )
         if not found:
             raise NotApplicable(
                 f"no {self.element} could be cut out of this data, and solid models do not look real enough: "
@@ -483,18 +483,17 @@ class Add(ObjectEdit):
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
-        drawn = "track" in frame.metadata  # only the built-in world tells its track
-        by_element = self._things_for(frame, drawn)
+        by_element = self._things_for(frame)
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         place = find_place(site, by_element[element], self._request(element), draws)
-        if not drawn:
+        if not frame.drawn:
             place = _lit_as_here(site, place)
         edited = composited(site, place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image)
         left, top, right, bottom = (max(0, side) for side in place.window)
         seen = np.mean(change[top:bottom, left:right].max(axis=2) >= _VISIBLE)
-        if change.max() < _LEAST_CONTRAST or (not drawn and seen < _LEAST_SEEN):
+        if change.max() < _LEAST_CONTRAST or (not frame.drawn and seen < _LEAST_SEEN):
             raise NotApplicable("the added object would not stand out from its background")
         return edited
 

@@ -6,19 +6,21 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 
-from roadworthy._frozen import FrozenDict
+from roadworthy._files import sha256_of
+from roadworthy._frozen import FrozenDict, content_of
 from roadworthy.cases import Dataset
-from roadworthy.datasets import load, spread
+from roadworthy.datasets import ChosenFrames, load, spread
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.labelling import as_needed
+from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
@@ -26,7 +28,6 @@ from roadworthy.transforms.objects.gallery import CutOut, Gallery
 ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 """What is cut out of data without being asked for; all else comes from the gallery."""
 
-_VERSION = 3  # of what is kept on disk
 _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at; fewer if nobody labelled them
 _ENOUGH = 24  # cut-outs of each element after which no more are looked for
 _SMALLEST = 40  # pixels high
@@ -102,7 +103,7 @@ def harvested_from(reference: str) -> Gallery:
 
 def _harvested(data: Dataset) -> OwnThings:
     """Cut things out of frames that are spread over a data set, until there are enough of each."""
-    inner = getattr(data, "data", data)
+    inner = data.data if isinstance(data, ChosenFrames) else data
     taken: list[CutOut] = []
     places: dict[str, int] = {}
     counts: Counter[str] = Counter()
@@ -113,7 +114,7 @@ def _harvested(data: Dataset) -> OwnThings:
             frame = inner[number]
         except InputError:
             continue  # what cannot be read is told where it is tested
-        estimated = frame.labels is None or "labels_from" in frame.metadata
+        estimated = frame.labels is None or is_estimated(frame)
         if looked >= _FRAMES[estimated]:
             break
         if (frame := frame if frame.labels is not None else as_needed(frame)).labels is None:
@@ -139,10 +140,19 @@ def _shuffled(count: int) -> list[int]:
 def _of_frame(frame: Frame) -> list[CutOut]:
     """Return the things of a frame, from the cache where they are known."""
     assert frame.labels is not None
-    digest = sha256(np.ascontiguousarray(frame.labels.ids).data)
-    digest.update(repr((frame.labels.classes, frame.id, frame.labels.ids.shape)).encode())
-    identity = f"things {_VERSION} {digest.hexdigest()}"
+    digest = sha256()
+    for part in content_of([frame.id, frame.labels, frame.instances, frame.boxes, frame.depth]):
+        digest.update(part)
+    identity = f"things {_recipe()} {digest.hexdigest()}"
     return list(_unpacked(cached(identity, [frame], lambda some: [_packed(one) for one in some])[0]))
+
+
+@cache
+def _recipe() -> str:
+    """Return what tells this way of cutting things out from any other: the source of what does it."""
+    here = Path(__file__)
+    sources = (here, here.with_name("cutting.py"), here.with_name("surroundings.py"))
+    return " ".join(sha256_of(one) for one in (*sources, here.parents[1] / "perspective.py"))
 
 
 def _packed(frame: Frame) -> Arrays:

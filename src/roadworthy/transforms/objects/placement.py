@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
+from roadworthy.frames import Frame
 from roadworthy.images import Mask
 from roadworthy.transforms.objects.gallery import BrokenCutOut, CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, EditPlan, Request, plan_of
@@ -84,6 +85,11 @@ def find_place(site: GroundSurroundings, things: Things, request: Request, draws
     return _PlacementSearch(site, (*sharp[first:], *sharp[:first]), request, draws).place()
 
 
+def usual_smallest(frame: Frame) -> float:
+    """Return how many pixels a thing is high in a frame, at least, unless a request says so."""
+    return max(_SMALLEST[frame.drawn], _SMALLEST_SHARE * frame.height)
+
+
 @lru_cache(maxsize=64)
 def _sharp(things: Things, height: int) -> Things:
     """Return the things that have enough pixels for an image of this height, or those that have most.
@@ -139,8 +145,7 @@ class _PlacementSearch:
         self._covers = self.habit.covers and not self._parks
         self.standing = self._reference()
         self._least_visible = _PEEKING if self.plan.relation == "behind" else _VISIBLE
-        usual = max(_SMALLEST["track" in site.frame.metadata], _SMALLEST_SHARE * site.frame.height)
-        self._smallest = request.smallest or usual
+        self._smallest = request.smallest or usual_smallest(site.frame)
 
     def _reference(self) -> StandingObject | None:
         """Return the thing that the place depends on: the largest of its kind."""

@@ -29,7 +29,7 @@ from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT, is_real, metadata_without
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]
@@ -491,7 +491,7 @@ class Remove(ObjectEdit):
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(f"without a {chosen.what} before it, the rest of a thing would float")
-        if self.realism == "believable" and is_real(frame):
+        if self.realism == "believable" and not frame.drawn:
             _check_believable(frame, chosen)
         return without(frame, chosen, rng)
 
@@ -554,7 +554,7 @@ def without(
     opacity = region_of(frame, gone.mask, paint=paint)
     if hidden is not None:
         opacity[hidden] = 0
-    if is_real(frame) and not paint:
+    if not frame.drawn and not paint:
         mask = opacity > 0
         made = (filler or fill_network()).fill([frame.image], [mask])[0]
         made = grained(frame.image, made, mask, rng)

@@ -18,7 +18,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.compositing import composited
-from roadworthy.transforms.objects.gallery import SHIPPED, CutOut, Gallery
+from roadworthy.transforms.objects.gallery import DRAWN, OWN, SHIPPED, CutOut, Gallery
 from roadworthy.transforms.objects.inpainting import Gap, filled, region_of
 from roadworthy.transforms.objects.paint import (
     cut_into_dashes,
@@ -41,7 +41,7 @@ from roadworthy.transforms.objects.selection import (
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT, ElementDescription, is_real, metadata_without
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, ElementDescription, metadata_without
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -384,18 +384,18 @@ class Replace(ObjectEdit):
 
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         what, by, edit = self._parts()
-        if self.realism == "believable" and is_real(frame) and edit in _DRAWN:
+        if self.realism == "believable" and not frame.drawn and edit in _DRAWN:
             raise NotApplicable(
                 f"{by.element} instead of {what.element} looks drawn on real frames (realism=any does it)"
             )
-        if isinstance(edit, partial) and self.gallery == SHIPPED and is_real(frame):
+        if isinstance(edit, partial) and self.gallery in (SHIPPED, OWN) and not frame.drawn:
             edit = partial(_exchanged, choices=self._for_real_frames(by))
         return edit(frame, select(frame, what, self.least_share), by, rng)
 
     def _for_real_frames(self, by: ElementDescription) -> list[CutOut]:
         """Return the shipped cut-outs for real frames, without those that are drawn unless any will do."""
-        drawn = set() if self.realism == "any" else {id(one) for one in Gallery.shipped()}
-        found = [one for one in Gallery.shipped_for(False).select(str(by)) if id(one) not in drawn]
+        fitting = Gallery.shipped_for(False).select(str(by))
+        found = [one for one in fitting if self.realism == "any" or one.source != DRAWN]
         if not found:
             raise NotApplicable(
                 f"every shipped {by} is a drawing, which nobody believes on a real frame: name a gallery "

@@ -16,7 +16,6 @@ from roadworthy.images import Image
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.transforms.transform import Presets, Transform, number
 from roadworthy.transforms.weather._scene import WeatherScene, surroundings
-from roadworthy.transforms.wording import is_real
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
@@ -85,14 +84,14 @@ class WeatherTransform(Transform):
         scene = surroundings(frame)
         # The change must be large where nobody said what there was, nor asked for a small one.
         usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
-        if usual and self.outshone and is_real(frame) and (reason := scene.unfit_light):
+        if usual and self.outshone and not frame.drawn and (reason := scene.unfit_light):
             raise NotApplicable(reason)
         image = self.drawn(scene, rng)
         if usual and self.least_change > 0 and known(frame, self.fact) is None:
             error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
             if error < self.least_change * self.amount:
                 raise NotApplicable(f"the image hardly changes: {self._without_effect}")
-        if is_real(frame) and frame.labels is None:
+        if not frame.drawn and frame.labels is None:
             frame = frame.replace(metadata={**frame.metadata, "realism": LOW_REALISM})
         if not self.fact or self.severity < LEVELS["light"] / 2:
             return frame.replace(image=image)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
+from roadworthy.labelling import is_estimated
 
 Map = NDArray[np.float32]
 
@@ -23,12 +24,12 @@ _MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be bel
 def believed(frame: Frame) -> Frame:
     """Return a frame with those of its estimated labels and depths that the image bears out."""
     labels, depth = frame.labels, frame.depth
-    if labels is not None and "(estimated)" in str(frame.metadata.get("labels_from")):
+    if labels is not None and is_estimated(frame):
         false = _false_sky(labels.mask("sky"), frame.image)
         if false.any() and "tree" in labels.classes:
             ids = np.where(false, labels.ids.dtype.type(labels.classes.index("tree")), labels.ids)
             labels = LabelMap(ids, labels.classes)
-    if labels is not None and depth is not None and "(estimated)" in str(frame.metadata.get("depth_from")):
+    if labels is not None and depth is not None and is_estimated(frame, "depth"):
         depth = _sharpened(np.where(labels.mask("tree"), np.minimum(depth, _WOODS), depth), labels)
     if labels is frame.labels and depth is frame.depth:
         return frame

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
+from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
 from roadworthy.transforms.weather._estimates import believed
-from roadworthy.transforms.wording import is_real
 from roadworthy.world.sky import fractal_noise
 
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
@@ -271,7 +271,7 @@ class WeatherScene:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = believed(frame)
-        self.estimated = "(estimated)" in str(frame.metadata.get("labels_from"))
+        self.estimated = is_estimated(frame)
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
         self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
@@ -502,7 +502,7 @@ class WeatherScene:
     def cast(self) -> Colour:
         """The factors that make the road of a real frame grey, as it is under clouds and in lamplight."""
         road = above(self.small_road, 127)
-        if not is_real(self.frame) or self.frame.labels is None or not cv2.countNonZero(road):
+        if self.frame.drawn or self.frame.labels is None or not cv2.countNonZero(road):
             return 1.0, 1.0, 1.0
         colour = np.maximum(cv2.mean(self.thumbnail, road)[:3], 8.0)
         red, green, blue = np.clip(colour.mean() / colour, *_CAST).tolist()

@@ -15,7 +15,6 @@ from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import SkyLook, overcast, under
-from roadworthy.transforms.wording import is_real
 
 AIR: Colour = (205.0, 209.0, 212.0)
 """The colour of the air under a grey sky by day."""
@@ -56,7 +55,7 @@ def transmission(
     # How long the way to the sky through the haze is depends on how steeply one looks up.
     rows = (np.arange(height, dtype=np.float32) + np.float32(0.5)) * np.float32(scene.height / height)
     climb = np.maximum(np.float32(scene.view.horizon) - rows, np.float32(1e-3)) / np.float32(scene.view.focal)
-    high = _REAL_LAYER if is_real(frame) and not estimated else _LAYER
+    high = _REAL_LAYER if not frame.drawn and not estimated else _LAYER
     through = np.rint(255 * np.exp(np.float32(-extinction * high) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)

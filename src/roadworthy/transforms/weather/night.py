@@ -17,7 +17,6 @@ from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
-from roadworthy.transforms.wording import is_real
 
 _WARM: Colour = (1.0, 0.80, 0.50)
 _WHITE: Colour = (1.0, 0.97, 0.88)
@@ -166,7 +165,7 @@ def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
             continue
         pixels = scene.frame.image[top : top + height, left : left + width].astype(np.int16)
         vivid = (pixels.max(axis=2) - pixels.min(axis=2)) * part * (pixels.max(axis=2) > 110)
-        if is_real(scene.frame):
+        if not scene.frame.drawn:
             # The housing may be yellow.
             red, green, blue = (pixels[..., channel] for channel in range(3))
             vivid = vivid * ~((green > 0.6 * red) & (red > 0.8 * green) & (green > 1.4 * blue))
@@ -221,7 +220,7 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     dark = np.asarray(cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)), np.uint8)
     count, _, stats, _ = cv2.connectedComponentsWithStats(dark, connectivity=4)
     width, height, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
-    if is_real(scene.frame):
+    if not scene.frame.drawn:
         # Dark shop fronts and the shade under eaves are no windows: a window is a metre or two.
         x, y = (stats[:, one] for one in (cv2.CC_STAT_LEFT, cv2.CC_STAT_TOP))
         middle = scene.small[1] / size[1], scene.small[0] / size[0]
@@ -232,7 +231,7 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
         area = np.where(window & (rows < scene.small_view.horizon), area, 0)
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
-    if is_real(scene.frame) and np.count_nonzero(shaped & sized) < _LEAST_WINDOWS:
+    if not scene.frame.drawn and np.count_nonzero(shaped & sized) < _LEAST_WINDOWS:
         return None
     chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
     chosen = chosen[chosen > 0]
@@ -240,7 +239,7 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     for index, bright in zip(chosen.tolist(), rng.uniform(0.5, 1.0, len(chosen)).tolist(), strict=True):
         left, top, wide, high, _ = stats[index].tolist()
         pane = np.ones((high, wide, 1), np.float32)
-        if is_real(scene.frame):
+        if not scene.frame.drawn:
             # Its bars and curtains are seen against the light.
             seen = grey[top : top + high, left : left + wide, None].astype(np.float32)
             pane = np.clip(seen / max(float(seen.mean()), 1.0), 0.3, 1)
@@ -320,7 +319,7 @@ class _Darkness(WeatherTransform):
         if windows is not None and self.lights > 0:
             glow = cv2.convertScaleAbs(windows, alpha=0.9 * min(1.0, 2.2 * lamps_on**2 * self.lights))
             image = np.asarray(cv2.max(image, scene.full(np.asarray(glow, np.uint8))), np.uint8)
-        if is_real(scene.frame) and self.lights > 0:
+        if not scene.frame.drawn and self.lights > 0:
             shining = np.asarray(cv2.convertScaleAbs(lit_lights(scene), alpha=min(1.0, lamps_on)), np.uint8)
             lamps_seen = cv2.multiply(scene.frame.image, _scene.spread(shining), scale=1 / 255)
             image = np.asarray(cv2.max(image, lamps_seen), np.uint8)

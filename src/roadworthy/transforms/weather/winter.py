@@ -20,7 +20,7 @@ from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT, is_real
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -149,7 +149,7 @@ def bared(image: Image, scene: WeatherScene, leaves: Mask, rng: Generator) -> Im
     if width == 0:
         return image
     part = np.s_[top : top + height, left : left + width]
-    if is_real(scene.frame):
+    if not scene.frame.drawn:
         return _frosted(image, scene, leaves)
     light = scene.light * scene.light_on_ground
     crown = scene.full(_behind(image, scene, leaves))[part]
@@ -315,7 +315,7 @@ class Winter(WeatherTransform):
 
     def _check(self, frame: Frame) -> None:
         super()._check(frame)
-        if self.realism == "believable" and is_real(frame):
+        if self.realism == "believable" and not frame.drawn:
             raise NotApplicable("winter looks painted on real frames (realism=any does it)")
 
     @property

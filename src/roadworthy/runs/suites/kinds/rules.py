@@ -153,11 +153,13 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
 
     def variants(self, part: Part[RulePlan], facts: Facts) -> Sequence[Part[RulePlan]]:
         """Return the part with things that are large enough in what every model sees of real frames."""
-        if facts.data is None or "track" in facts.data.first.metadata:
+        from roadworthy.transforms.objects.placement import usual_smallest
+
+        if facts.data is None or facts.data.first.drawn:
             return [part]
         pixels = math.ceil(_SMALLEST * facts.shrinks)
         sized = part.inside.with_smallest(pixels)
-        if pixels <= _SMALLEST or sized == part.inside:
+        if pixels <= usual_smallest(facts.data.first) or sized == part.inside:
             return [part]
         return [replace(part, inside=sized, parameters={**part.parameters, "smallest": pixels})]
 
