@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
-from roadworthy.transforms.objects.gallery import DRAWN, OWN, SHIPPED, SOLID, CutOut, Gallery
+from roadworthy.transforms.objects.gallery import BELIEVED, DRAWN, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
@@ -379,7 +379,6 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
 _RARE = ("school bus", "truck")  # come only where they are asked for
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
-_BELIEVED = ("pedestrian",)  # solid models that stand in by default: the others look like toys
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must differ by them in real shade
 
@@ -457,7 +456,7 @@ class Add(ObjectEdit):
             # A few would be seen again and again, so others join them, in turn.
             plain = "type" not in described(self.element).properties
             for name, things in shipped.items():
-                if name not in _BELIEVED:
+                if name not in BELIEVED:
                     continue
                 others = [one for one in things if not (plain and one[0].properties.get("type") in _RARE)]
                 mine = [_grouped(several).get(name, ()) for several in by_end]

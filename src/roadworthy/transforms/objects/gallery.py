@@ -93,6 +93,7 @@ INDEX = "gallery.json"
 _LOSSY, _QUALITY = ".webp", 85
 SHIPPED, OWN = "shipped", "own"
 DRAWN, SOLID = "world", "solid model"  # what shipped cut-outs come from, those for real frames the latter
+BELIEVED = ("pedestrian",)  # whose solid models stand on real frames unasked: the others look like toys there
 _FORMAT = 1
 _KEPT = 65536  # pixels of a scaled cut-out, at most, that is kept: 128 of them take 32 MiB
 _FOOT = 0.05  # of a thing's height: what stands on the ground

@@ -18,7 +18,7 @@ from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.compositing import composited
-from roadworthy.transforms.objects.gallery import DRAWN, OWN, SHIPPED, CutOut, Gallery
+from roadworthy.transforms.objects.gallery import BELIEVED, DRAWN, OWN, SHIPPED, CutOut, Gallery
 from roadworthy.transforms.objects.inpainting import Gap, filled, region_of
 from roadworthy.transforms.objects.paint import (
     cut_into_dashes,
@@ -395,11 +395,12 @@ class Replace(ObjectEdit):
     def _for_real_frames(self, by: ElementDescription) -> list[CutOut]:
         """Return the shipped cut-outs for real frames, without those that are drawn unless any will do."""
         fitting = Gallery.shipped_for(False).select(str(by))
-        found = [one for one in fitting if self.realism == "any" or one.source != DRAWN]
+        believed = (one for one in fitting if one.source != DRAWN and one.element in BELIEVED)
+        found = list(fitting if self.realism == "any" else believed)
         if not found:
             raise NotApplicable(
-                f"every shipped {by} is a drawing, which nobody believes on a real frame: name a gallery "
-                "(realism=any takes the drawing)"
+                f"every shipped {by} is a drawing or a plain model, which nobody believes on a real frame: "
+                "name a gallery (realism=any takes it)"
             )
         return found
 
