@@ -344,7 +344,11 @@ def looked_at(gate: Gate | None, sources: Sequence[FrameSource], made: Sequence[
     refusals = gate.refusals(list(changes.values()))
     seconds = (time.perf_counter() - start) / max(1, len(changes))
     for number, refusal in zip(changes, refusals, strict=True):
-        found[number] = Made(found[number].frame, found[number].seconds + seconds, refusal)
+        took = found[number].seconds + seconds
+        if isinstance(refusal, EngineError):
+            found[number] = Made(refusal, took)
+        else:
+            found[number] = Made(found[number].frame, took, refusal)
     return found
 
 
