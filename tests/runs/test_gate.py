@@ -25,6 +25,7 @@ from roadworthy.runs import run
 from roadworthy.runs.executors.pickling import pack_job, unpack_job
 from roadworthy.runs.executors.work import BatchJob
 from roadworthy.runs.gate import Change, Gate, gate_named
+from roadworthy.runs.several import run_several
 from roadworthy.runs.store import read_rows
 from roadworthy.runs.store.manifest import notes_of, read_manifest
 from roadworthy.runs.suites import plan_suite, run_suite, suite_of
@@ -271,6 +272,10 @@ def test_a_run_counts_what_is_refused_and_keeps_its_image(crossing: Change, tmp_
     assert not there["images"]
     off = run(Slows(crossing), asked, data, model, out=tmp_path / "off", gate="off")
     assert off.counts[Status.PASSED] == 2
+    several = run_several(Slows(crossing), [asked], data, [model], out=tmp_path / "several")
+    assert several.results["R", "truth"].counts == found.counts
+    several = run_several(Slows(crossing), [asked], data, [model], out=tmp_path / "none", gate="off")
+    assert several.results["R", "truth"].counts == off.counts
 
 
 class Stumbles(Sees):
