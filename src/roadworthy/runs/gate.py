@@ -48,7 +48,7 @@ STREET, OFF = "street", "off"
 REFUSED = "gate"
 """The measure of a row that says that the gate refused it."""
 
-_LOOKED_AT = ("objects", "weather", "engine")
+LOOKED_AT = ("objects", "weather", "engine")
 """Families of transforms after which networks look."""
 _GROUPS = (("road", "line"), ("sidewalk", "terrain"), ("tree",), ("sky",), ("building",), ("vehicle",))
 """What must be where the label map has it."""
@@ -199,11 +199,11 @@ def _is_looked_at(change: Change) -> bool:
     """Return whether networks look at a change: of a real frame, of things, weather, time or season."""
     # Only the built-in world tells its track.
     return "track" not in change.before.metadata and any(
-        _unwrapped(one).family in _LOOKED_AT for one in change.steps if not one.is_identity
+        unwrapped(one).family in LOOKED_AT for one in change.steps if not one.is_identity
     )
 
 
-def _unwrapped(step: Transform) -> Transform:
+def unwrapped(step: Transform) -> Transform:
     """Return what a change is that is made nearer, farther or fainter."""
     while isinstance(base := getattr(step, "base", None), Transform):
         step = base
@@ -214,7 +214,7 @@ def _asked(step: Transform) -> Operation | None:
     """Return what a step asks for; nothing where only a part of it is to be seen."""
     if getattr(step, "amount", 1) != 1 and getattr(step, "base", None) is not None:
         return None
-    step = _unwrapped(step)
+    step = unwrapped(step)
     if isinstance(step, EngineTransform):
         return step.operation
     if isinstance(step, Add):

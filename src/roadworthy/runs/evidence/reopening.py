@@ -22,10 +22,10 @@ from roadworthy.runs.store.manifest import MANIFEST, differing, is_of_before, re
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.kinds import kind_of
 from roadworthy.runs.suites.opening import open_data
-from roadworthy.runs.suites.planning import SuitePlan, plan_suite
+from roadworthy.runs.suites.planning import SuitePlan, engines_of, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE as SUITE
 from roadworthy.runs.suites.reading import Suite, read_suite
-from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass, engines_of
+from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
 from roadworthy.statistics import clopper_pearson_upper
 
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
