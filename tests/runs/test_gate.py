@@ -24,7 +24,7 @@ from roadworthy.rules.amounts import Faded
 from roadworthy.runs import run
 from roadworthy.runs.executors.pickling import pack_job, unpack_job
 from roadworthy.runs.executors.work import BatchJob
-from roadworthy.runs.gate import Change, Gate, gate_named
+from roadworthy.runs.gate import FrameChange, Gate, gate_named
 from roadworthy.runs.several import run_several
 from roadworthy.runs.store import read_rows
 from roadworthy.runs.store.manifest import notes_of, read_manifest
@@ -41,55 +41,55 @@ def street() -> Frame:
 
 
 @pytest.fixture(scope="module")
-def crossing(street: Frame) -> Change:
+def crossing(street: Frame) -> FrameChange:
     """A pedestrian who was really added."""
     person = make_transform("add", element="pedestrian")
-    return Change(street, person(street, 0, measure=False), (person,))
+    return FrameChange(street, person(street, 0, measure=False), (person,))
 
 
 @pytest.fixture(scope="module")
-def emptied(street: Frame) -> Change:
+def emptied(street: Frame) -> FrameChange:
     """A street without its vehicles."""
     gone = make_transform("remove", element="vehicle")
-    return Change(street, gone(street, 0, measure=False), (gone,))
+    return FrameChange(street, gone(street, 0, measure=False), (gone,))
 
 
-def made(street: Frame, *steps: Transform) -> Change:
+def made(street: Frame, *steps: Transform) -> FrameChange:
     """Changes as the built-in world, which takes more of them than real frames do, has them made."""
     after = street.replace(metadata={"track": "town"})
     for step in steps:
         after = step(after, 0, measure=False)
     notes = {key: value for key, value in after.metadata.items() if key == "added"}
-    return Change(street, after.replace(metadata=notes), steps)
+    return FrameChange(street, after.replace(metadata=notes), steps)
 
 
-def showing(change: Change, image: Image) -> Change:
+def showing(change: FrameChange, image: Image) -> FrameChange:
     """A change whose image is another, while all else says that it was done."""
     return change._replace(after=change.after.replace(image=image))
 
 
-def added(change: Change) -> Any:
+def added(change: FrameChange) -> Any:
     """What the changed frame notes about the one thing that was added."""
     notes: Any = change.after.metadata["added"]
     return notes[0]
 
 
-def added_boxes(change: Change) -> list[tuple[float, ...]]:
+def added_boxes(change: FrameChange) -> list[tuple[float, ...]]:
     notes: Any = change.after.metadata["added"]
     return [tuple(map(float, note["box"])) for note in notes]
 
 
-def refusal(change: Change, gate: Gate | None = None) -> str:
+def refusal(change: FrameChange, gate: Gate | None = None) -> str:
     (found,) = (gate or Gate()).refusals([change])
     assert isinstance(found, str), found
     return found
 
 
-def test_what_was_asked_for_and_is_there_passes(crossing: Change, emptied: Change) -> None:
+def test_what_was_asked_for_and_is_there_passes(crossing: FrameChange, emptied: FrameChange) -> None:
     assert Gate().refusals([crossing, emptied]) == ["", ""]
 
 
-def test_a_blank_box_is_no_pedestrian(crossing: Change) -> None:
+def test_a_blank_box_is_no_pedestrian(crossing: FrameChange) -> None:
     note = added(crossing)
     left, top, right, bottom = note["box"]
     image = crossing.before.image.copy()
@@ -97,14 +97,14 @@ def test_a_blank_box_is_no_pedestrian(crossing: Change) -> None:
     assert refusal(showing(crossing, image)) == "the gate sees no pedestrian where one was added"
 
 
-def test_nothing_is_no_pedestrian_even_where_nobody_says_where(crossing: Change) -> None:
+def test_nothing_is_no_pedestrian_even_where_nobody_says_where(crossing: FrameChange) -> None:
     unsaid = crossing._replace(after=crossing.after.replace(labels=None, metadata={}))
     assert refusal(unsaid) == ""
     missing = showing(unsaid, crossing.before.image.copy())
     assert refusal(missing) == "the gate sees no pedestrian where one was added"
 
 
-def test_vehicles_that_are_still_there_are_not_removed(emptied: Change) -> None:
+def test_vehicles_that_are_still_there_are_not_removed(emptied: FrameChange) -> None:
     still = showing(emptied, emptied.before.image.copy())
     assert refusal(still) == "the gate still sees the vehicle that should be gone"
 
@@ -117,7 +117,7 @@ def test_a_house_that_still_stands_is_no_tree(street: Frame) -> None:
 
 
 @pytest.mark.parametrize("level", [0, 255])
-def test_a_black_or_white_frame_is_no_image(crossing: Change, level: int) -> None:
+def test_a_black_or_white_frame_is_no_image(crossing: FrameChange, level: int) -> None:
     assert refusal(showing(crossing, np.full_like(crossing.before.image, level))) == EMPTY
 
 
@@ -133,7 +133,7 @@ def test_a_label_map_must_fit_the_image(street: Frame) -> None:
 
 def test_a_street_without_labels_must_stay_one(street: Frame) -> None:
     bare, night = Frame("bare", street.image), make_transform("night")
-    dark = Change(bare, night(bare, 0, measure=False), (night,))
+    dark = FrameChange(bare, night(bare, 0, measure=False), (night,))
     assert refusal(dark) == ""
     sky = np.full_like(street.image, 90) + np.random.default_rng(0).integers(0, 9, (160, 320, 1), np.uint8)
     assert refusal(showing(dark, sky)) == "the street network no longer recognises the street"
@@ -186,16 +186,19 @@ def test_a_detector_looks_for_each_thing_in_its_own_place(street: Frame) -> None
     assert refusal(both, gate) == NO_PERSON
 
 
-def test_the_world_and_plain_changes_are_not_shown_to_networks(street: Frame, crossing: Change) -> None:
+def test_the_world_and_plain_changes_are_not_shown_to_networks(street: Frame, crossing: FrameChange) -> None:
     blur = make_transform("gaussian-blur", sigma=2)
-    assert refusal(Change(street, street.replace(image=street.image.copy()), (blur,))) == ""
+    assert refusal(FrameChange(street, street.replace(image=street.image.copy()), (blur,))) == ""
     drawn = street.replace(metadata={"track": "town"})
     nothing = crossing.after.replace(image=street.image.copy())
-    assert refusal(Change(drawn, nothing, crossing.steps)) == ""
-    assert refusal(Change(drawn, nothing.replace(image=np.zeros_like(street.image)), crossing.steps)) == EMPTY
+    assert refusal(FrameChange(drawn, nothing, crossing.steps)) == ""
+    assert (
+        refusal(FrameChange(drawn, nothing.replace(image=np.zeros_like(street.image)), crossing.steps))
+        == EMPTY
+    )
 
 
-def test_of_a_change_that_is_only_partly_seen_nothing_is_asked(emptied: Change) -> None:
+def test_of_a_change_that_is_only_partly_seen_nothing_is_asked(emptied: FrameChange) -> None:
     faint = Faded(emptied.steps[0], 0.2)
     assert refusal(showing(emptied, emptied.before.image.copy())._replace(steps=(faint,))) == ""
 
@@ -213,7 +216,7 @@ class Sees:
         return [Boxes(self.boxes, self.classes) for _ in frames]
 
 
-def test_a_detector_of_the_user_decides_about_people(crossing: Change) -> None:
+def test_a_detector_of_the_user_decides_about_people(crossing: FrameChange) -> None:
     gate, blind = Gate("mine"), Gate("mine")
     note = added(crossing)
     vars(gate)["detector"] = Sees(tuple(map(float, note["box"])))
@@ -248,7 +251,7 @@ class Slows(BaseMethod):
 
     name = "slows"
 
-    def __init__(self, good: Change) -> None:
+    def __init__(self, good: FrameChange) -> None:
         self.sources = {
             "there": Showing(good.before, good.steps, good.after),
             "missing": Showing(good.before, good.steps, good.after.replace(image=good.before.image.copy())),
@@ -261,7 +264,7 @@ class Slows(BaseMethod):
         return Verdict.from_margin(case, 1.0)
 
 
-def test_a_run_counts_what_is_refused_and_keeps_its_image(crossing: Change, tmp_path: Path) -> None:
+def test_a_run_counts_what_is_refused_and_keeps_its_image(crossing: FrameChange, tmp_path: Path) -> None:
     asked, data, model = Requirement("R", "R", "slows"), load("world:town", count=1), load_model("truth")
     found = run(Slows(crossing), asked, data, model, out=tmp_path / "on")
     assert (found.counts[Status.PASSED], found.counts[Status.NOT_APPLICABLE]) == (1, 1)
@@ -288,7 +291,7 @@ class Stumbles(Sees):
         return super().predict(frames)
 
 
-def test_a_gate_that_crashes_on_a_frame_costs_that_case_alone(crossing: Change, tmp_path: Path) -> None:
+def test_a_gate_that_crashes_on_a_frame_costs_that_case_alone(crossing: FrameChange, tmp_path: Path) -> None:
     asked, data, model = Requirement("R", "R", "slows"), load("world:town", count=1), load_model("truth")
     method, gate = Slows(crossing), Gate("mine")
     method.sources["missing"] = Showing(crossing.before, crossing.steps, crossing.after.replace(id="bad"))
@@ -299,7 +302,7 @@ def test_a_gate_that_crashes_on_a_frame_costs_that_case_alone(crossing: Change, 
     assert row["reason"] == "the gate 'mine' crashed on frame 'bad': SystemExit: no boxes today"
 
 
-def test_label_maps_of_two_sizes_cost_that_case_alone(crossing: Change) -> None:
+def test_label_maps_of_two_sizes_cost_that_case_alone(crossing: FrameChange) -> None:
     labels = crossing.after.labels
     assert labels is not None
     odd = replace(labels, ids=labels.ids[:-2])

@@ -93,7 +93,7 @@ class _NoDetectorError(InputError):
     """A gate answers with something other than boxes, which it will do for every frame."""
 
 
-class Change(NamedTuple):
+class FrameChange(NamedTuple):
     """A frame before and after its changes."""
 
     before: Frame
@@ -113,7 +113,7 @@ class Gate(OpensLater):
         >>> from roadworthy.datasets import load
         >>> from roadworthy.transforms import make_transform
         >>> frame, far = load("world:town", count=1)[0], make_transform("translation", x=200, y=100)
-        >>> Gate().refusals([Change(frame, far(frame), (far,))])
+        >>> Gate().refusals([FrameChange(frame, far(frame), (far,))])
         ['much of the image is black, white or empty']
     """
 
@@ -125,16 +125,16 @@ class Gate(OpensLater):
         """The detector of the user; None where there is none."""
         return None if self.name == STREET else load_model(self.name, self.folder)
 
-    def refusals(self, changes: Sequence[Change]) -> list[str | EngineError]:
+    def refusals(self, changes: Sequence[FrameChange]) -> list[str | EngineError]:
         """Return why each of some frames is not judged: an empty text where it is, or what crashed.
 
         Raises:
             InputError: What should be a detector answers with something else.
         """
-        originals = {id(one.before): Original(one.before.image) for one in changes}
+        originals = {id(one.before): _Original(one.before.image) for one in changes}
         return [self._looked_at(one, originals[id(one.before)]) for one in changes]
 
-    def _looked_at(self, change: Change, original: Original) -> str | EngineError:
+    def _looked_at(self, change: FrameChange, original: _Original) -> str | EngineError:
         try:
             reason = _emptied(change, original)
             if reason or not _is_looked_at(change):
@@ -176,7 +176,7 @@ def gate_named(name: str, folder: Path = Path()) -> Gate | None:
     return gate
 
 
-def _emptied(change: Change, original: Original) -> str:
+def _emptied(change: FrameChange, original: _Original) -> str:
     """Return a complaint where much of an image has lost all detail: it is black, white, or fill."""
     lost = np.subtract(_without_detail(change.after.image), original.emptiness)
     return "much of the image is black, white or empty" if (lost > (_BLANK, _EMPTY)).any() else ""
@@ -195,7 +195,7 @@ def _without_detail(image: Image) -> tuple[float, float]:
     return float(np.mean(blank)), float(np.mean(flat))
 
 
-def _is_looked_at(change: Change) -> bool:
+def _is_looked_at(change: FrameChange) -> bool:
     """Return whether networks look at a change: of a real frame, of things, weather, time or season."""
     # Only the built-in world tells its track.
     return "track" not in change.before.metadata and any(
@@ -229,7 +229,7 @@ def _network() -> StreetNetwork:
     return street_network()
 
 
-class View:
+class _View:
     """What the street network sees in an image."""
 
     def __init__(self, image: Image) -> None:
@@ -259,7 +259,7 @@ class View:
         return np.asarray(found, np.float32)
 
 
-class Original:
+class _Original:
     """What is seen in a frame before its changes; looked at once for all changes of a batch."""
 
     def __init__(self, image: Image) -> None:
@@ -271,17 +271,17 @@ class Original:
         return _without_detail(self._image)
 
     @cached_property
-    def view(self) -> View:
+    def view(self) -> _View:
         """What the street network sees in it."""
-        return View(self._image)
+        return _View(self._image)
 
 
-def _refusal(change: Change, original: Original, detected: Boxes | None) -> str:
+def _refusal(change: FrameChange, original: _Original, detected: Boxes | None) -> str:
     """Return why a frame is not judged that networks look at."""
     if any("labels" in one.needs for one in change.steps):
         # They were estimated for the change already, and are kept.
         change = change._replace(before=change.before.with_known("labels"))
-    view = View(change.after.image)
+    view = _View(change.after.image)
     if reason := _street_lost(change, view, original):
         return reason
     for step in change.steps:
@@ -293,7 +293,7 @@ def _refusal(change: Change, original: Original, detected: Boxes | None) -> str:
     return _things_lost(change, view, original)
 
 
-def _known_labels(change: Change) -> LabelMap | None:
+def _known_labels(change: FrameChange) -> LabelMap | None:
     """Return the label map that holds for the changed image."""
     if change.after.labels is not None:
         return change.after.labels
@@ -301,7 +301,7 @@ def _known_labels(change: Change) -> LabelMap | None:
     return None if moved else change.before.labels
 
 
-def _agreement(view: View, labels: LabelMap) -> tuple[float, float]:
+def _agreement(view: _View, labels: LabelMap) -> tuple[float, float]:
     """Return the shares of all places, and of the road's, at which the network sees what the labels say."""
     labels = view.reduced(labels)
     known = np.full(view.shape, -1)
@@ -316,7 +316,7 @@ def _agreement(view: View, labels: LabelMap) -> tuple[float, float]:
     )
 
 
-def _street_lost(change: Change, view: View, original: Original) -> str:
+def _street_lost(change: FrameChange, view: _View, original: _Original) -> str:
     """Return a complaint where the street is not recognised any more, or the label map does not fit it."""
     labels, before = _known_labels(change), change.before.labels
     if labels is None or before is None:
@@ -342,7 +342,7 @@ def _class_of(element: str) -> tuple[str, ...]:
 
 
 def _operation_failed(
-    change: Change, asked: Operation, view: View, original: Original, detected: Boxes | None
+    change: FrameChange, asked: Operation, view: _View, original: _Original, detected: Boxes | None
 ) -> str:
     """Return a complaint where what was asked for is not what is seen."""
     old = _class_of(asked.what.element)
@@ -369,7 +369,7 @@ def _operation_failed(
     return ""
 
 
-def _region(change: Change, words: tuple[str, ...]) -> Mask | None:
+def _region(change: FrameChange, words: tuple[str, ...]) -> Mask | None:
     """Return where things went or gave way: where they had been, and the label map has changed.
 
     Other steps change the label map elsewhere; nobody knows where it was that things went if the image moved.
@@ -383,12 +383,14 @@ def _region(change: Change, words: tuple[str, ...]) -> Mask | None:
     return were if words else None
 
 
-def _is_moved(change: Change) -> bool:
+def _is_moved(change: FrameChange) -> bool:
     """Return whether things are elsewhere in the changed image, or nobody knows."""
     return any(one.keeps in (Keeps.MOVED, Keeps.NOTHING) for one in change.steps)
 
 
-def _is_there(change: Change, element: str, view: View, original: Original, detected: Boxes | None) -> bool:
+def _is_there(
+    change: FrameChange, element: str, view: _View, original: _Original, detected: Boxes | None
+) -> bool:
     """Return whether something that was added is seen."""
     words = _class_of(element)
     before, after = change.before.labels, change.after.labels
@@ -428,7 +430,7 @@ def _box_of(frame: Frame, element: str) -> tuple[float, ...] | None:
     return None
 
 
-def _things_lost(change: Change, view: View, original: Original) -> str:
+def _things_lost(change: FrameChange, view: _View, original: _Original) -> str:
     """Return a complaint where a large thing that nobody asked to change is not seen any more."""
     before = change.before.labels
     if before is None or change.after.image.shape != change.before.image.shape:
