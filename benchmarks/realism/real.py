@@ -39,7 +39,7 @@ from roadworthy.images import Image, Mask
 from roadworthy.labelling import street_network
 from roadworthy.models import load_model
 from roadworthy.models.networks import import_files
-from roadworthy.runs.gate import Change, Gate
+from roadworthy.runs.gate import FrameChange, Gate
 from roadworthy.transforms import Transform, make_transform
 from roadworthy.transforms.objects import gallery as shipped
 
@@ -439,7 +439,7 @@ def _print_gate() -> None:
     }
     print(f"{'':>24} {'edits':>7} {'refused':>8} {'not done':>9} {'ms a frame':>11}")
     for name, transform in edits.items():
-        changes = [Change(before, after, (transform,)) for before, after in made(transform)]
+        changes = [FrameChange(before, after, (transform,)) for before, after in made(transform)]
         start = time.process_time()
         refused = [bool(one) for one in gate.refusals(changes)]
         spent = 1000 * (time.process_time() - start) / len(changes)

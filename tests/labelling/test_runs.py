@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
+from roadworthy._files import sha256_of
 from roadworthy.cases import Status
 from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
-from roadworthy.labelling.street import StreetNetwork
+from roadworthy.labelling.street import STREET, StreetNetwork
 from roadworthy.report.publish import publish
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import plan_suite, run_suite, suite_of
 from roadworthy.runs.suites.kinds.base import Part
 from roadworthy.runs.suites.kinds.coverage import CoverageKind, Search
+from roadworthy.runs.suites.planning import engines_of
 
 PERSON = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 RAIN = "If it rains, then the ego-vehicle should slow down."
@@ -75,13 +77,22 @@ def test_a_rule_that_needs_labels_gets_them_once_and_says_so_everywhere(
     rainy = [row for row in rows_of(tmp_path / "run", "R") if row["margin"] is not None]
     assert {row["measure.depth_from"] for row in rainy} == {"street (estimated)"}
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
-    assert list(manifest["engines"]) == ["street (shipped network)"]
+    assert list(manifest["engines"]) == ["street (shipped network)", "gate street"]
     assert NOTE in manifest["notes"]["run"]
     publish(result)
     for name in ("report.html", "summary.md"):
         assert "labels are estimated" in (tmp_path / "run" / name).read_text("utf-8"), name
     run_suite(suite(dash, {"P": PERSON, "R": RAIN}), tmp_path / "again")
     assert sum(looks) == 4
+
+
+@pytest.mark.parametrize(("thing", "filled"), [("vehicles", True), ("lane lines", False)])
+def test_a_manifest_has_the_networks_that_filled_and_looked(dash: Path, thing: str, filled: bool) -> None:
+    rule = {"R": f"If the {thing} are removed, then the steering angle should stay the same."}
+    used = engines_of(plan_suite(suite(dash, rule)))
+    assert ("fill (shipped network)" in used) is filled
+    assert used["gate street"].sha256 == sha256_of(STREET)
+    assert "gate street" not in engines_of(plan_suite(suite(dash, rule), gate="off"))
 
 
 def test_what_needs_no_labels_asks_nobody(dash: Path, looks: list[int], tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from dataclasses import dataclass
+import weakref
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from roadworthy.cases import BaseMethod, Case, CaseStream, Predict, Requirement,
 from roadworthy.coverage import Observed
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.datasets import load
-from roadworthy.errors import InputError
+from roadworthy.errors import EngineError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import Image
 from roadworthy.models import load_model
@@ -22,7 +24,8 @@ from roadworthy.rules.amounts import Faded
 from roadworthy.runs import run
 from roadworthy.runs.executors.pickling import pack_job, unpack_job
 from roadworthy.runs.executors.work import BatchJob
-from roadworthy.runs.gate import Change, Gate, gate_named
+from roadworthy.runs.gate import FrameChange, Gate, gate_named
+from roadworthy.runs.several import run_several
 from roadworthy.runs.store import read_rows
 from roadworthy.runs.store.manifest import notes_of, read_manifest
 from roadworthy.runs.suites import plan_suite, run_suite, suite_of
@@ -38,39 +41,55 @@ def street() -> Frame:
 
 
 @pytest.fixture(scope="module")
-def crossing(street: Frame) -> Change:
+def crossing(street: Frame) -> FrameChange:
     """A pedestrian who was really added."""
     person = make_transform("add", element="pedestrian")
-    return Change(street, person(street, 0, measure=False), (person,))
+    return FrameChange(street, person(street, 0, measure=False), (person,))
 
 
 @pytest.fixture(scope="module")
-def emptied(street: Frame) -> Change:
+def emptied(street: Frame) -> FrameChange:
     """A street without its vehicles."""
     gone = make_transform("remove", element="vehicle")
-    return Change(street, gone(street, 0, measure=False), (gone,))
+    return FrameChange(street, gone(street, 0, measure=False), (gone,))
 
 
-def showing(change: Change, image: Image) -> Change:
+def made(street: Frame, *steps: Transform) -> FrameChange:
+    """Changes as the built-in world, which takes more of them than real frames do, has them made."""
+    after = street.replace(metadata={"track": "town"})
+    for step in steps:
+        after = step(after, 0, measure=False)
+    notes = {key: value for key, value in after.metadata.items() if key == "added"}
+    return FrameChange(street, after.replace(metadata=notes), steps)
+
+
+def showing(change: FrameChange, image: Image) -> FrameChange:
     """A change whose image is another, while all else says that it was done."""
     return change._replace(after=change.after.replace(image=image))
 
 
-def added(change: Change) -> Any:
+def added(change: FrameChange) -> Any:
     """What the changed frame notes about the one thing that was added."""
     notes: Any = change.after.metadata["added"]
     return notes[0]
 
 
-def refusal(change: Change, gate: Gate | None = None) -> str:
-    return (gate or Gate()).refusals([change])[0]
+def added_boxes(change: FrameChange) -> list[tuple[float, ...]]:
+    notes: Any = change.after.metadata["added"]
+    return [tuple(map(float, note["box"])) for note in notes]
 
 
-def test_what_was_asked_for_and_is_there_passes(crossing: Change, emptied: Change) -> None:
+def refusal(change: FrameChange, gate: Gate | None = None) -> str:
+    (found,) = (gate or Gate()).refusals([change])
+    assert isinstance(found, str), found
+    return found
+
+
+def test_what_was_asked_for_and_is_there_passes(crossing: FrameChange, emptied: FrameChange) -> None:
     assert Gate().refusals([crossing, emptied]) == ["", ""]
 
 
-def test_a_blank_box_is_no_pedestrian(crossing: Change) -> None:
+def test_a_blank_box_is_no_pedestrian(crossing: FrameChange) -> None:
     note = added(crossing)
     left, top, right, bottom = note["box"]
     image = crossing.before.image.copy()
@@ -78,36 +97,35 @@ def test_a_blank_box_is_no_pedestrian(crossing: Change) -> None:
     assert refusal(showing(crossing, image)) == "the gate sees no pedestrian where one was added"
 
 
-def test_nothing_is_no_pedestrian_even_where_nobody_says_where(crossing: Change) -> None:
+def test_nothing_is_no_pedestrian_even_where_nobody_says_where(crossing: FrameChange) -> None:
     unsaid = crossing._replace(after=crossing.after.replace(labels=None, metadata={}))
     assert refusal(unsaid) == ""
     missing = showing(unsaid, crossing.before.image.copy())
     assert refusal(missing) == "the gate sees no pedestrian where one was added"
 
 
-def test_vehicles_that_are_still_there_are_not_removed(emptied: Change) -> None:
+def test_vehicles_that_are_still_there_are_not_removed(emptied: FrameChange) -> None:
     still = showing(emptied, emptied.before.image.copy())
     assert refusal(still) == "the gate still sees the vehicle that should be gone"
 
 
 def test_a_house_that_still_stands_is_no_tree(street: Frame) -> None:
     trees = make_transform("replace", element="building", by="tree")
-    made = Change(street, trees(street, 0, measure=False), (trees,))
-    assert refusal(made) == ""
-    assert refusal(showing(made, street.image.copy())).startswith("the gate still sees the building")
+    green = made(street, trees)
+    assert refusal(green) == ""
+    assert refusal(showing(green, street.image.copy())).startswith("the gate still sees the building")
 
 
 @pytest.mark.parametrize("level", [0, 255])
-def test_a_black_or_white_frame_is_no_image(crossing: Change, level: int) -> None:
+def test_a_black_or_white_frame_is_no_image(crossing: FrameChange, level: int) -> None:
     assert refusal(showing(crossing, np.full_like(crossing.before.image, level))) == EMPTY
 
 
 def test_a_label_map_must_fit_the_image(street: Frame) -> None:
-    rain = make_transform("rain:heavy")
-    made = Change(street, rain(street, 0, measure=False), (rain,))
-    assert refusal(made) == ""
-    upside_down = np.ascontiguousarray(made.after.image[::-1])
-    assert refusal(showing(made, upside_down)) in (
+    wet = made(street, make_transform("rain:heavy"))
+    assert refusal(wet) == ""
+    upside_down = np.ascontiguousarray(wet.after.image[::-1])
+    assert refusal(showing(wet, upside_down)) in (
         "the label map no longer fits the image",
         "the street network no longer recognises the road",
     )
@@ -115,31 +133,72 @@ def test_a_label_map_must_fit_the_image(street: Frame) -> None:
 
 def test_a_street_without_labels_must_stay_one(street: Frame) -> None:
     bare, night = Frame("bare", street.image), make_transform("night")
-    made = Change(bare, night(bare, 0, measure=False), (night,))
-    assert refusal(made) == ""
+    dark = FrameChange(bare, night(bare, 0, measure=False), (night,))
+    assert refusal(dark) == ""
     sky = np.full_like(street.image, 90) + np.random.default_rng(0).integers(0, 9, (160, 320, 1), np.uint8)
-    assert refusal(showing(made, sky)) == "the street network no longer recognises the street"
+    assert refusal(showing(dark, sky)) == "the street network no longer recognises the street"
 
 
 def test_what_nobody_asked_to_change_must_still_be_there(street: Frame) -> None:
     ahead = make_transform("add", element="car", reference="lane", distance=8)
-    behind_car, rain = ahead(street, 0, measure=False).replace(metadata={}), make_transform("rain:light")
-    wet = Change(behind_car, rain(behind_car, 0, measure=False), (rain,))
+    rain = make_transform("rain:light")
+    wet = made(made(street, ahead).after.replace(metadata={}), rain)
     assert refusal(wet) == ""
-    lost = showing(wet, rain(street, 0, measure=False).image)
+    lost = showing(wet, made(street, rain).after.image)
     assert refusal(lost) == "the gate no longer sees a vehicle that nobody asked to change"
 
 
-def test_the_world_and_plain_changes_are_not_shown_to_networks(street: Frame, crossing: Change) -> None:
+PERSON, NO_VEHICLE = make_transform("add", element="pedestrian"), make_transform("remove", element="vehicle")
+NO_LINE, TURNED = make_transform("remove", element="line"), make_transform("rotation", angle=5)
+NO_PERSON, STILL = "the gate sees no pedestrian where one was added", "the gate still sees the vehicle"
+
+
+@pytest.mark.parametrize(
+    ("steps", "left_out", "told"),
+    [
+        ((PERSON, TURNED), PERSON, NO_PERSON),
+        ((TURNED, PERSON), PERSON, NO_PERSON),
+        ((PERSON, NO_LINE), PERSON, NO_PERSON),
+        ((NO_VEHICLE, PERSON), PERSON, NO_PERSON),
+        ((NO_VEHICLE, PERSON), NO_VEHICLE, STILL),
+        ((NO_LINE, NO_VEHICLE), NO_VEHICLE, STILL),
+    ],
+)
+def test_of_two_steps_each_is_asked_about_its_own_part(
+    street: Frame, steps: tuple[Transform, ...], left_out: Transform, told: str
+) -> None:
+    if steps[0] is PERSON and TURNED in steps:
+        # Of people who moved with the image, nobody knows who is new.
+        street = load("world:town", count=2)[1].replace(metadata={})
+    both = made(street, *steps)
+    assert refusal(both) == ""
+    one = made(street, *(step for step in steps if step is not left_out))
+    assert refusal(showing(both, one.after.image)).startswith(told)
+
+
+def test_a_detector_looks_for_each_thing_in_its_own_place(street: Frame) -> None:
+    car = make_transform("add", element="car", reference="lane", distance=8)
+    both = made(street, PERSON, car)
+    (person, vehicle), gate = added_boxes(both), Gate("mine")
+    vars(gate)["detector"] = Sees(person, vehicle, classes=["pedestrian", "vehicle"])
+    assert refusal(both, gate) == ""
+    vars(gate)["detector"] = Sees(vehicle, vehicle, classes=["pedestrian", "vehicle"])
+    assert refusal(both, gate) == NO_PERSON
+
+
+def test_the_world_and_plain_changes_are_not_shown_to_networks(street: Frame, crossing: FrameChange) -> None:
     blur = make_transform("gaussian-blur", sigma=2)
-    assert refusal(Change(street, street.replace(image=street.image.copy()), (blur,))) == ""
+    assert refusal(FrameChange(street, street.replace(image=street.image.copy()), (blur,))) == ""
     drawn = street.replace(metadata={"track": "town"})
     nothing = crossing.after.replace(image=street.image.copy())
-    assert refusal(Change(drawn, nothing, crossing.steps)) == ""
-    assert refusal(Change(drawn, nothing.replace(image=np.zeros_like(street.image)), crossing.steps)) == EMPTY
+    assert refusal(FrameChange(drawn, nothing, crossing.steps)) == ""
+    assert (
+        refusal(FrameChange(drawn, nothing.replace(image=np.zeros_like(street.image)), crossing.steps))
+        == EMPTY
+    )
 
 
-def test_of_a_change_that_is_only_partly_seen_nothing_is_asked(emptied: Change) -> None:
+def test_of_a_change_that_is_only_partly_seen_nothing_is_asked(emptied: FrameChange) -> None:
     faint = Faded(emptied.steps[0], 0.2)
     assert refusal(showing(emptied, emptied.before.image.copy())._replace(steps=(faint,))) == ""
 
@@ -149,14 +208,15 @@ class Sees:
 
     name = "sees"
 
-    def __init__(self, *boxes: tuple[float, ...]) -> None:
+    def __init__(self, *boxes: tuple[float, ...], classes: list[str] | None = None) -> None:
         self.boxes = boxes
+        self.classes = classes or ["pedestrian"] * len(boxes)
 
     def predict(self, frames: list[Frame]) -> list[Boxes]:
-        return [Boxes(self.boxes, ["pedestrian"] * len(self.boxes)) for _ in frames]
+        return [Boxes(self.boxes, self.classes) for _ in frames]
 
 
-def test_a_detector_of_the_user_decides_about_people(crossing: Change) -> None:
+def test_a_detector_of_the_user_decides_about_people(crossing: FrameChange) -> None:
     gate, blind = Gate("mine"), Gate("mine")
     note = added(crossing)
     vars(gate)["detector"] = Sees(tuple(map(float, note["box"])))
@@ -191,7 +251,7 @@ class Slows(BaseMethod):
 
     name = "slows"
 
-    def __init__(self, good: Change) -> None:
+    def __init__(self, good: FrameChange) -> None:
         self.sources = {
             "there": Showing(good.before, good.steps, good.after),
             "missing": Showing(good.before, good.steps, good.after.replace(image=good.before.image.copy())),
@@ -204,7 +264,7 @@ class Slows(BaseMethod):
         return Verdict.from_margin(case, 1.0)
 
 
-def test_a_run_counts_what_is_refused_and_keeps_its_image(crossing: Change, tmp_path: Path) -> None:
+def test_a_run_counts_what_is_refused_and_keeps_its_image(crossing: FrameChange, tmp_path: Path) -> None:
     asked, data, model = Requirement("R", "R", "slows"), load("world:town", count=1), load_model("truth")
     found = run(Slows(crossing), asked, data, model, out=tmp_path / "on")
     assert (found.counts[Status.PASSED], found.counts[Status.NOT_APPLICABLE]) == (1, 1)
@@ -215,6 +275,51 @@ def test_a_run_counts_what_is_refused_and_keeps_its_image(crossing: Change, tmp_
     assert not there["images"]
     off = run(Slows(crossing), asked, data, model, out=tmp_path / "off", gate="off")
     assert off.counts[Status.PASSED] == 2
+    several = run_several(Slows(crossing), [asked], data, [model], out=tmp_path / "several")
+    assert several.results["R", "truth"].counts == found.counts
+    several = run_several(Slows(crossing), [asked], data, [model], out=tmp_path / "none", gate="off")
+    assert several.results["R", "truth"].counts == off.counts
+
+
+class Stumbles(Sees):
+    """A detector that leaves at a frame, and wants one frame at a time."""
+
+    def predict(self, frames: list[Frame]) -> list[Boxes]:
+        (frame,) = frames
+        if frame.id.endswith("bad"):
+            raise SystemExit("no boxes today")
+        return super().predict(frames)
+
+
+def test_a_gate_that_crashes_on_a_frame_costs_that_case_alone(crossing: FrameChange, tmp_path: Path) -> None:
+    asked, data, model = Requirement("R", "R", "slows"), load("world:town", count=1), load_model("truth")
+    method, gate = Slows(crossing), Gate("mine")
+    method.sources["missing"] = Showing(crossing.before, crossing.steps, crossing.after.replace(id="bad"))
+    vars(gate)["detector"] = Stumbles(*added_boxes(crossing))
+    found = run(method, asked, data, model, out=tmp_path / "run", gate=gate)
+    assert (found.counts[Status.PASSED], found.counts[Status.ENGINE_ERROR]) == (1, 1)
+    (row,) = (one for one in read_rows(tmp_path / "run") if one["case"] == "missing")
+    assert row["reason"] == "the gate 'mine' crashed on frame 'bad': SystemExit: no boxes today"
+
+
+def test_label_maps_of_two_sizes_cost_that_case_alone(crossing: FrameChange) -> None:
+    labels = crossing.after.labels
+    assert labels is not None
+    odd = replace(labels, ids=labels.ids[:-2])
+    halved = crossing._replace(after=crossing.after.replace(labels=None))
+    object.__setattr__(halved.after, "labels", odd)
+    first, second = Gate().refusals([halved, crossing])
+    assert isinstance(first, EngineError)
+    assert second == ""
+
+
+def test_no_frame_is_kept_after_it_was_looked_at(street: Frame) -> None:
+    change = made(street.replace(image=street.image.copy()), PERSON)
+    refusal(change)
+    before = weakref.ref(change.before.image)
+    del change
+    gc.collect()
+    assert before() is None
 
 
 def test_the_gate_travels_to_other_processes() -> None:

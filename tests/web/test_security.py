@@ -22,7 +22,7 @@ from roadworthy.runs import RunStore
 from roadworthy.studies.study import AnswerFiles
 from roadworthy.web.app import create_app
 from roadworthy.web.jobs.queue import ProcessQueue
-from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, Gate, Sessions
+from roadworthy.web.security import SESSION_COOKIE, TOKEN_COOKIE, AccessGate, Sessions
 from roadworthy.web.settings import ServerSettings
 from roadworthy.web.wall import CaseMark, add_mark
 
@@ -489,7 +489,7 @@ def test_nothing_but_http_is_let_in(settings: ServerSettings) -> None:
     async def never(*_: object) -> Any:
         raise AssertionError
 
-    gate = Gate(never, settings, Sessions())
+    gate = AccessGate(never, settings, Sessions())
     finished(gate({"type": "websocket", "headers": [], "path": "/"}, never, never))
 
 

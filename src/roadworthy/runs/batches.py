@@ -30,7 +30,7 @@ from roadworthy.errors import EngineError, InputError, MissingExtraError, NotApp
 from roadworthy.frames import Frame
 from roadworthy.labelling import PROVENANCE
 from roadworthy.models import Network, ObservableSystem, Simulator, SystemUnderTest
-from roadworthy.runs.gate import REFUSED, Change, ChangedSource, Gate
+from roadworthy.runs.gate import REFUSED, ChangedSource, FrameChange, Gate
 
 MAX_CASES = 1024
 """Cases of one batch that share their frames; a bound, so that memory stays flat."""
@@ -333,18 +333,22 @@ def looked_at(gate: Gate | None, sources: Sequence[FrameSource], made: Sequence[
     if gate is None:
         return found
     by_key = dict(zip(map(key_of, sources), made, strict=True))
-    changes: dict[int, Change] = {}
+    changes: dict[int, FrameChange] = {}
     for number, (source, one) in enumerate(zip(sources, made, strict=True)):
         if isinstance(one.frame, Frame) and isinstance(source, ChangedSource):
             known = by_key.get(key_of(source.original))
             original = _timed(source.original).frame if known is None else known.frame
             if isinstance(original, Frame):
-                changes[number] = Change(original, one.frame, source.steps)
+                changes[number] = FrameChange(original, one.frame, source.steps)
     start = time.perf_counter()
     refusals = gate.refusals(list(changes.values()))
     seconds = (time.perf_counter() - start) / max(1, len(changes))
     for number, refusal in zip(changes, refusals, strict=True):
-        found[number] = Made(found[number].frame, found[number].seconds + seconds, refusal)
+        took = found[number].seconds + seconds
+        if isinstance(refusal, EngineError):
+            found[number] = Made(refusal, took)
+        else:
+            found[number] = Made(found[number].frame, took, refusal)
     return found
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import FrameSource
-from roadworthy.errors import InputError
+from roadworthy.errors import EngineError, InputError, MissingExtraError
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.labelling import street_network
@@ -48,7 +48,7 @@ STREET, OFF = "street", "off"
 REFUSED = "gate"
 """The measure of a row that says that the gate refused it."""
 
-_LOOKED_AT = ("objects", "weather", "engine")
+LOOKED_AT = ("objects", "weather", "engine")
 """Families of transforms after which networks look."""
 _GROUPS = (("road", "line"), ("sidewalk", "terrain"), ("tree",), ("sky",), ("building",), ("vehicle",))
 """What must be where the label map has it."""
@@ -89,7 +89,11 @@ class ChangedSource(Protocol):
         """The changes, one after the other."""
 
 
-class Change(NamedTuple):
+class _NoDetectorError(InputError):
+    """A gate answers with something other than boxes, which it will do for every frame."""
+
+
+class FrameChange(NamedTuple):
     """A frame before and after its changes."""
 
     before: Frame
@@ -109,7 +113,7 @@ class Gate(OpensLater):
         >>> from roadworthy.datasets import load
         >>> from roadworthy.transforms import make_transform
         >>> frame, far = load("world:town", count=1)[0], make_transform("translation", x=200, y=100)
-        >>> Gate().refusals([Change(frame, far(frame), (far,))])
+        >>> Gate().refusals([FrameChange(frame, far(frame), (far,))])
         ['much of the image is black, white or empty']
     """
 
@@ -121,23 +125,37 @@ class Gate(OpensLater):
         """The detector of the user; None where there is none."""
         return None if self.name == STREET else load_model(self.name, self.folder)
 
-    def refusals(self, changes: Sequence[Change]) -> list[str]:
-        """Return why each of some frames is not judged; an empty text where it is."""
-        found = [_emptied(one) for one in changes]
-        looked_at = [number for number, one in enumerate(changes) if not found[number] and _is_looked_at(one)]
-        boxes: list[Boxes | None] = [None] * len(looked_at)
-        if self.detector is not None and looked_at:
-            boxes = list(self._detected([changes[number].after for number in looked_at]))
-        for number, detected in zip(looked_at, boxes, strict=True):
-            found[number] = _refusal(changes[number], detected)
-        return found
+    def refusals(self, changes: Sequence[FrameChange]) -> list[str | EngineError]:
+        """Return why each of some frames is not judged: an empty text where it is, or what crashed.
 
-    def _detected(self, frames: Sequence[Frame]) -> list[Boxes]:
-        assert self.detector is not None
-        answers = [one for one in self.detector.predict(frames) if isinstance(one, Boxes)]
-        if len(answers) != len(frames):
-            raise InputError(f"the gate {self.name!r} must be a detector: it does not answer with boxes")
-        return answers
+        Raises:
+            InputError: What should be a detector answers with something else.
+        """
+        originals = {id(one.before): _Original(one.before.image) for one in changes}
+        return [self._looked_at(one, originals[id(one.before)]) for one in changes]
+
+    def _looked_at(self, change: FrameChange, original: _Original) -> str | EngineError:
+        try:
+            reason = _emptied(change, original)
+            if reason or not _is_looked_at(change):
+                return reason
+            return _refusal(change, original, self._detected(change.after))
+        except (KeyboardInterrupt, MissingExtraError, _NoDetectorError):
+            raise
+        except BaseException as error:
+            # SystemExit too: a detector of the user ends no run.
+            told = f"{type(error).__name__}: {error}"
+            return EngineError(f"the gate {self.name!r} crashed on frame {change.after.id!r}: {told}")
+
+    def _detected(self, frame: Frame) -> Boxes | None:
+        if self.detector is None:
+            return None
+        (answer,) = self.detector.predict([frame])
+        if not isinstance(answer, Boxes):
+            raise _NoDetectorError(
+                f"the gate {self.name!r} must be a detector: it does not answer with boxes"
+            )
+        return answer
 
 
 def gate_named(name: str, folder: Path = Path()) -> Gate | None:
@@ -158,15 +176,10 @@ def gate_named(name: str, folder: Path = Path()) -> Gate | None:
     return gate
 
 
-def _emptied(change: Change) -> str:
+def _emptied(change: FrameChange, original: _Original) -> str:
     """Return a complaint where much of an image has lost all detail: it is black, white, or fill."""
-    lost = np.subtract(_without_detail(change.after.image), _emptiness(change.before))
+    lost = np.subtract(_without_detail(change.after.image), original.emptiness)
     return "much of the image is black, white or empty" if (lost > (_BLANK, _EMPTY)).any() else ""
-
-
-@lru_cache(maxsize=64)
-def _emptiness(frame: Frame) -> tuple[float, float]:
-    return _without_detail(frame.image)
 
 
 def _without_detail(image: Image) -> tuple[float, float]:
@@ -182,15 +195,14 @@ def _without_detail(image: Image) -> tuple[float, float]:
     return float(np.mean(blank)), float(np.mean(flat))
 
 
-def _is_looked_at(change: Change) -> bool:
+def _is_looked_at(change: FrameChange) -> bool:
     """Return whether networks look at a change: of a real frame, of things, weather, time or season."""
-    # Only the built-in world tells its track.
-    return "track" not in change.before.metadata and any(
-        _unwrapped(one).family in _LOOKED_AT for one in change.steps if not one.is_identity
+    return not change.before.drawn and any(
+        unwrapped(one).family in LOOKED_AT for one in change.steps if not one.is_identity
     )
 
 
-def _unwrapped(step: Transform) -> Transform:
+def unwrapped(step: Transform) -> Transform:
     """Return what a change is that is made nearer, farther or fainter."""
     while isinstance(base := getattr(step, "base", None), Transform):
         step = base
@@ -201,7 +213,7 @@ def _asked(step: Transform) -> Operation | None:
     """Return what a step asks for; nothing where only a part of it is to be seen."""
     if getattr(step, "amount", 1) != 1 and getattr(step, "base", None) is not None:
         return None
-    step = _unwrapped(step)
+    step = unwrapped(step)
     if isinstance(step, EngineTransform):
         return step.operation
     if isinstance(step, Add):
@@ -216,7 +228,7 @@ def _network() -> StreetNetwork:
     return street_network()
 
 
-class View:
+class _View:
     """What the street network sees in an image."""
 
     def __init__(self, image: Image) -> None:
@@ -246,29 +258,41 @@ class View:
         return np.asarray(found, np.float32)
 
 
-@lru_cache(maxsize=32)
-def _seen_before(frame: Frame) -> View:
-    return View(frame.image)
+class _Original:
+    """What is seen in a frame before its changes; looked at once for all changes of a batch."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+
+    @cached_property
+    def emptiness(self) -> tuple[float, float]:
+        """The shares of it without detail."""
+        return _without_detail(self._image)
+
+    @cached_property
+    def view(self) -> _View:
+        """What the street network sees in it."""
+        return _View(self._image)
 
 
-def _refusal(change: Change, detected: Boxes | None) -> str:
+def _refusal(change: FrameChange, original: _Original, detected: Boxes | None) -> str:
     """Return why a frame is not judged that networks look at."""
     if any("labels" in one.needs for one in change.steps):
         # They were estimated for the change already, and are kept.
         change = change._replace(before=change.before.with_known("labels"))
-    view = View(change.after.image)
-    if reason := _street_lost(change, view):
+    view = _View(change.after.image)
+    if reason := _street_lost(change, view, original):
         return reason
     for step in change.steps:
         asked = _asked(step)
         if asked is not None and asked.what.condition is None and not step.is_identity:
-            reason = _operation_failed(change, asked, view, detected)
+            reason = _operation_failed(change, asked, view, original, detected)
             if reason:
                 return reason
-    return _things_lost(change, view)
+    return _things_lost(change, view, original)
 
 
-def _known_labels(change: Change) -> LabelMap | None:
+def _known_labels(change: FrameChange) -> LabelMap | None:
     """Return the label map that holds for the changed image."""
     if change.after.labels is not None:
         return change.after.labels
@@ -276,7 +300,7 @@ def _known_labels(change: Change) -> LabelMap | None:
     return None if moved else change.before.labels
 
 
-def _agreement(view: View, labels: LabelMap) -> tuple[float, float]:
+def _agreement(view: _View, labels: LabelMap) -> tuple[float, float]:
     """Return the shares of all places, and of the road's, at which the network sees what the labels say."""
     labels = view.reduced(labels)
     known = np.full(view.shape, -1)
@@ -291,19 +315,19 @@ def _agreement(view: View, labels: LabelMap) -> tuple[float, float]:
     )
 
 
-def _street_lost(change: Change, view: View) -> str:
+def _street_lost(change: FrameChange, view: _View, original: _Original) -> str:
     """Return a complaint where the street is not recognised any more, or the label map does not fit it."""
     labels, before = _known_labels(change), change.before.labels
     if labels is None or before is None:
         if any(one.keeps is not Keeps.LABELS for one in change.steps):
             return ""
-        same = view.groups == _seen_before(change.before).groups
+        same = view.groups == original.view.groups
         return "" if same.mean() >= _STREET_KEPT else "the street network no longer recognises the street"
     now, road = _agreement(view, labels)
     if min(now, road) >= _STREET_KEPT:
         return ""
     # It may not have known this street before: that takes as long again, and is rarely asked.
-    then, road_then = _agreement(_seen_before(change.before), before)
+    then, road_then = _agreement(original.view, before)
     if road < _STREET_KEPT * road_then:
         return "the street network no longer recognises the road"
     return "the label map no longer fits the image" if now < _STREET_KEPT * then else ""
@@ -316,11 +340,13 @@ def _class_of(element: str) -> tuple[str, ...]:
     return _ALIKE.get(word, (word,)) if word else ()
 
 
-def _operation_failed(change: Change, asked: Operation, view: View, detected: Boxes | None) -> str:
+def _operation_failed(
+    change: FrameChange, asked: Operation, view: _View, original: _Original, detected: Boxes | None
+) -> str:
     """Return a complaint where what was asked for is not what is seen."""
     old = _class_of(asked.what.element)
     if isinstance(asked, AddOperation):
-        if not old or _is_there(change, old, view, detected):
+        if not old or _is_there(change, asked.what.element, view, original, detected):
             return ""
         return f"the gate sees no {asked.what} where one was added"
     region = _region(change, old)
@@ -342,35 +368,51 @@ def _operation_failed(change: Change, asked: Operation, view: View, detected: Bo
     return ""
 
 
-def _region(change: Change, words: tuple[str, ...]) -> Mask | None:
-    """Return where things went or gave way: where the label map changed, or where they had been."""
+def _region(change: FrameChange, words: tuple[str, ...]) -> Mask | None:
+    """Return where things went or gave way: where they had been, and the label map has changed.
+
+    Other steps change the label map elsewhere; nobody knows where it was that things went if the image moved.
+    """
     before, after = change.before.labels, change.after.labels
-    if before is None:
+    if before is None or _is_moved(change):
         return None
+    were = before.mask(*words) if words else np.ones_like(before.ids, np.bool_)
     if after is not None and after is not before:
-        return np.asarray(before.ids != after.ids, np.bool_)
-    return before.mask(*words) if words else None
+        return np.asarray(were & (before.ids != after.ids), np.bool_)
+    return were if words else None
 
 
-def _is_there(change: Change, words: tuple[str, ...], view: View, detected: Boxes | None) -> bool:
+def _is_moved(change: FrameChange) -> bool:
+    """Return whether things are elsewhere in the changed image, or nobody knows."""
+    return any(one.keeps in (Keeps.MOVED, Keeps.NOTHING) for one in change.steps)
+
+
+def _is_there(
+    change: FrameChange, element: str, view: _View, original: _Original, detected: Boxes | None
+) -> bool:
     """Return whether something that was added is seen."""
+    words = _class_of(element)
     before, after = change.before.labels, change.after.labels
-    box = _box_of(change.after)
+    box = _box_of(change.after, element)
     if detected is not None and box is not None and set(words) & set(_FOUND_BY_DETECTORS):
         return bool((detected.select(*words).iou(Boxes([box], words[:1])) >= _OVERLAP).any())
     covered: Cells | None = None
-    if before is not None and after is not None:
-        covered = view.covered(np.asarray(before.ids != after.ids, np.bool_))
+    mask = np.zeros(change.after.image.shape[:2], np.bool_)
+    moved = _is_moved(change)
+    # Of an image that moved nobody knows which of its things are new, unless the last steps say it.
+    if before is not None and after is not None and not (moved and box is not None):
+        mask = after.mask(*words) if moved else after.mask(*words) & ~before.mask(*words)
+    if mask.any():
+        covered = view.covered(mask)
     elif box is not None:
         left, top, right, bottom = (max(0, round(side)) for side in box)
-        mask = np.zeros(change.after.image.shape[:2], np.bool_)
         mask[top:bottom, left:right] = True
         covered = view.covered(mask)
     likely = view.of(*words)
     border = _THERE.get(words[0], _THERE_ELSE)
     if covered is None:
         # Nobody says where: then more of it must be seen than before.
-        risen = likely - _seen_before(change.before).of(*words) > border
+        risen = likely - original.view.of(*words) > border
         return bool(np.count_nonzero(risen) >= _LEAST_CELLS)
     inside = covered > 0.5
     if np.count_nonzero(inside) < _LEAST_CELLS:
@@ -378,19 +420,21 @@ def _is_there(change: Change, words: tuple[str, ...], view: View, detected: Boxe
     return float(np.quantile(likely[inside], _BRIGHTEST)) >= border
 
 
-def _box_of(frame: Frame) -> tuple[float, ...] | None:
-    """Return the box of what was added last, where the frame tells."""
+def _box_of(frame: Frame, element: str) -> tuple[float, ...] | None:
+    """Return the box of the last such element that was added, where the frame tells."""
     notes = frame.metadata.get("added")
-    last = notes[-1] if isinstance(notes, tuple) and notes else {}
-    return tuple(last["box"]) if "box" in last else None
+    for note in reversed(notes if isinstance(notes, tuple) else ()):
+        if "box" in note and ontology().is_a(note["element"], element):
+            return tuple(note["box"])
+    return None
 
 
-def _things_lost(change: Change, view: View) -> str:
+def _things_lost(change: FrameChange, view: _View, original: _Original) -> str:
     """Return a complaint where a large thing that nobody asked to change is not seen any more."""
     before = change.before.labels
     if before is None or change.after.image.shape != change.before.image.shape:
         return ""
-    if any(one.keeps in (Keeps.MOVED, Keeps.NOTHING) for one in change.steps):
+    if _is_moved(change):
         return ""
     before = view.reduced(before)
     after = before if change.after.labels is None else view.reduced(change.after.labels)
@@ -406,7 +450,7 @@ def _things_lost(change: Change, view: View) -> str:
                 continue
             if np.mean(kept[part]) < 1 - _LARGE or view.of(*words)[part].mean() > _GONE / 2:
                 continue
-            if _seen_before(change.before).of(*words)[part].mean() > _GONE:
+            if original.view.of(*words)[part].mean() > _GONE:
                 return f"the gate no longer sees a {words[0]} that nobody asked to change"
     return ""
 

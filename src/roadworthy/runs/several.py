@@ -14,7 +14,7 @@ from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
-from roadworthy.runs.gate import Gate
+from roadworthy.runs.gate import STREET, Gate, gate_named
 from roadworthy.runs.loop import Cost
 from roadworthy.runs.single import RunResult, carry_out_pairs, check_arguments
 from roadworthy.runs.store import RunStore, locked
@@ -55,7 +55,7 @@ def run_several(
     tested: Callable[[Requirement, SystemUnderTest], bool] | None = None,
     progress: Callable[[int], None] | None = None,
     resume: bool = False,
-    gate: Gate | None = None,
+    gate: str | Gate | None = STREET,
 ) -> SeveralResults:
     """Test several requirements on several systems.
 
@@ -80,7 +80,7 @@ def run_several(
         tested: Whether a requirement is tested on a system; all are when left out.
         progress: Called after every batch with the number of cases so far.
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
-        gate: What looks at changed frames before a system is asked; nothing if left out.
+        gate: What looks at changed frames before a system is asked: a gate, "street", "off", or a detector.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -120,7 +120,7 @@ def run_several(
             simulator=simulator,
             progress=tell,
             resume=resume,
-            gate=gate,
+            gate=gate_named(gate) if isinstance(gate, str) else gate,
             content="" if (out / MANIFEST).is_file() else content_of_dataset(data),
         )
     return SeveralResults(frozen(results), frozen(costs), out / "images")

@@ -21,7 +21,7 @@ from roadworthy._version import __version__
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.web import compare, coverage, drives, look, runs, studies, thresholds, write
 from roadworthy.web.pages import Destination
-from roadworthy.web.security import HEADERS, Gate, Sessions
+from roadworthy.web.security import HEADERS, AccessGate, Sessions
 from roadworthy.web.services import Here, Services
 from roadworthy.web.settings import ServerSettings
 from roadworthy.web.working import Computation
@@ -93,7 +93,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _missing)
     app.add_exception_handler(Exception, _broken)
-    app.add_middleware(Gate, settings=settings, sessions=Sessions())
+    app.add_middleware(AccessGate, settings=settings, sessions=Sessions())
     return app
 
 

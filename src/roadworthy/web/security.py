@@ -105,7 +105,7 @@ class Sessions:
         return bool(session) and hmac.compare_digest(self.token(session).encode(), token.encode())
 
 
-class Gate:
+class AccessGate:
     """Lets in who may come in, and says with every answer what the page may load.
 
     Args:

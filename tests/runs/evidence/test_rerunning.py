@@ -28,6 +28,7 @@ data: {town: {data: "world:town", sample: 8}}
 requirements:
   R1: {rule: "If it rains, the steering angle should stay the same.", accept: 50%}
   C1: {coverage: neuron, tries: 20, models: dave2}
+gate: "off"
 """
 
 
@@ -179,6 +180,50 @@ def test_a_suite_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path,
     assert model in found.notes[0]
     # Frames are data, so they are read all the same.
     assert isinstance(data_of(StoredRun.open(run)), dict)
+
+
+def _with_gate(run: Path, gate: object, suite_gate: str = "off") -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["settings"]["gate"] = gate
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    suite = SUITE.replace("callable:drivers.py:dark", "dave2").replace('"off"', f'"{suite_gate}"')
+    (run / "suite.yaml").write_text(suite)
+
+
+@pytest.mark.parametrize("trusted", [False, True], ids=["its own suite", "a suite of ours"])
+def test_a_gate_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path, trusted: bool) -> None:
+    run, ran = tmp_path / "run", tmp_path / "ran"
+    shutil.copytree(made / "run", run)
+    gate = f"callable:{tmp_path / 'evil.py'}:look"
+    (tmp_path / "evil.py").write_text(f"import os\nos.mkdir({str(ran)!r})\ndef look(frames): return []\n")
+    _with_gate(run, gate)
+    suite = tmp_path / "mine.suite.yaml" if trusted else None
+    if suite is not None:
+        suite.write_bytes((run / "suite.yaml").read_bytes())
+    with pytest.raises(
+        InputError, match=r"manifest\.json .*names .*which may run code or reach another machine"
+    ):
+        rerun_sample(run, 5, suite=suite)
+    found = Verification()
+    check_present(run, found, suite)
+    assert gate in found.notes[0]
+    assert not ran.exists()
+    if suite is not None:
+        # What the suite of ours names as well is ours.
+        _with_gate(run, gate, gate)
+        suite.write_bytes((run / "suite.yaml").read_bytes())
+        check_present(run, Verification(), suite)
+        assert ran.exists()
+
+
+@pytest.mark.parametrize("gate", [None, "", 5, ["street"]])
+def test_a_manifest_must_name_its_gate_as_text(made: Path, tmp_path: Path, gate: object) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(made / "run", run)
+    # Were no gate read from the manifest, that of its suite would be opened.
+    _with_gate(run, gate, f"callable:{tmp_path / 'evil.py'}:look")
+    with pytest.raises(InputError, match=r"manifest\.json must name the gate in its settings as text"):
+        rerun_sample(run, 5)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ from roadworthy.runs.store.manifest import MANIFEST, differing, is_of_before, re
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.runs.suites.kinds import kind_of
 from roadworthy.runs.suites.opening import open_data
-from roadworthy.runs.suites.planning import SuitePlan, plan_suite
+from roadworthy.runs.suites.planning import SuitePlan, engines_of, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE as SUITE
 from roadworthy.runs.suites.reading import Suite, read_suite
-from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass, engines_of
+from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
 from roadworthy.statistics import clopper_pearson_upper
 
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
@@ -57,8 +57,15 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
     settings: dict[str, Any] = manifest.get("settings", {})
     of_command = COMMAND in settings
     read = read_suite(path, Path() if of_command else None, of_run=True)
+    gate = _gate_of(settings, folder / MANIFEST)
     if suite is None:
-        _check_harmless(read)
+        _check_harmless(read, gate)
+    elif gate != read.form.gate and not allow_commands and not _is_harmless_gate(gate, read.folder):
+        # The suite is trusted, the manifest is not.
+        raise InputError(
+            f"{folder / MANIFEST} names the gate {gate}, which may run code or reach another machine, and "
+            f"{suite} does not: if you trust it, allow commands"
+        )
     pairs = StoredRun.open(folder).pairs
     if manifest["format"] > 1:
         only = tuple(map(str, manifest.get("only", ())))
@@ -70,8 +77,7 @@ def plan_of(folder: Path, suite: Path | None = None, *, allow_commands: bool = F
         only=only,
         sample=settings.get("sample"),
         seed=manifest.get("seed"),
-        # Runs of before there was a gate had none.
-        gate=settings.get("gate", OFF),
+        gate=gate,
         allow_commands=allow_commands,
         copies=folder / INCLUDED if suite is None else None,
     )
@@ -104,18 +110,34 @@ def _as_stored(plan: SuitePlan, manifest: Mapping[str, Any], pairs: Iterable[Sto
     )
 
 
-def _check_harmless(suite: Suite) -> None:
-    """Refuse a suite that came with a run and names what could run code or reach another machine."""
+def _gate_of(settings: Mapping[str, Any], manifest: Path) -> str:
+    """Return the name of the gate that a run had; runs of before there was a gate had none."""
+    gate = settings.get("gate", OFF)
+    if not isinstance(gate, str) or not gate:
+        raise InputError(f"{manifest} must name the gate in its settings as text, got {gate!r}")
+    return gate
+
+
+def _check_harmless(suite: Suite, gate: str) -> None:
+    """Refuse a run whose suite or gate could run code or reach another machine."""
     named = [form.model for form in suite.form.models.values() if not _is_harmless(form.model, suite.folder)]
-    if suite.form.gate not in (STREET, OFF) and not _is_harmless(suite.form.gate, suite.folder):
-        named.append(suite.form.gate)
+    if not _is_harmless_gate(gate, suite.folder):
+        raise InputError(_distrusted(MANIFEST, gate))
     for entry in suite.form.requirements.values():
         named += [one for one in getattr(entry, "simulator", ()) if one.partition(":")[0] != "world"]
     if named:
-        raise InputError(
-            f"{suite.path.name} came with the run and names {named[0]}, which may run code or reach another "
-            "machine: if you trust it, give it by --suite FILE, after unpacking a zip file"
-        )
+        raise InputError(_distrusted(suite.path.name, named[0]))
+
+
+def _distrusted(file: str, name: str) -> str:
+    return (
+        f"{file} came with the run and names {name}, which may run code or reach another machine: if you "
+        "trust it, give it by --suite FILE, after unpacking a zip file"
+    )
+
+
+def _is_harmless_gate(name: str, folder: Path) -> bool:
+    return name in (STREET, OFF) or _is_harmless(name, folder)
 
 
 def _is_harmless(reference: str, folder: Path) -> bool:

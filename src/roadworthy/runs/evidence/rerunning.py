@@ -215,6 +215,7 @@ def _again(plan: SuitePlan, trial: Trial, pair: StoredPair, wanted: Iterable[str
             seed=plan.context.seed,
             simulator=one.simulator(),
             images="none",
+            gate=plan.gate,
         )
         return {verdict.case_id: verdict for verdict in read_verdicts(Path(name, "run"))}
 

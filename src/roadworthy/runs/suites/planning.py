@@ -14,15 +14,21 @@ from roadworthy._importing import NotRunError, only_looking
 from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Decision, Requirement, Severity
 from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
+from roadworthy.labelling import STREET as STREET_FILE
 from roadworthy.labelling import STREET_SOURCE, unlabelled
 from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
-from roadworthy.runs.gate import OFF, STREET, Gate, gate_named
+from roadworthy.runs.gate import LOOKED_AT, OFF, STREET, Gate, gate_named, unwrapped
+from roadworthy.runs.store.digests import Digest, digest_of_engine, digest_of_file, digest_of_model
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 from roadworthy.runs.suites.reading import Suite, SuiteError, about_rule, complain
 from roadworthy.runs.suites.schema import SuiteForm
+from roadworthy.transforms import Remove, Replace
+from roadworthy.transforms.objects.filling import FILL
+from roadworthy.transforms.objects.remove import PAINTED
+from roadworthy.transforms.wording import is_real
 
 T = TypeVar("T")
 
@@ -99,6 +105,30 @@ class SuitePlan:
         """Return how many cases a requirement has for each model, at most or about."""
         frames = len(self.data[trial.data].frames) if trial.data else 0
         return trial.kind.cases(trial.part, frames)
+
+
+def engines_of(plan: SuitePlan) -> dict[str, Digest]:
+    """Return the digests of what makes images or labels, or looks at them: engines of the user, networks."""
+    found = {name: digest_of_engine(one) for name, one in plan.context.engines.items()}
+
+    def add(name: str, path: Path, told: str) -> None:
+        found[name] = replace(digest_of_file(path), hashed=told)
+
+    if plan.estimated():
+        add(STREET_SOURCE.told, STREET_FILE, "the network that labels frames which have no labels")
+    real = [one for one in plan.trials if one.data and is_real(plan.data[one.data].first)]
+    steps = [unwrapped(step) for one in real for step in one.kind.steps(one.part)]
+    if any(isinstance(one, Remove | Replace) and one.element not in PAINTED for one in steps):
+        add(
+            "fill (shipped network)",
+            FILL,
+            "the network that fills what is left where things of real frames go",
+        )
+    if plan.gate is not None and any(one.family in LOOKED_AT for one in steps):
+        add(f"gate {STREET}", STREET_FILE, "the network of the gate, which looks at real frames")
+    if plan.gate is not None and plan.gate.detector is not None:
+        found[f"gate {plan.gate.name}"] = digest_of_model(plan.gate.detector)
+    return found
 
 
 def plan_suite(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 from roadworthy._files import is_free, numbered
 from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requirement, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
-from roadworthy.labelling import STREET, STREET_SOURCE
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.gate import OFF
@@ -29,13 +28,7 @@ from roadworthy.runs.store import (
     model_notes,
     requirement_record,
 )
-from roadworthy.runs.store.digests import (
-    Digest,
-    digest_of_engine,
-    digest_of_file,
-    digest_of_model,
-    digest_of_text,
-)
+from roadworthy.runs.store.digests import digest_of_file, digest_of_model, digest_of_text
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import (
     begin_manifest,
@@ -47,7 +40,7 @@ from roadworthy.runs.store.manifest import (
 from roadworthy.runs.store.rows import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
 from roadworthy.runs.suites.kinds import Kind
-from roadworthy.runs.suites.planning import SuitePlan, Trial, plan_suite
+from roadworthy.runs.suites.planning import SuitePlan, Trial, engines_of, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite, without_budgets
 
 MOST = 50
@@ -479,17 +472,6 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
         "settings": {"title": suite.name, "sample": plan.context.sample, "images": images, "gate": gate},
         "only": plan.only,
     }
-
-
-def engines_of(plan: SuitePlan) -> dict[str, Digest]:
-    """Return the digests of what makes images or labels: the user's engines, and what estimates labels."""
-    found = {name: digest_of_engine(one) for name, one in plan.context.engines.items()}
-    if plan.estimated():
-        told = "the network that labels frames which have no labels"
-        found[STREET_SOURCE.told] = replace(digest_of_file(STREET), hashed=told)
-    if plan.gate is not None and plan.gate.detector is not None:
-        found[f"gate {plan.gate.name}"] = digest_of_model(plan.gate.detector)
-    return found
 
 
 def _keep_suite(plan: SuitePlan, out: Path, tested: Tested) -> None:

@@ -26,7 +26,7 @@ from roadworthy.cases import (
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.opening import Facts, OpenedData
-from roadworthy.transforms import UserEngine
+from roadworthy.transforms import Transform, UserEngine
 
 F = TypeVar("F", bound=EntryForm)
 T = TypeVar("T")
@@ -193,6 +193,10 @@ class Kind(ABC, Generic[F, T]):
         It is estimated where frames have none. What answers are compared with is no such need: it must be
         known.
         """
+        return ()
+
+    def steps(self, part: Part[T]) -> Collection[Transform]:
+        """Return how it changes frames, where that is known before it is run."""
         return ()
 
     def notes(self, parts: Mapping[str, Part[T]], data: OpenedData) -> list[str]:

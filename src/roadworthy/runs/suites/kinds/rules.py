@@ -17,6 +17,7 @@ from roadworthy.runs.suites.opening import Facts, OpenedData
 if TYPE_CHECKING:
     from roadworthy.cases import Method
     from roadworthy.rules.generation import RulePlan
+    from roadworthy.transforms import Transform
 
 
 class _RuleSettings(EntryForm):
@@ -170,6 +171,10 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
     def needs(self, part: Part[RulePlan]) -> Collection[str]:
         """Return what the rule's changes need, or look better with."""
         return {name for one in part.inside.scenarios for name in (*one.needs, *one.wants)}
+
+    def steps(self, part: Part[RulePlan]) -> Collection[Transform]:
+        """Return the changes of the rule."""
+        return [step for one in part.inside.scenarios for step in one.steps]
 
     def notes(self, parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> list[str]:
         """Return which engines made the images, what their cards warn of, and which are for other frames."""
