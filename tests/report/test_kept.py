@@ -347,7 +347,11 @@ def test_charts_are_drawn_as_kept() -> None:
     chart.level(5, "accepted")
     shares = Chart((0, 0.2), (0, 1), title="shares", x_label="Δv", y_percent=True)
     shares.band(0.1, 0.3, "plain")
-    bars = [rate_bar(0, None, None, "none"), rate_bar(0.001, 0.3, 0.05, "few"), rate_bar(1, 1, 1, "all")]
+    bars = [
+        rate_bar(0, None, None, "none"),
+        rate_bar(0.001, (0.0, 0.3), 0.05, "few"),
+        rate_bar(1, (0.9, 1), 1, "all"),
+    ]
     flat = Chart((1, 1), (2, 2), title="flat", x_label="x").svg()
     parts = "\n".join(str(one) for one in (chart.svg(), shares.svg(), flat, *bars))
     as_kept(KEPT / "charts.svg", parts.replace("><", ">\n<") + "\n")

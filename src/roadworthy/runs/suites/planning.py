@@ -28,7 +28,6 @@ from roadworthy.runs.suites.schema import SuiteForm
 from roadworthy.transforms import Remove, Replace
 from roadworthy.transforms.objects.filling import FILL
 from roadworthy.transforms.objects.remove import PAINTED
-from roadworthy.transforms.wording import is_real
 
 T = TypeVar("T")
 
@@ -116,7 +115,7 @@ def engines_of(plan: SuitePlan) -> dict[str, Digest]:
 
     if plan.estimated():
         add(STREET_SOURCE.told, STREET_FILE, "the network that labels frames which have no labels")
-    real = [one for one in plan.trials if one.data and is_real(plan.data[one.data].first)]
+    real = [one for one in plan.trials if one.data and not plan.data[one.data].first.drawn]
     steps = [unwrapped(step) for one in real for step in one.kind.steps(one.part)]
     if any(isinstance(one, Remove | Replace) and one.element not in PAINTED for one in steps):
         add(
