@@ -249,7 +249,7 @@ def test_help_does_not_wait_for_heavy_libraries(tmp_path: Path) -> None:
     ("typed", "offered"),
     [
         ("roadworthy ru", ["rules", "run"]),
-        ("roadworthy rules run --model dave", ["dave2", "dave2-udacity"]),
+        ("roadworthy rules run --model dave", ["dave2", "dave2-speed", "dave2-udacity"]),
         ("roadworthy data show kit", ["kitti"]),
         ("roadworthy transforms show ra", ["rain"]),
     ],

@@ -366,7 +366,19 @@ def write_engine(level: int) -> None:
 @pytest.mark.usefixtures("drivers")
 def test_engines_of_users_make_the_change(roadworthy: Run) -> None:
     write_engine(200)
-    options = ("rules", "run", "--rule", RAIN, "--model", STEERS, *FEW, "--engines", "engines.yaml")
+    options = (
+        "rules",
+        "run",
+        "--rule",
+        RAIN,
+        "--model",
+        STEERS,
+        *FEW,
+        "--engines",
+        "engines.yaml",
+        "--gate",
+        "off",
+    )
     refused = roadworthy(*options)
     assert refused.exit_code == 2
     assert "calls your code" in refused.stderr
@@ -411,6 +423,7 @@ def test_compare_has_a_column_for_each_way_to_make_the_change(roadworthy: Run) -
     result = roadworthy(
         "rules", "compare", "--rule", RAIN, "--by", "brightness(bias=1)", "--by", "engine:mine",
         "--sample", "3", "--model", STEERS, "--engines", "engines.yaml", "--allow-commands", "--json",
+        "--gate", "off",
     )  # fmt: skip
     assert result.exit_code == 1, result.output
     (table,) = json.loads(result.stdout)["tables"]

@@ -223,7 +223,7 @@ def test_history_is_of_one_drive_and_at_most_a_second_old() -> None:
 def test_only_what_is_not_known_is_estimated(frame: Frame) -> None:
     asked: list[Frame] = []
 
-    def estimator(one: Frame) -> Frame:
+    def estimator(one: Frame, names: tuple[str, ...]) -> Frame:
         asked.append(one)
         return one.replace(depth=np.ones(SHAPE, np.float32))
 

@@ -22,19 +22,14 @@ def run_rules(data: Path, out: Path, model: str, *ids: str) -> dict[str, Any]:
         f"rules run --rules {RULES} {only} --data camvid:{data} --model {model} --sample 14 --traffic left "
         f"--out {out} --json",
     )
-    assert result.exit_code in (0, 1), result.output
+    assert result.exit_code in (0, 1, 3), result.output
     document: dict[str, Any] = json.loads(result.stdout)
     return document
 
 
 @pytest.mark.parametrize(
     ("model", "ids", "output"),
-    [
-        # The network trained on real frames steers only; those that know speed were trained on the world, for
-        # no public real frames come with speed.
-        ("dave2-udacity", ("R5", "R6"), "steering"),
-        ("dave2", ("R1", "R7"), "speed"),
-    ],
+    [("dave2-udacity", ("R5",), "steering"), ("dave2-speed", ("R1", "R7"), "speed")],
 )
 def test_rules_on_camvid(
     real_data: Path, tmp_path: Path, model: str, ids: tuple[str, ...], output: str
@@ -44,12 +39,18 @@ def test_rules_on_camvid(
     assert set(results) == set(ids)
     for rule, one in results.items():
         assert document["rules"][rule]["outputs"] == [output]
-        assert one["judged"] >= 9, "most frames qualify"
+        assert one["judged"] >= 7, "half of the frames qualify and show what the rule says"
         assert one["judged"] + one["not_applicable"] == 14
         assert one["errors"] == 0
         assert one["violations"] <= one["judged"]
     for sheet in document["sheets"]:
         assert min(read_image(tmp_path / "out" / sheet).shape[:2]) > 200
+
+
+def test_trees_for_houses_are_not_judged_on_real_frames(real_data: Path, tmp_path: Path) -> None:
+    (found,) = run_rules(real_data / "camvid", tmp_path / "out", "dave2-udacity", "R6")["results"]
+    assert (found["judged"], found["not_applicable"]) == (0, 14)
+    assert "looks drawn on real frames" in next(iter(found["reasons"]))
 
 
 def test_a_model_that_does_not_predict_it_is_not_judged(real_data: Path, tmp_path: Path) -> None:

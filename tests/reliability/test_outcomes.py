@@ -102,7 +102,7 @@ def test_every_figure_of_bounds_over_drives(rows: list[Verdict]) -> None:
     assert (outcome.status, outcome.rate) == (OutcomeStatus.INCONCLUSIVE, 3 / 28)
     assert outcome.counts[Status.VIOLATED] == 3
     assert outcome.summary == (
-        "m0 1.0000, m_t 0.8929: distance 0.1071, with 95% confidence at least -0.4177 (5 clusters of 10 "
+        "m0 1.0000, m_t 0.8929: distance 0.1071, at least -0.4177 and at most 0.5303, each with 95% confidence (5 clusters of 10 "
         "images, 28 cases worth 22 independent ones); 0.1 tolerated: inconclusive; about 31 clusters "
         "without a loss would show it" + EDGE
     )
@@ -141,10 +141,11 @@ def test_predictions_are_measured_against_the_least_changed(rows: list[Verdict])
     assert most["required"] == pytest.approx(24 / 27)
 
 
-def test_the_side_of_the_distance_decides_which_bound_is_told(rows: list[Verdict]) -> None:
+def test_both_bounds_are_told_whatever_the_side(rows: list[Verdict]) -> None:
     many = concluded(replace(FOG, requirements=3, tolerance=0.6), rows)
     assert many.summary.startswith(
-        "m0 1.0000, m_t 0.8929: distance 0.1071, with 95% confidence over 3 requirements at most 0.6259 (5"
+        "m0 1.0000, m_t 0.8929: distance 0.1071, at least -0.5370 and at most 0.6259, each with 95% "
+        "confidence over 3 requirements (5"
     )
     assert many.summary.endswith("0.6 tolerated: inconclusive; more images would tell" + EDGE)
     enough = concluded(replace(FOG, tolerance=0.6), rows)
@@ -162,7 +163,7 @@ def test_the_side_of_the_distance_decides_which_bound_is_told(rows: list[Verdict
 
 def test_a_single_image_is_told_as_one() -> None:
     outcome = concluded(FOG, [row("a", 0, 1.0, 1.0)])
-    assert "at most 0.9500 (1 image, " in outcome.summary
+    assert "at most 0.9500, each with 95% confidence (1 image, " in outcome.summary
     assert outcome.summary.endswith("; 29 images without a loss would show it")
 
 

@@ -502,7 +502,7 @@ def test_properties_and_places_are_part_of_it(tmp_path: Path) -> None:
         ),
         (
             "engines:\n  a:\n    supports: [{operation: remove, element: line}]",
-            r":2: the engine 'a' needs one of learned, command, entry, http, pipeline, got none",
+            r":2: the engine 'a' needs one of learned, network, command, entry, http, pipeline, got none",
         ),
         (
             f"engines:\n  a:\n    entry: m:f\n    timeout: 5\n    supports: {SUPPORTS}",

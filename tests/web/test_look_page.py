@@ -53,7 +53,7 @@ def test_script_in_a_run_is_text(looking: Browser) -> None:
     assert "&lt;script&gt;" in page.text
     found = looking.get("/look/run/cases")
     assert found.headers["content-type"] == "application/json"
-    assert [one["case"] for one in found.json()["cases"]] == [EVIL, "a"]
+    assert [one["case"] for one in found.json()["cases"]] == ["a", EVIL]
 
 
 def test_a_mark_is_stored_beside_the_run(looking: Browser, folder: Path) -> None:

@@ -19,6 +19,7 @@ from roadworthy.models.load import model_name
 from roadworthy.runs.suites import suite_of
 from roadworthy.runs.suites.forms import DataForm, Form
 from roadworthy.runs.suites.schema import SuiteForm
+from roadworthy.transforms.objects.gallery import OWN, SHIPPED
 
 if TYPE_CHECKING:
     from roadworthy.bbsl import Spec
@@ -292,6 +293,8 @@ def _opens(part: Form) -> bool:
     ):
         # Who labels the frames, of those whom the page's own form names as well.
         given.pop("options", None)
+    if given.get("gallery") in (OWN, SHIPPED):
+        del given["gallery"]  # no folder
     others = {key: value for key, value in given.items() if key not in (*_TYPED, "model", "data")}
     # A table of values is a file, and so are thresholds that are no mapping.
     return (
