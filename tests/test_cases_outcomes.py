@@ -64,14 +64,18 @@ def verdicts(
         ({"max_rate": 0.1}, {"passed": 20}, "inconclusive", 0, 2,
          "0 of 20 cases failed (0.0%; with 95% confidence at most 13.9%); 10.0% accepted"),
         ({"max_rate": 0.1}, {"passed": 10, "violated": 10, "errors": 10, "engines": 3}, "violated",
-         2 / 3, -10, "20 of 30 cases failed (66.7%; at least 50.1% and at most 80.7%, each with 95% confidence); 10.0% accepted"),
+         2 / 3, -10, "20 of 30 cases failed (66.7%; at least 50.1% and at most 80.7%, "
+         "each with 95% confidence); 10.0% accepted"),
         ({"max_rate": 0.5}, {"passed": 10, "violated": 10}, "inconclusive", 0.5, -10,
-         "10 of 20 cases failed (50.0%; at least 30.2% and at most 69.8%, each with 95% confidence); 50.0% accepted"),
+         "10 of 20 cases failed (50.0%; at least 30.2% and at most 69.8%, "
+         "each with 95% confidence); 50.0% accepted"),
         ({"max_rate": 0.6, "confidence": 0.999}, {"passed": 10, "violated": 20}, "inconclusive", 2 / 3, -20,
-         "20 of 30 cases failed (66.7%; at least 37.2% and at most 89.0%, each with 99.9% confidence); 60.0% accepted"),
+         "20 of 30 cases failed (66.7%; at least 37.2% and at most 89.0%, "
+         "each with 99.9% confidence); 60.0% accepted"),
         ({"max_rate": 0.6, "confidence": 0.999, "decide": "estimate"}, {"passed": 10, "violated": 20},
          "violated", 2 / 3, -20,
-         "20 of 30 cases failed (66.7%; at least 37.2% and at most 89.0%, each with 99.9% confidence); 60.0% accepted"),
+         "20 of 30 cases failed (66.7%; at least 37.2% and at most 89.0%, "
+         "each with 99.9% confidence); 60.0% accepted"),
         ({"max_rate": 0.1, "early": True}, {"passed": 50}, "passed", 0, 2,
          "0 of 50 cases failed (0.0%; with 95% confidence at most 8.0%, at whichever look it was stopped); "
          "10.0% accepted"),

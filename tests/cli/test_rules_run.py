@@ -367,18 +367,8 @@ def write_engine(level: int) -> None:
 def test_engines_of_users_make_the_change(roadworthy: Run) -> None:
     write_engine(200)
     options = (
-        "rules",
-        "run",
-        "--rule",
-        RAIN,
-        "--model",
-        STEERS,
-        *FEW,
-        "--engines",
-        "engines.yaml",
-        "--gate",
-        "off",
-    )
+        "rules", "run", "--rule", RAIN, "--model", STEERS, *FEW, "--engines", "engines.yaml", "--gate", "off",
+    )  # fmt: skip
     refused = roadworthy(*options)
     assert refused.exit_code == 2
     assert "calls your code" in refused.stderr

@@ -154,7 +154,7 @@ class TestChains:
         own = says("d", inverse=inverse, labels=LabelMap(np.full((100, 60), SKY, np.uint8)))
         (found,) = Labelling(depth=(own,)).applied([frame])
         assert found.depth is not None, "what the frame knows to be road is believed first"
-        assert "depth_from" not in found.metadata
+        assert found.metadata["depth_from"] == "d (estimated)"
 
     def test_boxes_come_from_boxes_or_from_single_things(self) -> None:
         cars = flat(0, np.uint8)
