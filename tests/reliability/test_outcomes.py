@@ -102,8 +102,9 @@ def test_every_figure_of_bounds_over_drives(rows: list[Verdict]) -> None:
     assert (outcome.status, outcome.rate) == (OutcomeStatus.INCONCLUSIVE, 3 / 28)
     assert outcome.counts[Status.VIOLATED] == 3
     assert outcome.summary == (
-        "m0 1.0000, m_t 0.8929: distance 0.1071, at least -0.4177 and at most 0.5303, each with 95% confidence "
-        "(5 clusters of 10 images, 28 cases worth 22 independent ones); 0.1 tolerated: inconclusive; about 31 clusters "
+        "m0 1.0000, m_t 0.8929: distance 0.1071, at least -0.4177 and at most 0.5303, each with 95% "
+        "confidence (5 clusters of 10 images, 28 cases worth 22 independent ones); 0.1 tolerated: "
+        "inconclusive; about 31 clusters "
         "without a loss would show it" + EDGE
     )
 
