@@ -146,6 +146,7 @@ def test_coverage_of_listing_4(trials: Trials) -> None:
     assert (coverage.positions > 0).sum() == 37
 
 
+@pytest.mark.slow
 def test_the_eleven_tests_of_table_2_as_a_suite(trials: Trials, tmp_path: Path) -> None:
     """Every fourth frame, in two halves; the second system is the first without detections below 0.9."""
     files = sorted((trials.kitti / "label_2").glob("*.txt"))[::4]

@@ -26,7 +26,9 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-@pytest.mark.parametrize("fault", ["hangs", "crashes", pytest.param("explodes", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "fault", ["hangs", *(pytest.param(one, marks=pytest.mark.slow) for one in ("crashes", "explodes"))]
+)
 def test_a_fault_costs_the_case_it_is_met_on(tmp_path: Path, fault: str, cluster: None) -> None:
     run(Bright(), REQUIREMENT, Frames(8), Meter(), out=tmp_path / "good", batch_size=4)
     limits: Any = {"timeout_s": 1.0 if fault == "hangs" else 60, "memory_mb": 400}

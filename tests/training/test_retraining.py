@@ -317,6 +317,7 @@ def test_units_are_those_of_the_recording() -> None:
     assert unit.per_degree == pytest.approx(np.pi / 180 * 14.4)
 
 
+@pytest.mark.slow
 def test_it_runs_where_there_is_torch_and_little_else(
     material: Material, start: Path, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_one_that_cannot_be_trained_does_not_end_the_others(
     assert "failed: the loss became nan" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_training_needs_little_but_torch(prepared: Path, tmp_path: Path) -> None:
     program = (
         "import sys\n"

@@ -279,6 +279,7 @@ requirements:
     assert_same(stored(whole, one), row)
 
 
+@pytest.mark.slow
 def test_a_copied_test_of_reliability_fails_while_its_case_does(tmp_path: Path) -> None:
     """All rows say the same again, and so does the outcome: the margin decides, not a distance."""
     text = """
