@@ -357,7 +357,10 @@ def test_a_sign_is_replaced_once_and_stands_where_its_post_did(boxed: bool, gap:
 @pytest.mark.parametrize("gallery", ["shipped", "own"])
 def test_no_drawing_comes_into_a_real_frame_unless_any_will_do(street: Frame, gallery: str) -> None:
     real = street.replace(metadata={})
-    truck = Replace(element="red car", by="truck", gallery=gallery)(real, 1, measure=False)
+    by_truck = Replace(element="red car", by="truck", gallery=gallery)
+    with pytest.raises(NotApplicable, match="every shipped truck is a drawing or a plain model"):
+        by_truck(real, 1, measure=False)
+    truck = by_truck.replace(realism="any")(real, 1, measure=False)
     assert truck.metadata["added"][0]["cut_out"].startswith("solid-")  # type: ignore[index]
     by_sign = Replace(element="red car", by="stop sign", gallery=gallery)
     with pytest.raises(NotApplicable, match="every shipped stop sign is a drawing"):
