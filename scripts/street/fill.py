@@ -9,7 +9,8 @@
 It learns from real frames alone, without labels of what should be there: a part is covered and must be
 painted again. Masks are random strokes and boxes, and the outlines of things in CamVid's label maps; they
 are laid where few things are, because what is painted after a removal is background. The loss is the
-difference in pixels and in features of EfficientNet-Lite0, and a critic that looks at patches.
+difference in pixels and in features of EfficientNet-Lite0, a critic that looks at patches, and, with
+``--judge street.onnx``, how far the street network sees in the hole what stands around it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ __all__ = ["Filling", "main", "train"]
 
 _CROP = 256
 _ADVERSARIAL = 0.25
+_MISFIT = 0.6
 _THINGS = (6, 7, 8)  # vehicle, pedestrian, bicyclist
 
 
@@ -217,6 +219,22 @@ def _perceptual(eye: Encoder, found: Tensor, told: Tensor) -> Tensor:
     return total
 
 
+def _misfit(judge: Street, painted: Tensor, image: Tensor, mask: Tensor) -> Tensor:
+    """Return how unlike its surroundings, and unlike what was there, a network takes the hole to be."""
+    with torch.autocast(painted.device.type, torch.bfloat16):
+        scores = judge(torch.cat([painted, image]))[0].float()
+    found, told = scores.chunk(2)
+    hole = functional.interpolate(functional.max_pool2d(mask, 2), found.shape[2:], mode="nearest")
+    ring = functional.max_pool2d(hole, 13, 1, 6) - hole
+    told = told.detach().softmax(1)
+    told[:, list(_THINGS)] = 0
+    around = ((told * ring).amax((2, 3)) > 0.5).float()[:, :, None, None]
+    share = hole.sum().clamp(min=1)
+    fits = (found.softmax(1) * around).sum(1, keepdim=True).clamp(min=1e-3)
+    alike = -(told * found.log_softmax(1)).sum(1, keepdim=True)
+    return ((alike - fits.log()) * hole).sum() / share
+
+
 def _crops(frames: Frames, count: int, device: str) -> tuple[Tensor, Tensor]:
     numbers = torch.randint(len(frames), (count,), device=device)
     image, labels, _, things, _ = warped(frames, numbers, (_CROP, _CROP), (0.8, 1.4), 0.0)
@@ -238,6 +256,7 @@ def train(
     resume: Path | None = None,
     limit: int | None = None,
     tune: bool = False,
+    judge: Path | None = None,
 ) -> None:
     """Train until the time is over; the checkpoint and losses are written every minute.
 
@@ -252,6 +271,7 @@ def train(
         resume: A checkpoint to go on from.
         limit: The most frames of each pack, to try things out.
         tune: Whether to search for the fastest convolutions first, which takes a minute.
+        judge: The street network as ONNX, for what the hole is taken to be.
     """
     began = time.monotonic()
     torch.manual_seed(5)
@@ -277,14 +297,19 @@ def train(
         network.load_state_dict(saved["weights"])
         critic.load_state_dict(saved["critic"])
     eye = eye.to(device)
+    sense: Street | None = None
+    if judge is not None:
+        sense = Street(drop=0.0)
+        load_onnx(sense, judge, frames.images[::40].float().cpu())
+        sense = sense.eval().requires_grad_(False).to(device)
     average = Average(network, 0.998)
     painter = torch.optim.AdamW(network.parameters(), 6e-4, betas=(0.5, 0.99), weight_decay=1e-3)
-    judge = torch.optim.AdamW(critic.parameters(), 4e-4, betas=(0.5, 0.99), weight_decay=1e-3)
-    step, written, losses = 0, time.monotonic(), torch.zeros(5, device=device)
+    critic_steps = torch.optim.AdamW(critic.parameters(), 4e-4, betas=(0.5, 0.99), weight_decay=1e-3)
+    step, written, losses = 0, time.monotonic(), torch.zeros(6, device=device)
     history: list[dict[str, Any]] = []
     while (progress := (time.monotonic() - began) / seconds) < 1:
         pace = min(1, step / 300 + 0.01) * (0.03 + 0.97 * math.cos(progress * math.pi / 2) ** 2)
-        painter.param_groups[0]["lr"], judge.param_groups[0]["lr"] = 6e-4 * pace, 4e-4 * pace
+        painter.param_groups[0]["lr"], critic_steps.param_groups[0]["lr"] = 6e-4 * pace, 4e-4 * pace
         image, things = _crops(frames, batch, device)
         mask = _placed(masks, things)
         with torch.autocast(device, torch.bfloat16):
@@ -299,9 +324,9 @@ def train(
             functional.relu(1 - real).mean()
             + (functional.relu(1 + fake) * seen + functional.relu(1 - fake) * (1 - seen)).sum() / seen.numel()
         )
-        judge.zero_grad(set_to_none=True)
+        critic_steps.zero_grad(set_to_none=True)
         truth.backward()  # type: ignore[no-untyped-call]
-        judge.step()
+        critic_steps.step()
         step += 1
         if step <= alone:
             continue
@@ -318,13 +343,15 @@ def train(
         adversarial = -(fake.float() * seen).sum() / share
         weight = _ADVERSARIAL * (min(1.0, step / 600) if resume is None else 1.0)
         total = 2.0 * pixels + 1.0 * looks + weight * adversarial + 5.0 * matching
+        misfit = pixels.new_zeros(()) if sense is None else _misfit(sense, painted, image, mask)
+        total = total + _MISFIT * misfit
         painter.zero_grad(set_to_none=True)
         total.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 5.0)
         painter.step()
         average.update(network)
         losses = losses.lerp(
-            torch.stack([pixels, looks, adversarial, matching, truth]).detach().float(), 0.02
+            torch.stack([pixels, looks, adversarial, matching, truth, misfit]).detach().float(), 0.02
         )
         if time.monotonic() - written > 60 or step == 1:
             written = time.monotonic()
@@ -381,6 +408,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--packs", type=Path, nargs="+", default=[], help="zip files with real frames")
     parser.add_argument("--start", type=Path, help="ImageNet weights for the features that are compared")
     parser.add_argument("--resume", type=Path, help="a checkpoint or ONNX file to go on from")
+    parser.add_argument("--judge", type=Path, help="the street network as ONNX, to judge what the hole is")
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--batch", type=int, default=24)
     parser.add_argument("--export", type=Path, help="only write this checkpoint as ONNX")
@@ -401,6 +429,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             resume=given.resume,
             limit=given.limit,
             tune=given.tune,
+            judge=given.judge,
         )
     return 0
 
