@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 
 from benchmarks.realism.objects import REAL
-from roadworthy.datasets import load
+from roadworthy.datasets import ChosenFrames, load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import Image, Mask
@@ -99,7 +99,7 @@ def camvid() -> list[Frame]:
         for own in drives.values()
         for place in np.linspace(0, len(own) - 1, min(FRAMES, len(own))).round().astype(int)
     ]
-    return [data[number] for number in chosen]
+    return list(ChosenFrames("camvid", data, tuple(chosen)))
 
 
 def parts_of(frame: Frame, word: str) -> Iterator[tuple[Mask, tuple[float, ...]]]:
@@ -336,10 +336,14 @@ def street_network_once() -> Any:
 
 def _print_removed() -> None:
     print("Removed\n")
-    print(f"{'':>24} {'things':>8} {'found before':>13} {'still found':>12} {'fits around':>12}")
+    head = "things", "found before", "still found", "fits around", "if the gate lets it pass"
+    print(" " * 24, "".join(f"{one:>{len(one) + 2}}" for one in head))
     for word in ("vehicle", "pedestrian"):
-        before_all, after_all, fits = [], [], []
-        for before, after in made(make_transform("remove", element=word)):
+        before_all, after_all, fits, judged = [], [], [], []
+        remove = make_transform("remove", element=word)
+        pairs = made(remove)
+        refused = Gate().refusals([FrameChange(before, after, (remove,)) for before, after in pairs])
+        for (before, after), refusal in zip(pairs, refused, strict=True):
             assert before.labels is not None
             assert after.labels is not None
             gone = before.labels.ids != after.labels.ids
@@ -359,8 +363,12 @@ def _print_removed() -> None:
                 most = np.bincount(top[small > 0], minlength=len(names)).argmax()
                 around = np.bincount(top[ring], minlength=len(names)) / ring.sum()
                 fits.append(names[most] != word and around[most] >= 0.1)
+                judged += [] if refusal else [fits[-1]]
         had, still = detected(before_all, word), detected(after_all, word)
-        print(f"{word:>24} {len(had):>8} {had.mean():>13.0%} {still.mean():>12.1%} {np.mean(fits):>12.0%}")
+        print(
+            f"{word:>24} {len(had):>8}{had.mean():>14.0%}{still.mean():>13.1%}{np.mean(fits):>13.0%}"
+            f"{np.mean(judged):>18.0%} of {len(judged)}"
+        )
     print()
 
 

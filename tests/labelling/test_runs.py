@@ -18,10 +18,14 @@ from roadworthy.labelling.street import STREET, StreetNetwork
 from roadworthy.report.publish import publish
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store.digests import digest_of_things
 from roadworthy.runs.suites import plan_suite, run_suite, suite_of
 from roadworthy.runs.suites.kinds.base import Part
 from roadworthy.runs.suites.kinds.coverage import CoverageKind, Search
 from roadworthy.runs.suites.planning import engines_of
+from roadworthy.transforms.objects import compositing
+from roadworthy.transforms.objects.gallery import Gallery
+from roadworthy.transforms.objects.harvesting import OwnThings
 
 PERSON = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down at least 30%."
 RAIN = "If it rains, then the ego-vehicle should slow down."
@@ -93,6 +97,16 @@ def test_a_manifest_has_the_networks_that_filled_and_looked(dash: Path, thing: s
     assert ("fill (shipped network)" in used) is filled
     assert used["gate street"].sha256 == sha256_of(STREET)
     assert "gate street" not in engines_of(plan_suite(suite(dash, rule), gate="off"))
+
+
+def test_a_manifest_has_the_things_that_were_cut_out(dash: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    things = Gallery(list(Gallery.shipped())[:3])
+    monkeypatch.setattr(compositing, "own_things", lambda _: OwnThings(things, {}, {}))
+    used = engines_of(plan_suite(suite(dash, {"P": PERSON, "R": RAIN})))
+    assert [name for name in used if "things" in name] == ["things of dash"]
+    assert used["things of dash"] == digest_of_things(things)
+    monkeypatch.setattr(compositing, "own_things", lambda _: OwnThings(Gallery([]), {}, {}))
+    assert not any("things" in name for name in engines_of(plan_suite(suite(dash, {"P": PERSON}))))
 
 
 def test_what_needs_no_labels_asks_nobody(dash: Path, looks: list[int], tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from roadworthy.runs import image_path, read_rows, run
 from roadworthy.runs.gate import STREET, Gate
 from roadworthy.runs.store import MEASURE
 from roadworthy.runs.suites import SuiteResult
+from roadworthy.transforms.wording import added_things
 
 _TILE_WIDTH = 480
 T = TypeVar("T")
@@ -320,5 +321,5 @@ def _tiles(
 
 def _distance(frame: Frame) -> str:
     """Return how far away what was added is seen; nothing where nothing was."""
-    notes = frame.metadata.get("added")
-    return f", seen at {notes[-1]['distance']:.0f} m" if isinstance(notes, tuple) and notes else ""
+    notes = added_things(frame)
+    return f", seen at {notes[-1]['distance']:.0f} m" if notes else ""

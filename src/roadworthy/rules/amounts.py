@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import cv2
@@ -13,6 +12,7 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.rules.reading import SceneChange
 from roadworthy.transforms import Add, Composition, Transform, compose
+from roadworthy.transforms.wording import added_things
 
 CLOSER = (0.6, 0.68, 0.78, 0.53, 0.46, 0.4, 0.35)
 """Times as far away as before, the best first, for a thing that gets closer; all are plainly nearer."""
@@ -69,7 +69,7 @@ class AddedElsewhere(Transform):
             NotApplicable: There is no place for it there, or none where it would have stood.
         """
         # Every try draws the same numbers: only the distance may differ.
-        there = _added(self.base(frame, copy.deepcopy(rng), measure=False))
+        there = added_things(self.base(frame, copy.deepcopy(rng), measure=False))[-1]
         side = str(there["side"])
         reason = ""
         for factor in self.factors:
@@ -206,12 +206,3 @@ def scaled(change: Transform, amount: float) -> Transform:
         if one.identity is not None and one.kind == "number"
     }
     return change.replace(**strengths) if strengths else Faded(change, amount)
-
-
-def _added(frame: Frame) -> Mapping[str, object]:
-    """Return what is known about the thing that was added last."""
-    notes = frame.metadata["added"]
-    assert isinstance(notes, tuple)
-    note = notes[-1]
-    assert isinstance(note, Mapping)
-    return note

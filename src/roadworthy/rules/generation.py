@@ -31,7 +31,7 @@ from roadworthy.seeding import rng_for
 from roadworthy.transforms import Add, Composition, Engine, Operation, Transform, UserEngine, transform_for
 from roadworthy.transforms.engines import EngineTransform
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
-from roadworthy.transforms.wording import ElementDescription
+from roadworthy.transforms.wording import ElementDescription, added_things
 
 Traffic: TypeAlias = Literal["right", "left"]
 
@@ -99,9 +99,7 @@ class ChangedScenario(Composition):
 
 def _check_seen(changed: Frame, without: Frame) -> None:
     """Refuse a frame in which what was added cannot be told from what it hides."""
-    notes = changed.metadata["added"]
-    assert isinstance(notes, tuple)
-    for note in notes:
+    for note in added_things(changed):
         left, top, right, bottom = note["box"]
         window = slice(max(0, top), bottom), slice(max(0, left), right)
         if cv2.norm(changed.image[window], without.image[window], cv2.NORM_INF) < _LEAST_CONTRAST:

@@ -27,6 +27,7 @@ from roadworthy.frames import Frame
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
+from roadworthy.transforms.wording import added_things
 
 CLOSE_CALL = 0.1
 """The margin, in m/s or degrees, below which a verdict is a close call: nobody would feel the difference."""
@@ -210,7 +211,5 @@ def mean_difference(before: Frame, after: Frame) -> float:
 
 def _placed(frame: Frame, number: int) -> dict[str, Scalar]:
     """Return how far away what was added stands, where something was."""
-    notes = frame.metadata.get("added")
-    if not isinstance(notes, tuple) or not notes:
-        return {}
-    return {f"distance.{number}": float(notes[-1]["distance"])}
+    notes = added_things(frame)
+    return {f"distance.{number}": float(notes[-1]["distance"])} if notes else {}

@@ -42,6 +42,7 @@ from roadworthy.transforms import (
     Transform,
 )
 from roadworthy.transforms.engines.engine import EngineTransform
+from roadworthy.transforms.wording import added_things
 
 STREET, OFF = "street", "off"
 """The gate that ships, and none."""
@@ -422,8 +423,7 @@ def _is_there(
 
 def _box_of(frame: Frame, element: str) -> tuple[float, ...] | None:
     """Return the box of the last such element that was added, where the frame tells."""
-    notes = frame.metadata.get("added")
-    for note in reversed(notes if isinstance(notes, tuple) else ()):
+    for note in reversed(added_things(frame)):
         if "box" in note and ontology().is_a(note["element"], element):
             return tuple(note["box"])
     return None

@@ -142,7 +142,7 @@ _PLACE = ("box", "foot", "side", "mirrored")
 
 def metadata_with(frame: Frame, note: Mapping[str, object]) -> dict[str, object]:
     """Return the metadata of a frame with one more note."""
-    return {**frame.metadata, _KEY: (*_notes(frame), FrozenDict(note))}
+    return {**frame.metadata, _KEY: (*added_things(frame), FrozenDict(note))}
 
 
 def metadata_without(frame: Frame, gone: ElementDescription) -> Mapping[str, object]:
@@ -156,7 +156,7 @@ def metadata_without(frame: Frame, gone: ElementDescription) -> Mapping[str, obj
         >>> metadata_without(frame, described("tree"))
         {}
     """
-    if not (notes := _notes(frame)):
+    if not (notes := added_things(frame)):
         return frame.metadata
     left = [one for one in notes if not gone.covers(ElementDescription(one["element"], one["properties"]))]
     others = {key: value for key, value in frame.metadata.items() if key != _KEY}
@@ -165,14 +165,14 @@ def metadata_without(frame: Frame, gone: ElementDescription) -> Mapping[str, obj
 
 def without_places(frame: Frame) -> Frame:
     """Return a frame that was moved: its notes no longer say where in the image things are."""
-    if not (notes := _notes(frame)):
+    if not (notes := added_things(frame)):
         return frame
     left = (FrozenDict({key: one[key] for key in one if key not in _PLACE}) for one in notes)
     return frame.replace(metadata={**frame.metadata, _KEY: tuple(left)})
 
 
-def _notes(frame: Frame) -> tuple[Any, ...]:
-    """Return the notes; none where a data set means something else by the word."""
+def added_things(frame: Frame) -> tuple[Any, ...]:
+    """Return the notes of what was added, the last one last; none where a data set means something else."""
     found = frame.metadata.get(_KEY)
     known = isinstance(found, tuple) and all(
         isinstance(one, Mapping) and {"element", "properties"} <= one.keys() for one in found

@@ -12,6 +12,7 @@ import pytest
 from roadworthy.datasets import ChosenFrames
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
+from roadworthy.runs.store.digests import digest_of_things
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects import harvesting
 from roadworthy.transforms.objects.gallery import CutOut
@@ -235,3 +236,20 @@ def test_a_person_has_a_shadow_where_others_have_theirs_and_light_on_the_other_s
     }
     assert np.count_nonzero(beside[side] > 30) > 40
     assert not (beside[-side] > 30).any()
+
+
+def test_what_is_cut_out_can_be_told_from_what_is_cut_out_of_other_data(crowd: Drive, tmp_path: Path) -> None:
+    def digest(drive: Drive) -> str | None:
+        things = make_transform("add", element="pedestrian").cut_from(chosen(drive))  # type: ignore[attr-defined]
+        return digest_of_things(things).sha256
+
+    assert digest(crowd) == digest(Drive(9, people=8)) != digest(Drive(9, people=7))
+    own_things(chosen(crowd)).gallery.save(tmp_path / "cut")
+    for element, gallery, count in (
+        ("pedestrian", str(tmp_path / "cut"), len(own_things(chosen(crowd)).gallery)),
+        ("pedestrian", "shipped", None),
+        ("traffic light", "own", None),  # no real ones are cut out
+    ):
+        add = make_transform("add", element=element, gallery=gallery)
+        found = add.cut_from(chosen(crowd))  # type: ignore[attr-defined]
+        assert (None if found is None else len(found)) == count, (element, gallery)

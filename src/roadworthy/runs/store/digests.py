@@ -23,6 +23,7 @@ from roadworthy.labelling import unlabelled
 from roadworthy.models import Network, SystemUnderTest
 from roadworthy.models.description import sections
 from roadworthy.transforms import UserEngine
+from roadworthy.transforms.objects.gallery import Gallery
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -76,6 +77,15 @@ def digest_of_file(path: Path) -> Digest:
         'ba7816bf8f01cfea'
     """
     return digest_of_files({path.name: path}, "the content of the file")
+
+
+def digest_of_things(things: Gallery) -> Digest:
+    """Return the SHA-256 of things that are added to frames: what each is, and its pixels."""
+    digest = hashlib.sha256()
+    for one in things:
+        for part in content_of([one.facts(), one.rgba]):
+            digest.update(part)
+    return Digest(digest.hexdigest(), "the cut-outs that are added to real frames", len(things))
 
 
 def digest_of_text(name: str, text: str) -> Digest:

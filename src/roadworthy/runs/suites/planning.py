@@ -19,14 +19,21 @@ from roadworthy.labelling import STREET_SOURCE, unlabelled
 from roadworthy.models import Truth, history_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.gate import LOOKED_AT, OFF, STREET, Gate, gate_named, unwrapped
-from roadworthy.runs.store.digests import Digest, digest_of_engine, digest_of_file, digest_of_model
+from roadworthy.runs.store.digests import (
+    Digest,
+    digest_of_engine,
+    digest_of_file,
+    digest_of_model,
+    digest_of_things,
+)
 from roadworthy.runs.suites.forms import EntryForm
 from roadworthy.runs.suites.kinds import KINDS, Context, Kind, OtherTask, Part, kind_of
 from roadworthy.runs.suites.opening import Facts, OpenedData, OpenedModel, look_at, open_data, open_model
 from roadworthy.runs.suites.reading import Suite, SuiteError, about_rule, complain
 from roadworthy.runs.suites.schema import SuiteForm
-from roadworthy.transforms import Remove, Replace
+from roadworthy.transforms import Add, Remove, Replace
 from roadworthy.transforms.objects.filling import FILL
+from roadworthy.transforms.objects.gallery import OWN
 from roadworthy.transforms.objects.remove import PAINTED
 
 T = TypeVar("T")
@@ -123,6 +130,11 @@ def engines_of(plan: SuitePlan) -> dict[str, Digest]:
             FILL,
             "the network that fills what is left where things of real frames go",
         )
+    for one in real:
+        for step in map(unwrapped, one.kind.steps(one.part)):
+            if isinstance(step, Add) and (things := step.cut_from(plan.data[one.data].frames)):
+                source = one.data if step.gallery == OWN else step.gallery
+                found[f"things of {source}"] = digest_of_things(things)
     if plan.gate is not None and any(one.family in LOOKED_AT for one in steps):
         add(f"gate {STREET}", STREET_FILE, "the network of the gate, which looks at real frames")
     if plan.gate is not None and plan.gate.detector is not None:

@@ -16,11 +16,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.cases import Dataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.transforms.objects.gallery import BELIEVED, DRAWN, OWN, SHIPPED, SOLID, CutOut, Gallery
-from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, things_for
+from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
     RELATIONS,
@@ -476,6 +477,13 @@ class Add(ObjectEdit):
                 "name data that shows some, or gallery=shipped for the models"
             )
         return found
+
+    def cut_from(self, data: Dataset) -> Gallery | None:
+        """Return what is cut out, or comes from elsewhere, for real frames of data; None if only shipped."""
+        if self.gallery not in (SHIPPED, OWN):
+            return Gallery.opened(self.gallery)
+        shipped = _things(self.element, Gallery.shipped_for(False))
+        return own_things(data).gallery if self.gallery == OWN and set(shipped) <= set(ELEMENTS) else None
 
     def _request(self, element: str) -> Request:
         return Request(element, self.relation, self.reference, self.side, self.distance, self.smallest)

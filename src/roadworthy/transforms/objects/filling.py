@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import cv2
 import numpy as np
@@ -31,13 +31,6 @@ _LEAST_AROUND = 1 / 12  # likewise, of the image's width
 _GRAIN = 1.6  # pixels: what is finer is grain
 _MOST_GRAIN = 3.0  # grey levels
 _RING = 1 / 40  # of the image's width: how far around a hole its grain is looked at
-
-
-class Filler(Protocol):
-    """Something that paints the masked part of images anew, so that nobody sees that there was a hole."""
-
-    def fill(self, images: Sequence[Image], masks: Sequence[Mask]) -> list[Image]:
-        """Return the images, filled; what is not masked stays."""
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def harvested_from(reference: str) -> Gallery:
 
 def _harvested(data: Dataset) -> OwnThings:
     """Cut things out of frames that are spread over a data set, until there are enough of each."""
-    inner = data.data if isinstance(data, ChosenFrames) else data
+    inner, estimate = (data.data, data.estimator) if isinstance(data, ChosenFrames) else (data, as_needed)
     taken: list[CutOut] = []
     places: dict[str, int] = {}
     counts: Counter[str] = Counter()
@@ -117,7 +117,9 @@ def _harvested(data: Dataset) -> OwnThings:
         estimated = frame.labels is None or is_estimated(frame)
         if looked >= _FRAMES[estimated]:
             break
-        if (frame := frame if frame.labels is not None else as_needed(frame)).labels is None:
+        if frame.labels is None and estimate is not None:
+            frame = estimate(frame, ("labels",))
+        if frame.labels is None:
             continue
         for one in _of_frame(frame):
             kind = f"{one.element} {one.facing}".strip() if one.facing == "away" else one.element

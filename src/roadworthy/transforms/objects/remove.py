@@ -22,7 +22,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import VOID, ontology
-from roadworthy.transforms.objects.filling import Filler, fill_network, grained
+from roadworthy.transforms.objects.filling import fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
@@ -531,22 +531,16 @@ def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     return False
 
 
-def without(
-    frame: Frame,
-    gone: ObjectSelection,
-    rng: Generator,
-    hidden: Mask | None = None,
-    filler: Filler | None = None,
-) -> Edited:
-    """Take out what was selected.
+def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | None = None) -> Edited:
+    """Take out what was selected: of a real frame, the network that ships fills the hole.
+
+    Paint on the road goes without it: what is beside it in the same row goes on.
 
     Args:
         frame: The frame.
         gone: What is taken out.
         rng: For what cannot be known.
         hidden: What will be hidden anyway, and is not painted.
-        filler: What paints the hole of a real frame; the network that ships when left out. Paint on the road
-            goes without: what is beside it in the same row goes on.
     """
     labels = frame.label_map
     ids = labels_without(frame, gone)
@@ -556,7 +550,7 @@ def without(
         opacity[hidden] = 0
     if not frame.drawn and not paint:
         mask = opacity > 0
-        made = (filler or fill_network()).fill([frame.image], [mask])[0]
+        made = fill_network().fill([frame.image], [mask])[0]
         made = grained(frame.image, made, mask, rng)
         mixed = frame.image + opacity[..., None] * (made.astype(np.float32) - frame.image)
         image = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
