@@ -4,11 +4,13 @@
 
     python -m scripts.faults --count 150 --seed 1
     python -m scripts.faults --rooms report web --count 20 --seed 2 --likely
+    python -m scripts.faults --given faults.json
 
 A fault is a dropped condition, a border moved by one, a lost sign, a number that is off, a call that is left
 out, a statement that is gone. Where it goes is drawn at random, in each room equally often. The tests of a
 room are its folder in ``tests`` and the examples of the changed module; those that name the changed function
-run first. Faults are put into a copy of the tree, never into the tree itself.
+run first. Faults are put into a copy of the tree, never into the tree itself. Faults that somebody thought of
+come from a JSON file: a list of objects with room, file, function, before (in the file once) and after.
 """
 
 from __future__ import annotations
@@ -244,6 +246,18 @@ def tried(fault: Fault, text: str, tree: Path, *, likely: bool, limit: float) ->
     return Fault(**asdict(fault) | {"noticed": done.returncode != 0, "by": by if done.returncode else ""})
 
 
+def given_in(file: Path) -> Iterator[tuple[Fault, str]]:
+    """Yield the faults of a JSON file; those whose text is not there once are told and left out."""
+    for one in json.loads(file.read_text("utf-8")):
+        text = (_ROOT / one["file"]).read_text("utf-8")
+        if text.count(one["before"]) != 1:
+            print(f"left out {one['file']} {one['function']}: {one['before']!r}")  # noqa: T201
+            continue
+        line = text[: text.index(one["before"])].count("\n") + 1
+        known = {name: one[name] for name in ("room", "file", "function", "before", "after")}
+        yield Fault(**known, line=line), text.replace(one["before"], one["after"])
+
+
 def _copied(folder: Path) -> Path:
     """Copy the files that git knows."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=_ROOT, capture_output=True, check=True).stdout
@@ -267,12 +281,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--likely", action="store_true", help="run only test files that name the changed function"
     )
     parser.add_argument("--limit", type=float, default=600, help="seconds for the tests of one fault")
+    parser.add_argument("--given", type=Path, help="a JSON file of faults instead of random ones")
     parser.add_argument("--list", action="store_true", help="only show the faults")
     parser.add_argument("--out", type=Path, help="a JSON file for the faults and what became of them")
     given = parser.parse_args(arguments)
     chosen = {name: files for name, files in rooms().items() if not given.rooms or name in given.rooms}
     rng = random.Random(given.seed)
     drawn: list[tuple[Fault, str]] = []
+    if given.given:
+        drawn = [one for one in given_in(given.given) if one[0].room in chosen]
+        chosen = {}
     for number, (room, files) in enumerate(chosen.items()):
         share = given.count // len(chosen) + (number < given.count % len(chosen))
         possible = [place for file in files for place in places_in(file, room)]
