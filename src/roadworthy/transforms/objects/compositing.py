@@ -416,7 +416,11 @@ class Add(ObjectEdit):
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
     smallest: float = number(
-        0, "Least height in the image; 0 is 20 pixels, in the built-in world 12.", low=0, high=2000, unit="px"
+        0,
+        "Least height in the image; 0 is 5% of its height, and 20 pixels (built-in world: 12) at least.",
+        low=0,
+        high=2000,
+        unit="px",
     )
     gallery: str = word(
         OWN,
