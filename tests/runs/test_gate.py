@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
@@ -87,6 +88,47 @@ def refusal(change: FrameChange, gate: Gate | None = None) -> str:
 
 def test_what_was_asked_for_and_is_there_passes(crossing: FrameChange, emptied: FrameChange) -> None:
     assert Gate().refusals([crossing, emptied]) == ["", ""]
+
+
+def checked(frame: Frame, share: float, step: int = 40) -> Frame:
+    """A frame of checks of 8 pixels: on a share of it they differ by `step` levels, elsewhere by 5."""
+    rows, columns = np.mgrid[:160, :320]
+    levels = 120 + (rows // 8 + columns // 8) % 2 * np.where(columns < 320 * share, step, 5)
+    image = np.repeat(levels.astype(np.uint8)[..., None], 3, axis=2)
+    return frame.replace(image=image, labels=None, depth=None, instances=None, boxes=None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "step", "recognised"),
+    [
+        (1.0, 0.3, 40, True),
+        (1.0, 0.1, 40, False),
+        (1.0, 0.5, 15, False),  # 16 levels make a form
+        (1.0, 0.5, 16, True),
+        (0.2, 0.1, 40, True),  # half of what was there before
+        (0.2, 0.05, 40, False),
+    ],
+)
+def test_an_image_in_which_nothing_is_recognised_is_not_judged(
+    street: Frame, before: float, after: float, step: int, recognised: bool
+) -> None:
+    blur, fog = make_transform("gaussian-blur"), make_transform("fog")
+    drawn = street.replace(metadata={"track": "town"})
+    change = FrameChange(checked(drawn, before), checked(drawn, after, step), (blur,))
+    assert refusal(change) == ("" if recognised else "no form is left to be recognised")
+    # Weather may hide all it likes.
+    assert refusal(change._replace(steps=(blur, fog))) == ""
+
+
+def test_a_street_seen_through_ever_stronger_blur(street: Frame) -> None:
+    blur = make_transform("gaussian-blur")
+
+    def seen(sigma: float) -> FrameChange:
+        image = np.asarray(cv2.GaussianBlur(street.image, (0, 0), sigma), np.uint8)
+        return FrameChange(street, street.replace(image=image), (blur,))
+
+    assert refusal(seen(3)) == ""
+    assert refusal(seen(20)) == "no form is left to be recognised"
 
 
 def test_a_blank_box_is_no_pedestrian(crossing: FrameChange) -> None:

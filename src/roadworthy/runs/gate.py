@@ -63,6 +63,9 @@ _BLANK = 0.2  # of the image may become black or white without detail, beyond wh
 _EMPTY = 0.65  # likewise without detail in any colour: fog takes half of it
 _RANGE = 2  # grey levels among neighbours that are no detail
 _BLACK, _WHITE = 6, 249
+_FORM_WIDTH = 160  # pixels at which forms are looked for
+_FORM_RANGE = 16  # grey levels among neighbours there that make a form
+_FORM, _FORM_KEPT = 0.13, 0.4  # of the image at least has some, or of what had some before
 _NEIGHBOURS = np.ones((9, 9), np.uint8)
 _BRIGHTEST = 0.8  # the place of the likelihood that a thing is known by among those of its pixels
 _THERE = {"vehicle": 0.5}
@@ -137,7 +140,7 @@ class Gate(OpensLater):
 
     def _looked_at(self, change: FrameChange, original: _Original) -> str | EngineError:
         try:
-            reason = _emptied(change, original)
+            reason = _emptied(change, original) or _blurred(change, original)
             if reason or not _is_looked_at(change):
                 return reason
             return _refusal(change, original, self._detected(change.after))
@@ -181,6 +184,22 @@ def _emptied(change: FrameChange, original: _Original) -> str:
     """Return a complaint where much of an image has lost all detail: it is black, white, or fill."""
     lost = np.subtract(_without_detail(change.after.image), original.emptiness)
     return "much of the image is black, white or empty" if (lost > (_BLANK, _EMPTY)).any() else ""
+
+
+def _blurred(change: FrameChange, original: _Original) -> str:
+    """Return a complaint where no form is left to see; fog and night may hide all they like."""
+    if any(unwrapped(one).family in LOOKED_AT for one in change.steps):
+        return ""
+    left = _with_form(change.after.image)
+    return "no form is left to be recognised" if left < min(_FORM, _FORM_KEPT * original.form) else ""
+
+
+def _with_form(image: Image) -> float:
+    """Return the share of an image in which neighbours differ when it is looked at from afar."""
+    size = _FORM_WIDTH, max(1, round(image.shape[0] * _FORM_WIDTH / image.shape[1]))
+    grey = cv2.cvtColor(cv2.resize(image, size, interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2GRAY)
+    beside = np.ones((3, 3), np.uint8)
+    return float(np.mean(cv2.subtract(cv2.dilate(grey, beside), cv2.erode(grey, beside)) >= _FORM_RANGE))
 
 
 def _without_detail(image: Image) -> tuple[float, float]:
@@ -269,6 +288,11 @@ class _Original:
     def emptiness(self) -> tuple[float, float]:
         """The shares of it without detail."""
         return _without_detail(self._image)
+
+    @cached_property
+    def form(self) -> float:
+        """The share of it in which there are forms."""
+        return _with_form(self._image)
 
     @cached_property
     def view(self) -> _View:
