@@ -22,7 +22,7 @@ from roadworthy.runs.store.digests import digest_of_things
 from roadworthy.runs.suites import plan_suite, run_suite, suite_of
 from roadworthy.runs.suites.kinds.base import Part
 from roadworthy.runs.suites.kinds.coverage import CoverageKind, Search
-from roadworthy.runs.suites.planning import engines_of
+from roadworthy.runs.suites.planning import SuitePlan, engines_of
 from roadworthy.transforms.objects import compositing
 from roadworthy.transforms.objects.gallery import Gallery
 from roadworthy.transforms.objects.harvesting import OwnThings
@@ -97,6 +97,11 @@ def test_a_manifest_has_the_networks_that_filled_and_looked(dash: Path, thing: s
     assert ("fill (shipped network)" in used) is filled
     assert used["gate street"].sha256 == sha256_of(STREET)
     assert "gate street" not in engines_of(plan_suite(suite(dash, rule), gate="off"))
+
+
+def test_depth_alone_is_estimated(dash: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SuitePlan, "estimated", lambda _: {"dash": ["depth"]})
+    assert NOTE.replace("depth and labels are", "depth is") in plan_suite(suite(dash, {"R": RAIN})).of_suite
 
 
 def test_a_manifest_has_the_things_that_were_cut_out(dash: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -445,8 +445,8 @@ class _Planner:
         for reason, ids in self.left_out.items():
             self.made.of_suite.append(f"Left out, because {reason}: {shortened(ids, _NOTED)}")
         self.made.of_suite += [
-            f"{' and '.join(what)} are estimated by {STREET_SOURCE.told}: {len(self.made.data[name].frames)} "
-            f"frames of {name} have none."
+            f"{' and '.join(what)} {'is' if what == ['depth'] else 'are'} estimated by {STREET_SOURCE.told}: "
+            f"{len(self.made.data[name].frames)} frames of {name} have none."
             for name, what in self.made.estimated().items()
         ]
         for name, data in self.made.data.items():
