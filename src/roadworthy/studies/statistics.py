@@ -218,7 +218,10 @@ class MetricSummary:
             score = row["variance score"]
             rows.append((*cells, "–" if score is None else f"{score:.4f}"))
         return ResultTable(
-            title, tuple(head), tuple(rows), "A star marks p < 0.05; VS is the variance score."
+            title,
+            tuple(head),
+            tuple(rows),
+            "A star marks p < 0.05 of one metric alone, where clips are independent; VS is the variance score.",
         )
 
 
