@@ -6,9 +6,11 @@ import csv
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roadworthy.cases import Acceptance, Outcome, Requirement, Status, Verdict, conclude_rate
+from roadworthy.reliability import Accuracy, Pairs, bound_distance
 from roadworthy.statistics import SequentialRate, clopper_pearson_upper, clusters_needed
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -47,6 +49,15 @@ def test_the_table_of_simulations_is_what_the_benchmark_wrote() -> None:
 def test_sentences_that_are_quoted_are_what_is_concluded(concluded: Outcome) -> None:
     said, _, _ = concluded.summary.partition("; 10.0% accepted")
     assert said.lower() in SENTENCES.lower()
+
+
+def test_images_without_a_loss_are_bounded_as_is_quoted() -> None:
+    images = np.repeat(np.arange(20), 4)
+    kept = np.ones(80)
+    found = bound_distance(Pairs(images, kept / 2, kept, kept[:20], kept), "correctness", Accuracy())
+    said = f"distance {found.distance:.4f}, at least {found.lower:.4f} and at most {found.upper:.4f}"
+    assert f'*inconclusive*: "{said}, each with 95% confidence (20 images, 80 cases' in SENTENCES
+    assert found.upper > 0.05
 
 
 def test_a_stretch_of_one_drive_is_inconclusive_in_these_words() -> None:
