@@ -54,7 +54,8 @@ def test_sentences_that_are_quoted_are_what_is_concluded(concluded: Outcome) -> 
 def test_images_without_a_loss_are_bounded_as_is_quoted() -> None:
     images = np.repeat(np.arange(20), 4)
     kept = np.ones(80)
-    found = bound_distance(Pairs(images, kept / 2, kept, kept[:20], kept), "correctness", Accuracy())
+    pairs = Pairs(images, kept / 2, kept, [1.0] * 20, [1.0] * 80)
+    found = bound_distance(pairs, "correctness", Accuracy())
     said = f"distance {found.distance:.4f}, at least {found.lower:.4f} and at most {found.upper:.4f}"
     assert f'*inconclusive*: "{said}, each with 95% confidence (20 images, 80 cases' in SENTENCES
     assert found.upper > 0.05
