@@ -8,7 +8,7 @@ again when its stack is empty, so that it has as many tries. The seeds are not t
 was tuned on.
 
 Distinct failures are counted by clustering the failures of all searches of a run together. Differences are
-means over paired runs with the 95% interval of a bootstrap over the runs.
+means over paired runs with Student's 95% interval.
 """
 
 from __future__ import annotations

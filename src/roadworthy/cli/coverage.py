@@ -162,7 +162,8 @@ def rate(how: RunOptions, run: Path, tries: int = 500, allow: str = "0", seed: i
 
     A search follows the answers, so the share of its tries that fail says nothing about that. Here single
     transformations are drawn from all that the search could choose from, more often those in which it found
-    failures, and weighed so that the estimate is unbiased. Its bounds are over the originals.
+    failures, and weighed so that the estimate is unbiased. Its bounds are over the originals,
+    or the drives that they come from.
 
     Options:
         run (SEARCH): The folder of the search.

@@ -270,7 +270,7 @@ def thresholds(
 
     Options:
         repetitions (N): How often the experiment is simulated; 0: no intervals.
-        confidence (SHARE): The confidence of spread and interval.
+        confidence (SHARE): The share of repetitions that the spread holds; the confidence of the interval.
         save (FILE): Write them as a YAML file that `check --study` takes.
 
     Examples:

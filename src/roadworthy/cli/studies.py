@@ -43,7 +43,7 @@ def study(
     Options:
         run (RUN): The folder that `rules run` wrote.
         model (MODEL): Whose answers are rated; the first if left out.
-        pairs (N): How many pairs; by default enough to know shares within 5% at 95% confidence.
+        pairs (N): How many pairs; by default enough to know shares of all within 5 points, at 95% confidence.
         groups (N): Groups; a rater rates one at a time.
         raters (N): People who rate each group.
         balanced: As many violations as other pairs for each rule.

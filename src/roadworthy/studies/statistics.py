@@ -217,9 +217,8 @@ class MetricSummary:
                 cells += [f"{one.coefficient:+.2f}{star}", f"{one.p_value:.2f}"] if one else ["N/A", "N/A"]
             score = row["variance score"]
             rows.append((*cells, "–" if score is None else f"{score:.4f}"))
-        return ResultTable(
-            title, tuple(head), tuple(rows), "A star marks p < 0.05; VS is the variance score."
-        )
+        note = "A star marks p < 0.05 of one metric alone, of independent clips; VS is the variance score."
+        return ResultTable(title, tuple(head), tuple(rows), note)
 
 
 def summarise(

@@ -209,6 +209,14 @@ def test_cases_of_one_drive_are_one_cluster_of_a_condition() -> None:
     assert found.record()["clusters"] == 10
 
 
+def test_fewer_than_five_drives_decide_about_no_rate() -> None:
+    for drives, accepted, standing in ((4, 0.1, "undecided"), (5, 0.1, "above"), (1, 0.0, "above")):
+        names = [f"drive {number % drives}" for number in range(40)]
+        (found,) = _conditions(40, 40, names.__getitem__, accepted)
+        assert found.lower is not None
+        assert (found.clusters, found.lower > accepted, found.standing) == (drives, True, standing)
+
+
 def test_of_a_search_nothing_is_said_about_a_rate() -> None:
     catalogue = Catalogue({"R": 0.1}, {"R"})
     for number in range(40):

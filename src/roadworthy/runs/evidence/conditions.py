@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from roadworthy.cases import Scalar, Status
-from roadworthy.statistics import ClusterTally
+from roadworthy.statistics import FEWEST_CLUSTERS, ClusterTally
 
 Row = Mapping[str, Scalar]
 
@@ -207,9 +207,13 @@ class Condition:
 
     @property
     def standing(self) -> str:
-        """Where the interval lies: ``above`` or ``within`` what is accepted, or ``undecided``."""
+        """Where the interval lies: ``above`` or ``within`` what is accepted, or ``undecided``.
+
+        As of a requirement, a rate of fewer than five clusters of several cases is undecided.
+        """
         lower, upper = self.lower, self.upper
-        if lower is None or upper is None or self.accepted is None:
+        few = self.accepted != 0 and self.clusters < min(FEWEST_CLUSTERS, self.cases)
+        if lower is None or upper is None or self.accepted is None or few:
             return "undecided"
         if lower > self.accepted:
             return "above"
