@@ -26,7 +26,7 @@ from roadworthy.driving.simulators import drive as closed_loop
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model
-from roadworthy.report import drive_tables, plots, specifications, world_tour
+from roadworthy.report import drive_tables, plots, result_files, specifications, world_tour
 from roadworthy.report.bbsl import _around, _margin
 from roadworthy.report.comparison import _markdown
 from roadworthy.report.drive_tables import DriveReport
@@ -264,9 +264,9 @@ def test_an_example_is_shown_round_its_object() -> None:
 
 
 def test_a_long_comparison_shows_thirty_lines(tmp_path: Path) -> None:
-    for place in range(31):
-        run = add(tmp_path, [("a", 1.0, {}, {})], requirement=requirement_of(f"R{place}"))
+    run = add(tmp_path, [("a", 1.0, {}, {})])
     found = compare(run, run)
+    object.__setattr__(found, "differences", found.differences * 31)
     text = _markdown(found)
     assert text.count("**R") == 30
     assert "\n1 more, none of them worse, are not shown.\n" in text
@@ -517,3 +517,34 @@ def test_a_violation_of_what_was_accepted_stands_as_violated(tmp_path: Path) -> 
     rows = [(str(place), -1.0, {}, {}) for place in range(9)]
     (result,) = results_of(add(tmp_path, rows, requirement=requirement_of(acceptance=Acceptance(0.1))))
     assert result.standing is Standing.VIOLATED
+
+
+def test_a_summary_says_no_more_than_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines, notes and failures at the number up to which they are shown, and one beyond it."""
+    assert (result_files._LINES, result_files._NOTES, result_files._WORST) == (30, 8, 3)
+    monkeypatch.setattr(result_files, "_LINES", 4)
+    monkeypatch.setattr(result_files, "_WORST", 2)
+    calm = add(tmp_path / "calm", [("a", 1.0, {}, {})])
+    text = result_files.write_summary(calm, tmp_path / "calm.md").read_text("utf-8")
+    assert "worst failures" not in text
+    assert "not shown" not in text
+    for many, notes in ((4, 8), (5, 9)):
+        folder = tmp_path / str(many)
+        for place in range(many):
+            rows = [("a", -1.0 if place < 3 else 1.0, {}, {})]
+            manifest = {"notes": {"run": [f"note {n}" for n in range(notes)]}}
+            run = add(folder, rows, requirement=requirement_of(f"R{place}"), images=False, manifest=manifest)
+        text = result_files.write_summary(run, folder / "s.md").read_text("utf-8")
+        assert text.count("| **R") == 4
+        assert ("\n1 more, none of them worse, are not shown.\n" in text) is (many == 5)
+        assert text.count("- note ") == 8
+        assert ("\n- 1 more in manifest.json\n" in text) is (notes == 9)
+        assert text.partition("**The worst failures**")[2].count("\n- R") == 2
+
+
+def test_ten_warnings_of_a_comparison_are_shown(tmp_path: Path) -> None:
+    run = add(tmp_path, [("a", 1.0, {}, {})])
+    for many in (10, 11):
+        found = compare(run, run)
+        object.__setattr__(found, "warnings", tuple(f"warning {n}" for n in range(many)))
+        assert _markdown(found).count("- warning ") == 10
