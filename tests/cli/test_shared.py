@@ -133,9 +133,9 @@ def test_the_next_free_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_how_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options.os, "cpu_count", lambda: 6)
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
     assert [options.processes(given) for given in (None, 1, 3)] == [6, 1, 3]
-    monkeypatch.setattr(options.os, "cpu_count", lambda: None)
+    monkeypatch.setattr("os.cpu_count", lambda: None)
     assert options.processes(None) == 1
 
 

@@ -225,9 +225,8 @@ def test_which_files_are_collected(
 ) -> None:
     from roadworthy.pytest_plugin import collecting
 
-    made: list[str] = []
     for one in ("RulesFile", "SpecificationFile", "SuiteFile"):
-        made_as = SimpleNamespace(from_parent=lambda parent, path, one=one: made.append(one) or one)
+        made_as = SimpleNamespace(from_parent=lambda parent, path, one=one: one)
         monkeypatch.setattr(collecting, one, made_as)
     (tmp_path / name).write_text("tests: 1\n" if name.startswith("other") else "models:\nrequirements:\n")
     for ini in (True, False):
@@ -235,7 +234,8 @@ def test_which_files_are_collected(
         if models and not ini:
             config.options["model"] = ["a"]
         parent: Any = SimpleNamespace(session=SimpleNamespace(isinitpath=lambda _: named), config=config)
-        assert pytest_collect_file(tmp_path / name, parent) == kind
+        found: Any = pytest_collect_file(tmp_path / name, parent)
+        assert found == kind
 
 
 def a_bench(tmp_path: Path, **given: Any) -> Bench:
@@ -244,7 +244,7 @@ def a_bench(tmp_path: Path, **given: Any) -> Bench:
 
 def test_models_and_data_are_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config: Any = Config(tmp_path, model=["dave2", "epoch"], data="world:town", option=["seed=2"], sample=4)
-    made = Bench.of(config)
+    made: Any = Bench.of(config)
     assert Bench.of(config) is made
     opened: list[Any] = []
 
@@ -324,8 +324,8 @@ def planned(**changes: Any) -> Any:
 
 def test_a_test_is_marked_by_what_it_is_about() -> None:
     marks: list[Any] = []
-    item = RequirementItem.__new__(RequirementItem)
-    item.add_marker = lambda mark: marks.append(mark.mark)  # type: ignore[method-assign,assignment]
+    item: Any = RequirementItem.__new__(RequirementItem)
+    item.add_marker = lambda mark: marks.append(mark.mark)
     item.extra_keyword_matches = set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pytest.Item, "__init__", lambda self, **_: None)
@@ -482,7 +482,7 @@ def test_a_test_of_a_suite_is_one_trial_of_its_plan() -> None:
     data: Any = {"town": 3, "other": 4}
     plan = SuitePlan(None, None, [trial, trial], models, data)  # type: ignore[arg-type]
     known: dict[str, Any] = {"id": "R1", "model": "b", "method": "rules", "path": Path("s.yaml")}
-    made = SuiteTest(**known, planned=plan, trial=trial).plan(None)  # type: ignore[arg-type]
+    made: Any = SuiteTest(**known, planned=plan, trial=trial).plan(None)  # type: ignore[arg-type]
     assert (made.models, made.data) == ({"b": 2}, {"town": 3})
     (only,) = made.trials
     assert only.models == ("b",)
@@ -492,7 +492,7 @@ def test_a_test_of_a_suite_is_one_trial_of_its_plan() -> None:
 
 
 def test_facts_of_a_case_are_what_was_changed_and_measured() -> None:
-    row = {
+    row: dict[str, Any] = {
         "param.rule": "R1", "param.frame": "a", "param.seed": 1, "param.version": 2, "param.place": 3,
         "param.scale": 1.0, "param.change.1": "rain()", "param.none": None, "measure.expected.1": 2.0,
         "measure.after": 1.23456, "case": "x", "measure.kept": True,

@@ -194,7 +194,7 @@ def test_a_worker_that_is_killed_leaves_every_other_case(
     from roadworthy.selftest import runs
 
     ended: list[int] = []
-    monkeypatch.setattr(runs.os, "_exit", ended.append)
+    monkeypatch.setattr("os._exit", ended.append)
     asked: list[tuple[str, int]] = []
 
     class Here:

@@ -42,7 +42,7 @@ def test_what_is_reached_from_this_machine_only(host: str, near: bool) -> None:
 
 def test_a_server_of_this_machine_has_no_token_and_no_name(tmp_path: Path) -> None:
     made = server.settings_for("127.0.0.1", tmp_path, names=("Car.Example",))
-    assert (made.token, made.names, made.any_address) == (None, {"car.example"}, False)
+    assert (made.token, set(made.names), made.any_address) == (None, {"car.example"}, False)
     assert (made.out, made.runs, made.models, made.data) == (tmp_path, (), (), ())
 
 
@@ -94,7 +94,7 @@ class _Socket:
 @pytest.fixture
 def sockets(monkeypatch: pytest.MonkeyPatch) -> type[_Socket]:
     _Socket.made = []
-    monkeypatch.setattr(server.socket, "socket", _Socket)
+    monkeypatch.setattr("socket.socket", _Socket)
     return _Socket
 
 

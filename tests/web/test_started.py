@@ -156,7 +156,7 @@ def test_a_page_is_told_what_changes_until_it_is_over(
         if len(slept) == 70:
             write_state(folder, JobState(Stage.FINISHED, 6, 6))
 
-    monkeypatch.setattr(runs.asyncio, "sleep", sleep)
+    monkeypatch.setattr("asyncio.sleep", sleep)
     events = told_events(services, folder.name)
     done = [json.loads(one[6:])["done"] for one in events if one.startswith("data: ")]
     assert done == [2, 4, 6]

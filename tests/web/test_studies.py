@@ -13,6 +13,7 @@ from tests.studies.planned import clip_study, glance_experiment, rule_run
 from tests.web.client import Browser, Client
 from tests.web.test_kept import told
 
+from roadworthy.errors import InputError
 from roadworthy.web import drives, studies, thresholds
 from roadworthy.web.app import create_app
 from roadworthy.web.compare import systems_of
@@ -168,7 +169,12 @@ def test_what_the_first_page_would_wait_for_is_loaded_before(
 ) -> None:
     services: Services = create_app(ServerSettings(tmp_path)).state.services
     asked: list[str] = []
-    monkeypatch.setattr("roadworthy.web.services._read_rule", lambda text: asked.append(text) or {})
+
+    def read(text: str) -> dict[str, str]:
+        asked.append(text)
+        return {}
+
+    monkeypatch.setattr("roadworthy.web.services._read_rule", read)
     monkeypatch.setattr(services.declared, "models", lambda: asked.append("models"))
     services.warm_up()
     assert asked[1:] == ["models"]
@@ -202,8 +208,6 @@ def test_which_folders_hold_answers(tmp_path: Path, files: tuple[str, ...], foun
 
 def test_answers_that_cannot_be_counted_are_told(tmp_path: Path) -> None:
     glance_experiment(tmp_path / "glances")
-    from roadworthy.errors import InputError
-
     with pytest.raises(InputError) as refused:
         thresholds.find_thresholds(tmp_path / "glances", rule="careful", samples=0, width=0.1)
     assert str(refused.value)
@@ -216,7 +220,7 @@ def test_how_thresholds_are_asked_for(
 
     def find(place: Path, **how: Any) -> Any:
         asked.append((place.name, how["rule"], how["samples"], how["width"]))
-        raise studies.InputError("no answers yet")
+        raise InputError("no answers yet")
 
     monkeypatch.setattr(thresholds, "find_thresholds", find)
     browser.settled("/thresholds/glances")

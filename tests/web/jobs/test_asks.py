@@ -149,7 +149,7 @@ def test_a_form_is_a_suite() -> None:
     }
     others: dict[str, Any] = {"name": "R 1.b-c", "labels": "street", "depth": "none", "boxes": "own"}
     others |= {"frames": 4, "seed": 7, "allow": 0.05, "same_steering": 2.0, "same_speed": 0.07}
-    assert RulesAsk(**FORM | others).suite() == {  # type: ignore[arg-type]
+    assert RulesAsk(**FORM | others).suite() == {
         "suite": "R 1.b-c",
         "seed": 7,
         "models": {"dave2": "dave2", "onnx:mine.onnx": "onnx:nets/mine.onnx"},

@@ -71,7 +71,8 @@ def works(tmp_path: Path) -> Iterator[Any]:
     go: list[Any] = []
 
     def begin(folder: Path) -> None:
-        ready, done = [], []
+        ready: list[int] = []
+        done: list[int] = []
 
         def hold() -> None:
             with locked(folder):
@@ -122,8 +123,8 @@ def test_a_run_has_a_folder_of_its_own_with_what_was_asked(queue: ProcessQueue, 
 
 def test_a_name_that_is_taken_is_drawn_again(queue: ProcessQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     letters = iter("aaaaaaaabbbb")
-    monkeypatch.setattr(queues.secrets, "choice", lambda _: next(letters))
-    monkeypatch.setattr(queues.time, "strftime", lambda _: "20261115-120000")
+    monkeypatch.setattr("secrets.choice", lambda _: next(letters))
+    monkeypatch.setattr("time.strftime", lambda _: "20261115-120000")
     assert [queue.start(ASK).id for _ in range(2)] == ["20261115-120000-aaaa", "20261115-120000-bbbb"]
 
 
@@ -160,7 +161,7 @@ def test_what_nobody_works_on_is_interrupted_and_says_why(
 ) -> None:
     folder = put(queue.out, FIRST, Stage.RUNNING, done=3, total=9, seconds=1.5)
     free = 2**20
-    monkeypatch.setattr(queues.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
     told = "The process ended before the run did. You can resume it."
     assert queue.job(FIRST).state == JobState(Stage.INTERRUPTED, 3, 9, told, 1.5)
     assert queue.jobs() == [queue.job(FIRST)]
@@ -192,7 +193,12 @@ def test_files_are_read_again_when_they_have_changed_and_only_then(
     monkeypatch.setattr("roadworthy._files._SETTLED", 0.0)
     folder = put(queue.out, FIRST, Stage.FINISHED, done=1)
     read: list[Path] = []
-    monkeypatch.setattr(queues, "read_job", lambda one: (read.append(one), read_job(one))[1])
+
+    def reads(one: Path) -> Job:
+        read.append(one)
+        return read_job(one)
+
+    monkeypatch.setattr(queues, "read_job", reads)
     assert [queue.job(FIRST).state.done for _ in range(3)] == [1, 1, 1]
     assert read == [folder]
     write_state(folder, JobState(Stage.FINISHED, 25))
@@ -203,7 +209,7 @@ def test_stopping_what_waits_what_goes_on_and_what_is_over(
     queue: ProcessQueue, works: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[int, int]] = []
-    monkeypatch.setattr(queues.os, "kill", lambda pid, number: sent.append((pid, number)))
+    monkeypatch.setattr("os.kill", lambda pid, number: sent.append((pid, number)))
     put(queue.out, FIRST, Stage.WAITING, done=2, total=8)
     assert queue.cancel(FIRST).state == JobState(Stage.CANCELLED, 2, 8, "Stopped before it started.")
     assert queue.cancel(FIRST).state.message == "Stopped before it started."
@@ -227,7 +233,7 @@ def test_stopping_what_waits_what_goes_on_and_what_is_over(
     def gone(pid: int, number: int) -> None:
         raise ProcessLookupError
 
-    monkeypatch.setattr(queues.os, "kill", gone)
+    monkeypatch.setattr("os.kill", gone)
     assert queue.cancel(THIRD).state.stage is Stage.RUNNING
 
 
@@ -265,7 +271,7 @@ def test_nothing_begins_while_something_goes_on(queue: ProcessQueue, begun: list
 def test_one_that_may_not_begin_does_not_keep_the_next_from_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = []
+    refused: list[object] = []
 
     def check(asked: object) -> None:
         if not refused:
@@ -278,7 +284,7 @@ def test_one_that_may_not_begin_does_not_keep_the_next_from_beginning(
         started.append((command, given))
         return SimpleNamespace(poll=lambda: None)
 
-    monkeypatch.setattr(queues.subprocess, "Popen", popen)
+    monkeypatch.setattr("subprocess.Popen", popen)
     queue = ProcessQueue(tmp_path / "out", check=check)
     put(queue.out, FIRST, Stage.WAITING)
     second = put(queue.out, SECOND, Stage.WAITING, done=2, message="old")
@@ -315,7 +321,7 @@ def test_closing_ends_what_goes_on_in_the_end_by_force(
     queue: ProcessQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter((100.0, 103.0, 111.0))
-    monkeypatch.setattr(queues.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock, 111.0))
     patient, stubborn = _Process(stubborn=False), _Process(stubborn=True)
     queue._processes = {FIRST: patient, SECOND: stubborn}  # type: ignore[dict-item]
     queue.close()

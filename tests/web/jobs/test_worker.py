@@ -190,7 +190,7 @@ def test_requirements_that_could_not_be_tried_are_told_one_after_the_other(
 def test_how_the_process_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     handlers: dict[int, Any] = {}
     spared: list[int] = []
-    monkeypatch.setattr(worker.signal, "signal", lambda number, handler: handlers.update({number: handler}))
+    monkeypatch.setattr("signal.signal", lambda number, handler: handlers.update({number: handler}))
     monkeypatch.setattr(worker, "spare_torch", lambda: spared.append(1))
     for stage in Stage:
         monkeypatch.setattr(worker, "work_on", lambda _, stage=stage: stage)

@@ -14,7 +14,7 @@ from tests.web.client import finished
 
 from roadworthy.bbsl import Box, Interval, parse
 from roadworthy.bbsl.checking import Witness
-from roadworthy.bbsl.checking.results import FunctionValue
+from roadworthy.bbsl.checking.models import FunctionValue
 from roadworthy.errors import InputError
 from roadworthy.web import spec_text
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk
@@ -133,7 +133,7 @@ def test_lines_are_answered_with_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asks = [{"text": SPECS[0], "seconds": 5}, {"text": "case", "seconds": 5}]
-    monkeypatch.setattr(spec_text.sys, "stdin", io.StringIO("".join(f"{json.dumps(one)}\n" for one in asks)))
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{json.dumps(one)}\n" for one in asks)))
     spec_text.main()
     checked, unchecked = map(json.loads, capsys.readouterr().out.splitlines())
     assert (checked["state"], checked["properties"][0]["status"]) == ("checked", "refuted")
@@ -189,7 +189,7 @@ def test_a_process_that_ends_is_replaced(monkeypatch: pytest.MonkeyPatch) -> Non
         made.append(waiting.pop(0))
         return made[-1]
 
-    monkeypatch.setattr(spec_text.asyncio, "create_subprocess_exec", create)
+    monkeypatch.setattr("asyncio.create_subprocess_exec", create)
 
     async def asked() -> list[str]:
         process = CheckProcess(20)
@@ -225,7 +225,9 @@ def test_previews_are_as_kept() -> None:
     boxes = BbslAsk(text=spec, models=("detector",), data="world:town", frames=9, bindings=bindings)
     lights = "If the traffic lights are removed, the steering angle should stay the same."
     none = RulesAsk(text=lights, models=("dave2",), data="world:meadow", frames=4)
-    found = [rounded(preview(*one, PictureCache())) for one in ((rule, 3), (boxes, 3), (none, 1))]
+    found = [
+        rounded(preview(ask, count, PictureCache())) for ask, count in ((rule, 3), (boxes, 3), (none, 1))
+    ]
     as_kept(KEPT / "previews.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     with pytest.raises(InputError, match=r"^the rule is not understood: 'unicorn'"):
         preview(none.model_copy(update={"text": "If a unicorn appears, slow down."}), 1, PictureCache())
