@@ -275,11 +275,8 @@ def test_models_and_data_are_opened_once(tmp_path: Path, monkeypatch: pytest.Mon
         ("epoch", "epoch", here),
         ("world:town", "world:town", {"seed": "2"}, 4, here, 3),
     ]
-    assert [made.facts(one) for one in ("epoch", "dave2", "epoch")] == [
-        "facts of epoch",
-        "facts of dave2",
-        "facts of epoch",
-    ]
+    facts: list[Any] = [made.facts(one) for one in ("epoch", "dave2", "epoch")]
+    assert facts == ["facts of epoch", "facts of dave2", "facts of epoch"]
     assert looked == [(["epoch"], ["world:town"], "executor"), (["dave2"], ["world:town"], "executor")]
 
 

@@ -295,9 +295,8 @@ def test_images_that_are_too_large_are_made_smaller() -> None:
     red = np.zeros((16, 16, 3), np.uint8)
     red[..., 0] = 250
     data = base64.b64decode(small_copy(red).partition(",")[2])
-    assert (
-        cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)[8, 8].argmax() == 2
-    )  # blue, green, red
+    read = np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR))
+    assert read[8, 8].argmax() == 2  # blue, green, red
 
 
 def test_where_two_images_differ() -> None:
@@ -539,7 +538,7 @@ def test_a_summary_says_no_more_than_there_is(tmp_path: Path, monkeypatch: pytes
     for many, notes in ((4, 8), (5, 9)):
         folder = tmp_path / str(many)
         for place in range(many):
-            rows = [("a", -1.0 if place < 3 else 1.0, {}, {})]
+            rows: list[tuple[Any, ...]] = [("a", -1.0 if place < 3 else 1.0, {}, {})]
             manifest = {"notes": {"run": [f"note {n}" for n in range(notes)]}}
             run = add(folder, rows, requirement=requirement_of(f"R{place}"), images=False, manifest=manifest)
         text = result_files.write_summary(run, folder / "s.md").read_text("utf-8")

@@ -188,7 +188,7 @@ def test_functional_coverage_says_of_how_many_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, refused: bool
 ) -> None:
     run = published(tmp_path)
-    (tmp_path / deriving.SUMS).write_text("")
+    (tmp_path / "SHA256SUMS").write_text("")
     (tmp_path / deriving._FUNCTIONAL).parent.mkdir(exist_ok=True)
     (tmp_path / deriving._FUNCTIONAL).write_text(text)
     asked: list[Any] = []
