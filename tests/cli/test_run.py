@@ -175,7 +175,7 @@ def test_notes_about_models_and_close_calls_are_told_and_kept(
     monkeypatch.setattr("roadworthy.cli._road._LISTED", 2)
     short = roadworthy("run", str(suite), "--executor", "serial", "--out", "out").stdout.splitlines()
     told = [line.removeprefix("Note: ") for line in short if line.startswith("Note: ")]
-    assert told == [*notes[:2], "and 3 more notes, which --json has"]
+    assert told == [*notes[:2], "and 3 more, which --json has"]
 
 
 def test_truth_is_no_model_for_the_rules_of_a_suite(roadworthy: Callable[..., Result], suite: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.report.runs_for_reports import add, requirement_of
 from roadworthy._version import __version__
 from roadworthy.cases import Acceptance
 from roadworthy.errors import InputError
+from roadworthy.report import deriving
 from roadworthy.report.deriving import _as_before, _difference, _facts, _same_writer, check_documents
 from roadworthy.report.result_files import write_summary
 from roadworthy.report.results import RunSize
@@ -145,3 +147,87 @@ def test_what_a_pilot_run_tells_of_the_size_of_the_next(tmp_path: Path) -> None:
     none = add(tmp_path / "c", [("a", "not applicable", {}, {})], requirement=asked)
     with pytest.raises(InputError, match="has no rate to plan from: give a run in which cases were judged"):
         RunSize.of_pilot(none)
+
+
+def test_a_document_that_every_bundle_has_is_missed(tmp_path: Path) -> None:
+    run, found = published(tmp_path / "run"), Verification()
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "trace.csv").write_text("a\n")
+    deriving._compare(run, tmp_path / "again", "trace.csv", found)
+    told = [(one.kind, one.what, one.detail) for one in found.findings]
+    assert told == [("missing", "trace.csv", "every bundle has it, and it is not there")]
+
+
+def test_what_cannot_be_derived_is_an_error_unless_more_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published(tmp_path)
+
+    def broken(*_: object) -> list[str]:
+        raise InputError("no rows")
+
+    monkeypatch.setattr(deriving, "_derive", broken)
+    with pytest.raises(InputError, match="no rows"):
+        check_documents(tmp_path, Verification())
+    found = Verification()
+    found.add("checksum", "cases", "it has another content")
+    check_documents(tmp_path, found)
+    assert found.notes == ["reports and tables were not derived again: no rows"]
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ('{"covered": 1, "total": 2, "frames": 3}', False),
+        ('{"covered": 1, "total": 2, "frames": 3, "more": 4}', False),
+        ('{"covered": 1, "total": 2}', True),
+        ("[1]", True),
+    ],
+)
+def test_functional_coverage_says_of_how_many_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, refused: bool
+) -> None:
+    run = published(tmp_path)
+    (tmp_path / "SHA256SUMS").write_text("")
+    (tmp_path / deriving._FUNCTIONAL).parent.mkdir(exist_ok=True)
+    (tmp_path / deriving._FUNCTIONAL).write_text(text)
+    asked: list[Any] = []
+    (tmp_path / "again").mkdir()
+
+    def write(run: StoredRun, place: Path, digests: dict[str, str], **how: Any) -> Any:
+        asked.append((sorted(digests), how))
+        return SimpleNamespace(paths=["evidence/trace.csv", deriving._FUNCTIONAL])
+
+    monkeypatch.setattr(deriving, "write_documents", write)
+    if refused:
+        with pytest.raises(InputError, match="must say how many cells are covered, of how many, by which"):
+            deriving._derive(run, tmp_path / "again")
+        return
+    for reqif in (False, True):
+        if reqif:
+            (tmp_path / deriving._REQIF).touch()
+        found = deriving._derive(run, tmp_path / "again")
+        assert found == ["summary.md", "evidence/trace.csv"]
+        digests, how = asked[-1]
+        assert how == {"reqif": reqif, "functional": json.loads(text)}
+        assert digests
+        assert all(path.startswith("runs/") for path in digests)
+
+
+def test_tables_of_a_command_have_the_outcomes_of_their_lines(tmp_path: Path) -> None:
+    run = published(tmp_path)
+    (pair,) = run.pairs
+    assert pair.outcome is not None
+    status, others = str(pair.outcome.status), {"passed", "violated", "inconclusive"}
+    wrong = min(others - {status})
+    for line, fits in (
+        (f"| R1 | dave2 | {status} |", True),
+        (f"| R1 | dave2 | {wrong} |", False),
+        (f"| dave2 | {wrong} |", False),
+        (f"| other | {wrong} |", False),
+        (f"| R1 \\| {wrong} |", True),
+        (f"| the word {wrong} |", True),
+    ):
+        (tmp_path / "tables.md").write_text(f"head\n{line}\n")
+        told = [reason for _, what, reason in findings(tmp_path)[0] if what == "tables.md"]
+        assert told == ([] if fits else [f"no outcome of the run is that of the line {line}"])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+from tests.kept import as_kept
 
 from roadworthy.coverage import OperatingDomain
 from roadworthy.errors import InputError
@@ -22,7 +26,9 @@ from roadworthy.report.publish import Published, publish, run_suite
 from roadworthy.report.reliability import ReliabilityReport, _bounds, _table_notes
 from roadworthy.report.rules import RulesReport, shrunk_table
 from roadworthy.report.searches import SearchReport, sampling_suite
+from roadworthy.report.sheets import Tile
 from roadworthy.report.specifications import SpecificationReport
+from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_rows
 from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.executors.serial import SerialExecutor
@@ -50,6 +56,36 @@ def suite(folder: Path, model: str, entries: dict[str, Any], *, sample: int = 3)
     models = {model: f"callable:{folder / 'drivers.py'}:{model}" if model in DRIVERS else model}
     town = {"data": "world:town", "options": {"size": "160x80"}, "sample": sample}
     return {"suite": "small", "seed": 3, "models": models, "data": {"town": town}, "requirements": entries}
+
+
+def as_told(name: str, folder: Path, *parts: Any) -> None:
+    """Check documents, tables and lines against what is kept; numbers by three digits, without times."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            kept = {key: one for key, one in value.items() if key not in ("seconds", "digest")}
+            return {key: plain(one) for key, one in kept.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        if isinstance(value, ResultTable):
+            return [value.title, plain(value.columns), plain(value.rows), value.note]
+        return float(f"{value:.3g}") if isinstance(value, float) else value
+
+    text = json.dumps([plain(one) for one in parts], indent=1, ensure_ascii=False, default=str)
+    as_kept(Path(__file__).with_name("kept") / f"told-{name}.json", text.replace(str(folder), "") + "\n")
+
+
+@contextmanager
+def sheets_in(module: str) -> Iterator[list[Any]]:
+    """Give what stands on the sheets that a module draws: heads, and the words below each picture."""
+    drawn: list[Any] = []
+
+    def sheet(tiles: Sequence[Tile], columns: int, **words: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        drawn.append([columns, words, [[one.title, one.note, one.image.shape] for one in tiles]])
+        return np.zeros((2, 2, 3), np.uint8)
+
+    with patch(f"roadworthy.report.{module}.contact_sheet", sheet):
+        yield drawn
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +212,18 @@ def test_the_worst_violations_are_drawn_and_shrunk(rules: Published) -> None:
     assert set(progressed) == {"Drawing violations", "Shrinking violations"}
 
 
+def test_what_is_told_of_rules_is_as_kept(rules: Published, tmp_path: Path) -> None:
+    result = replace(rules.result, folder=tmp_path / "out")
+    shutil.copytree(rules.result.folder, result.folder)
+    report = RulesReport(result, (0.1, 0.5))
+    with sheets_in("rules") as drawn:
+        written, shrunk = report.write_sheets(2), report.shrink(1)
+    tables = [one for one in report.tables() if "cost" not in one.title.lower()][:2]
+    as_told("rules", result.folder, report.document(), tables, written, shrunk, drawn, [shrunk_table(shrunk)])
+    with sheets_in("rules") as none:
+        assert (report.write_sheets(0), report.shrink(0), none) == ([], [], [])
+
+
 def test_rows_with_the_smallest_margins_are_the_worst(tmp_path: Path) -> None:
     (tmp_path / "speed.py").write_text(
         "from roadworthy.frames import Signals\n"
@@ -217,6 +265,7 @@ def test_reliability_is_told_and_drawn_for_each_measure(tmp_path: Path) -> None:
         "A distance of 0.05 is tolerated; each bound holds with 95% confidence over 2 requirements"
         in steering.note
     )
+    as_told("reliability", tmp_path, document, [steering, speed])
 
 
 @pytest.mark.parametrize("untried", [("R1",), ("R1", "R2")])
@@ -331,6 +380,10 @@ def test_a_search_is_told_by_its_rows(search: SearchReport) -> None:
     assert relation.startswith("(label - prediction)^2 <= 5 * MSE of the 3 seed images = ")
     assert images == f"{document['evaluated']} images for 12 tries"
     assert summary == document["summary"]
+    with sheets_in("plots") as drawn:
+        search._write_sheet(2)
+    (search.result.folder / "findings.png").unlink()
+    as_told("search", search.result.folder, document, search.tables(), search.lines(), drawn)
 
 
 def test_a_search_is_drawn_and_its_document_is_kept(search: SearchReport) -> None:
@@ -384,6 +437,7 @@ def test_a_specification_is_told_beside_iou(tmp_path: Path) -> None:
     lines = report.lines()
     assert f"{margins[0]:.1f} px for 1%" in lines[0]
     assert lines[-1] == f"{document['status']}: {document['summary']}"
+    as_told("specification", tmp_path, document, report.tables(), lines)
     written = report.write_pictures()
     assert {Path(one).name for one in written} <= {"cells-iou-0.5.png", "cells-iou-0.9.png"}
     assert all(read_image(one).std() > 5 for one in written)
@@ -403,7 +457,8 @@ def test_a_drive_is_told_measured_and_drawn(tmp_path: Path) -> None:
     with (report.folder / "metrics.csv").open() as file:
         sectors = list(csv.DictReader(file))
     assert sectors
-    sentence, _, facts = report.lines()
+    sentence, table, facts = report.lines()
+    as_told("drive", tmp_path, told, sectors, [sentence, table, facts])
     assert isinstance(sentence, str)
     assert f"{report.drive.duration:.1f} s" in sentence
     assert isinstance(facts, dict)

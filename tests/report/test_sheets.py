@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from roadworthy.cases import ClassScores
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.report import Pair, Tile, contact_sheet, frame_sheet, pair_sheet
-from roadworthy.report.sheets import _slower, _titles
+from roadworthy.report.sheets import _slower, _tiles, _titles
 
 
 def tile(height: int = 20, width: int = 40, value: int = 200) -> Tile:
@@ -92,3 +93,10 @@ def test_a_pair_tells_how_much_slower_it_is(speeds: tuple[float, float | None], 
         Frame(name, image, signals=Signals(speed=speed)) for name, speed in zip("ab", speeds, strict=True)
     )
     assert _slower(Pair("dark", before, after)) == told
+
+
+def test_the_three_likeliest_classes_are_named() -> None:
+    frame = Frame("a", np.zeros((20, 40, 3), np.uint8))
+    scores = ClassScores(("w", "x", "y", "z"), np.array([0.1, 0.4, 0.125, 0.375]))
+    (tile,) = _tiles(frame, scores, 1.0)
+    assert (tile.title, tile.note) == ("a", "x 0.40, z 0.38, y 0.12")

@@ -49,6 +49,7 @@ def test_every_object_of_the_data_is_an_input() -> None:
     assert shares["cases"] == f"{document['cases']['share']:.0%}"
     assert isinstance(table, ResultTable)
     assert [row[0] for row in table.rows[:2]] == ["stop", "NOT stop"]
+    assert {type(cell) for row in table.rows for cell in row} == {str}
     assert len(changes) == bool(document["boundary"])
     assert found.figure().axes
 

@@ -129,7 +129,7 @@ def test_the_worst_failures_are_of_different_requirements(tmp_path: Path) -> Non
     assert re.findall(r"^- (R\d, \w+): worse", text, re.MULTILINE) == ["R1, dave2", "R2, dave2"]
     assert re.findall(r"^- (note 7|.* more notes .*)$", text, re.MULTILINE) == [
         "note 7",
-        "2 more notes are in manifest.json",
+        "2 more in manifest.json",
     ]
 
 

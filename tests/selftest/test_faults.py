@@ -153,3 +153,68 @@ def test_the_page_names_what_is_known_not_to_be_found() -> None:
         re.findall(r"\*\*.+?\*\*", told)
     )
     assert f"{len(faults_of())} kinds of faults" in page
+
+
+def test_what_is_wrong_is_told_with_what_the_tool_said() -> None:
+    fault = _fault(unit="frame(s)")
+    seen = {1.0: Sighting(False, "nothing"), 2.0: Sighting(True, "x"), 4.0: Sighting(False, "odd")}
+    missed = FaultResult(fault, Sighting(True, "a wolf"), seen)
+    assert missed.complaints() == [
+        "f: false alarm about in place: a wolf",
+        "f: 1 frame was missed: nothing",
+        "f: 4 frames was missed: odd",
+    ]
+    assert FaultResult(fault, Sighting(False, ""), seen).complaints() == missed.complaints()[1:]
+    limited = _fault(expected=2.0, limitation="y")
+    assert FaultResult(limited, None, seen).complaints() == ["f: 4 px was missed: odd"]
+    assert FaultResult(_fault(), None, {1.0: Sighting(True, "")}).complaints() == []
+    assert FaultResult(_fault(), None, {}, trouble="no torch").complaints() == []
+    assert FaultResult(_fault(), None, {}, trouble="ValueError: x", crashed=True).complaints() == [
+        "f: ValueError: x"
+    ]
+    unknown = _fault(expected=None, limitation="y")
+    assert FaultResult(unknown, Sighting(True, "a wolf"), seen).complaints() == [
+        "f: false alarm about in place: a wolf"
+    ]
+
+
+def test_a_data_set_that_cannot_be_opened_is_a_complaint(tmp_path: Path) -> None:
+    from roadworthy.selftest.labels import _complaints, _told
+
+    (words,) = _complaints(f"folder:{tmp_path / 'gone'}")
+    told = _told([words], tmp_path)
+    assert (told.found, "gone" in told.said, str(tmp_path) in told.said) == (True, True, False)
+    assert _told([], tmp_path) == Sighting(False, "every frame can be read")
+
+
+def test_a_worker_that_is_killed_leaves_every_other_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers and ends of the process, without one: what is asked of it and which frames it dies of."""
+    from roadworthy.selftest import runs
+
+    ended: list[int] = []
+    monkeypatch.setattr("os._exit", ended.append)
+    asked: list[tuple[str, int]] = []
+
+    class Here:
+        def __enter__(self) -> None:
+            return None
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    def executor_for(name: str, workers: int) -> Here:
+        asked.append((name, workers))
+        return Here()
+
+    monkeypatch.setattr(runs, "executor_for", executor_for)
+    for size, alarms in ((0.0, 0), (1.0, 1)):
+        bench = FaultBench(tmp_path / str(size), 0)
+        bench.folder.mkdir()
+        sighting = runs._kills_worker(size, bench)
+        assert "0 errors in" in sighting.said
+        # Nothing died here, so there is no error where one is known to be.
+        assert sighting.found is False
+        assert len(ended) == alarms
+    assert asked == [("processes", 1)] * 2

@@ -14,6 +14,7 @@ from roadworthy.runs.store.manifest import host
 from roadworthy.selftest import Report
 from roadworthy.selftest.faults import MALFUNCTIONS, FaultResult, SeededFault, Sighting
 from roadworthy.selftest.running import (
+    _asked,
     as_document,
     as_markdown,
     fault_table,
@@ -96,3 +97,21 @@ def test_a_report_is_filed_as_kept(report: Report) -> None:
 
 def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
     as_kept(KEPT / "defaults.txt", defaults_of("selftest"))
+
+
+SLOW = (
+    "bbsl/flickering track", "bbsl/shifted boxes", "rules/blind in some frames", "rules/brakes too little",
+    "rules/too lax a rule", "runs/confidence of drives", "runs/stopped and resumed", "runs/model got worse",
+    "runs/model hangs", "runs/worker dies", "coverage/breaks under a change", "driving/swerves once",
+    "driving/pulls to one side", "reliability/distance", "reliability/breaks too early",
+)  # fmt: skip
+
+
+def test_what_the_tool_says_to_every_size_of_quick_faults_is_as_kept() -> None:
+    """The quick self-test tries one size of each fault; here are the others of those that take no time."""
+    lines = []
+    for one in faults_of(quick=True):
+        if len(one.sizes) > 1 and one.id not in SLOW:
+            said = {size: _asked(one, size, 0, True) for size in one.sizes}
+            lines += [f"{one.id}, {one.told(size)}: {seen.found}, {seen.said}" for size, seen in said.items()]
+    as_kept(KEPT / "sizes.txt", re.sub(r"sha256 [0-9a-f]+", "sha256 ", "\n".join(lines)) + "\n")

@@ -298,7 +298,7 @@ def answer_of(
             "exit_code": code,
         },
         [*lines, *closing],
-        [*notes[:_LISTED], *([f"and {more} more notes, which --json has"] if more > 0 else [])],
+        [*notes[:_LISTED], *([f"and {more} more, which --json has"] if more > 0 else [])],
         published.files.get("report"),
         code,
         f"{result.conclusion} (exit code {code})",

@@ -100,7 +100,7 @@ def _changes(name: str, given: list[str] | None, steps: int, presets: bool) -> t
         return (type(change).at(0), change) if change.has_amount() else (change,)
     # Made once with text converted, so that a wrong parameter is refused before anything is drawn.
     checked = make_transform(name, **fixed).settings if fixed else {}
-    if "amount" in fixed and "amount" not in checked:
+    if "amount" in fixed and kind_of(name).has_amount():
         raise InputError(f"a strip of {name} runs over its amounts: leave out the parameter amount")
     return variants(kind_of(name), steps, **{key: checked[key] for key in fixed})
 

@@ -222,7 +222,7 @@ def _notes(run: StoredRun) -> list[str]:
     notes = notes_of(run.manifest)
     lines = [f"- {escaped(note, 300)}" for note in notes[:_NOTES]]
     if len(notes) > _NOTES:
-        lines.append(f"- {count(len(notes) - _NOTES)} more notes are in manifest.json")
+        lines.append(f"- {count(len(notes) - _NOTES)} more in manifest.json")
     return [*lines, ""] if lines else []
 
 

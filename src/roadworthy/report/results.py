@@ -367,8 +367,10 @@ def percent(share: float | None) -> str:
         return "–"
     if share in (0.0, 1.0):
         return f"{share:.0%}"
-    if share > 0.9995:
+    if share >= 0.9995:
         return ">99.9%"
+    if share < 5e-9:
+        return "<0.000001%"
     digits = 1 if share >= 0.01 else 1 - math.floor(math.log10(100 * share))
     return f"{100 * share:.{min(digits, 6)}f}%"
 

@@ -60,10 +60,7 @@ def facts_of(run: StoredRun) -> list[Fact]:
         }
     facts = list(flat(told))
     if len(facts) > _MOST_FACTS:
-        facts = [
-            *facts[:_MOST_FACTS],
-            Fact("…", f"{len(facts) - _MOST_FACTS} more lines are in manifest.json", 0),
-        ]
+        facts = [*facts[:_MOST_FACTS], Fact("…", f"{len(facts) - _MOST_FACTS} more in manifest.json", 0)]
     return facts
 
 
