@@ -66,7 +66,7 @@ def _source_of(module: str) -> Path | None:
     search: Sequence[str] | None = [*sys.path, str(Path.cwd())]
     spec = None
     for part in module.split("."):
-        # By its last name alone: of a folder without __init__.py, Python asks the modules that it is inside of.
+        # By its last name: for a folder without __init__.py Python looks at the module that it is inside of.
         spec = None if search is None else PathFinder.find_spec(part, search)
         if spec is None:
             raise InputError(f"there is no module {module!r}, neither in {Path.cwd()} nor installed")
