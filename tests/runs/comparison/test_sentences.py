@@ -159,8 +159,8 @@ def data(sha: str, count: int | None = None) -> dict[str, Any]:
             {"data": data("a" * 64, 5)},
             {"data": data("b" * 64, 6)},
             [
-                "the first run tried 5 frames of 'town' and the second 6, so cases with one name may show different "
-                "images: give both the same --sample"
+                "the first run tried 5 frames of 'town' and the second 6, so cases with one name may show "
+                "different images: give both the same --sample"
             ],
             [],
         ),
