@@ -43,7 +43,7 @@ from roadworthy.runs.batches import (
     looked_at,
     make_frames,
 )
-from roadworthy.runs.model_notes import _about, _differ, _ranges, first_look, notes
+from roadworthy.runs.model_notes import _about, _ranges, first_look, notes
 
 IMAGE = np.zeros((4, 6, 3), np.uint8)
 FRAMES = [Frame(name, IMAGE + number, signals=Signals(speed=3.0)) for number, name in enumerate("abc")]
@@ -140,39 +140,6 @@ def test_records_for_images_that_are_not_there_are_told() -> None:
         "1 of 2 records are for images that world:town does not have, such as 'x'"
     ]
     assert notes(recorded, SimpleNamespace(name="bare"), [], []) == []  # type: ignore[arg-type]
-
-
-DEPTH = InverseDepth(np.full((40, 50), 0.5))
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        (DEPTH, InverseDepth(np.full((40, 50), 0.5049)), False),
-        (DEPTH, InverseDepth(np.full((40, 50), 0.506)), True),
-        (DEPTH, InverseDepth(np.where(np.arange(2000).reshape(40, 50) < 2, 9.0, 0.5)), False),
-        (DEPTH, InverseDepth(np.where(np.arange(2000).reshape(40, 50) < 3, 9.0, 0.5)), True),
-        (InverseDepth(np.full((2, 2), np.nan)), InverseDepth(np.full((2, 2), np.nan)), False),
-        (Signals(speed=100.0), Signals(speed=100.1), False),
-        (Signals(speed=100.0), Signals(speed=100.11), True),
-        (Signals(speed=0.0), Signals(speed=0.001), False),
-        (Signals(speed=0.0), Signals(speed=-0.0011), True),
-        (ClassScores(("a", "b"), np.ones(2)), ClassScores(("b", "a"), np.ones(2)), True),
-        (ClassScores(("a",), np.array([0.5])), ClassScores(("a",), np.array([0.509])), False),
-        (
-            LabelMap(np.zeros((1, 2), np.uint8), ("road", "sky")),
-            LabelMap(np.zeros((1, 2), np.uint8), ("road", "tree")),
-            True,
-        ),
-        (Boxes([[0, 0, 9, 9]], ["car"]), Boxes([[0, 0, 9, 9]], ["tree"]), True),
-        (Boxes([[0, 0, 9, 9]], ["car"]), Boxes([[0, 0, 9, 9]], ["car"]), False),
-        (Boxes([[0, 0, 9, 9]], ["car"]), Boxes([[0, 0, 9, 9]], ["car"], scores=[0.5]), True),
-    ],
-)
-def test_what_rounding_may_change_is_no_other_answer(
-    first: Prediction, second: Prediction, expected: bool
-) -> None:
-    assert _differ(first, second) is expected
 
 
 class Plain(BaseMethod):
