@@ -497,6 +497,4 @@ def test_estimates_and_seeds_that_do_not_agree() -> None:
     asked = replace(FOG, rule="paper")
     apart = replace(found, other=(0.5, 0.6))
     told = _summary(apart, asked, OutcomeStatus.VIOLATED, 0, measured_by(apart, [], asked))
-    assert told.endswith(
-        "; another seed gives another result, so more batches or images are needed"
-    )
+    assert told.endswith("; another seed gives another result, so more batches or images are needed")
