@@ -261,7 +261,7 @@ def test_records_keep_plain_copies_of_what_they_are_given() -> None:
     assert ClassScores(names, np.array([1, 2])).names == ("car", "bus")
     assert ClassScores(names, np.array([1, 2])).scores.dtype == np.float64
     least = {"x": -(2**63), "y": 2**63 - 1}
-    assert Case("c", "R1", tuple(asks), least).parameters == least  # type: ignore[arg-type]
+    assert Case("c", "R1", tuple(asks), least).parameters == least
     with pytest.raises(InputError, match="'x' in the parameters of case 'c' must fit into 64 bits"):
         Case("c", "R1", tuple(asks), {"x": -(2**63) - 1})
     found = Outcome("R1", "passed", {Status.PASSED: True}, 0.0, "")  # type: ignore[arg-type]

@@ -340,6 +340,10 @@ def test_all_wrong_rows_are_told_up_to_ten(tmp_path: Path) -> None:
     file.write_text("questionnaire,rater,clip,score\n" + "Q01,a,town-good-0,9\n" * 12)
     with pytest.raises(InputError, match=r"(?s)line 2: .*line 11: .*and 2 more rows"):
         read_clip_ratings(study, [file])
+    file.write_text("questionnaire,rater,clip,score\n" + "Q01,a,town-good-0,9\n" * 10)
+    with pytest.raises(InputError) as caught:
+        read_clip_ratings(study, [file])
+    assert len(str(caught.value).splitlines()) == 10, "all are told"
     file.write_text("questionnaire,clip,score\n")
     with pytest.raises(InputError, match="missing rater"):
         read_clip_ratings(study, [file])
