@@ -654,3 +654,14 @@ def test_arrays_in_the_object_store_stay_as_writable_as_they_were() -> None:
     copied = received(packed, copied=True)
     assert copied.content == b"pickle"
     assert bytes(copied.buffers[0]) == fixed.tobytes()
+
+
+def test_a_cluster_is_asked_for_with_all_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, dict[str, Any]]] = []
+    monkeypatch.setattr(cluster, "RayExecutor", lambda *given, **named: asked.append((given, named)))
+    executor_for("ray", workers=3, address="auto", timeout_s=None, memory_mb=90, gpus=0.5, makers=2)
+    executor_for("ray")
+    assert asked == [
+        ((3,), {"address": "auto", "timeout_s": None, "memory_mb": 90, "gpus": 0.5, "makers": 2}),
+        ((None,), {"address": None, "timeout_s": 600.0, "memory_mb": None, "gpus": 0.0, "makers": None}),
+    ]
