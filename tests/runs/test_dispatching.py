@@ -24,6 +24,12 @@ from roadworthy.runs.executors.processes import ProcessExecutor
 from roadworthy.runs.executors.work import BatchJob, BatchResult, Done, WorkUnit
 
 
+def now() -> float:
+    """What the clock of the dispatcher says."""
+    time: Any = vars(dispatching)["time"]
+    return float(time.monotonic())
+
+
 class FakeCrew(Crew[Hand]):
     """Workers who do what a test says."""
 
@@ -49,7 +55,7 @@ class FakeCrew(Crew[Hand]):
 
     def give(self, hand: Hand, piece: Piece) -> None:
         if len(hand.pieces) == 1:
-            hand.since = dispatching.time.monotonic()
+            hand.since = now()
 
     def wait(self, seconds: float) -> Sequence[Event]:
         self.waited.append(seconds)
@@ -352,7 +358,7 @@ def test_pieces_of_a_batch_come_together_in_their_order() -> None:
         images = [f"{number}-{one}".encode() for one in range(len(result.images))]
         part.result = Done([result], images, {0: (float(number),)})
     assert ticket.is_done
-    parts[2].result.error = failure = KeyError("bug")  # type: ignore[union-attr]
+    parts[2].result.error = failure = KeyError("bug")
     found = ticket.done()
     assert [(one.place, one.system, one.images) for one in found.results] == [
         (0, "a", (1, 0)), (1, "a", (2,)), (0, "b", (3,)),
@@ -515,7 +521,7 @@ def test_workers_and_makers_fit_into_the_cluster(
     cpus: int | None,
     makers: int,
 ) -> None:
-    ray = FakeRay(**resources)
+    ray = FakeRay(False, **resources)
     executor = on(ray, monkeypatch, timeout_s=60, memory_mb=90, **options)
     assert (executor.workers, executor._crew._makers_wanted) == (workers, makers)  # type: ignore[attr-defined]
     assert executor._limits == Limits(60, 90)
@@ -645,7 +651,7 @@ def test_what_failed_before_is_not_made_by_others(monkeypatch: pytest.MonkeyPatc
 def test_arrays_in_the_object_store_stay_as_writable_as_they_were() -> None:
     fixed, free = np.arange(5, dtype=np.uint8), np.arange(3, dtype=np.float64)
     fixed.setflags(write=False)
-    packed = sent(Parcel(b"pickle", [fixed, free, b""]))
+    packed = sent(Parcel(b"pickle", [memoryview(fixed), memoryview(free), b""]))
     assert packed.fixed == (True, False, True)
     assert [len(one) for one in packed.arrays] == [5, 24, 0]
     found = received(packed)

@@ -139,7 +139,7 @@ def test_records_for_images_that_are_not_there_are_told() -> None:
     assert notes(recorded, data, [], []) == [
         "1 of 2 records are for images that world:town does not have, such as 'x'"
     ]
-    assert notes(recorded, SimpleNamespace(name="bare"), [], []) == []  # type: ignore[arg-type]
+    assert notes(recorded, SimpleNamespace(name="bare"), [], []) == []
 
 
 class Plain(BaseMethod):
@@ -295,7 +295,7 @@ def test_sources_are_made_once_and_what_cannot_be_made_is_a_value() -> None:
     known = dict(zip(map(key_of, sources), made, strict=True))
     assert frames_of(case(*sources), known) == (FRAMES[0], FRAMES[0])
     with pytest.raises(InputError, match="a frame source must make a Frame, got str from"):
-        make_frames([lambda: "frame"])  # type: ignore[arg-type,list-item,return-value]
+        make_frames([lambda: "frame"])  # type: ignore[list-item,return-value]
 
 
 class Changed:
@@ -315,7 +315,8 @@ class Changed:
 
 class Gatekeeper:
     def __init__(self, *refusals: Any) -> None:
-        self.told, self.seen = refusals, [[]]
+        self.told = refusals
+        self.seen: list[list[Any]] = [[]]
 
     def refusals(self, changes: Any) -> Any:
         self.seen.append(
@@ -330,7 +331,7 @@ def test_a_gate_sees_changed_frames_alone_and_says_why_they_do_not_count() -> No
     def dark() -> Frame:
         raise NotApplicable("dark")
 
-    sources = [a, Changed(a, b), Changed(lambda: c, b), Changed(dark, c)]
+    sources: list[Any] = [a, Changed(a, b), Changed(lambda: c, b), Changed(dark, c)]
     made = make_frames(sources)
     assert looked_at(None, sources, made) == made
     gate: Any = Gatekeeper("no rain", EngineError("crash"))
@@ -381,7 +382,7 @@ def test_cases_without_all_frames_are_not_asked_about_and_drives_are_driven_once
             return "recorded"
 
     system = Asked()
-    answered = Answered(cases, system, 8, made, Simulator())  # type: ignore[arg-type]
+    answered = Answered(cases, system, 8, made, Simulator())
     assert (answered.asked, system.given) == (1, [1])
     found = [one.verdict for one in answered.judged(Plain())]
     assert [one.status for one in found] == ["passed", "not applicable", "passed", "passed"]

@@ -68,11 +68,11 @@ def test_an_engine_is_its_files_and_a_model_what_it_consists_of(tmp_path: Path) 
     memory = digest_of_model(callable_model(eval("lambda frames: []"), name="x"))  # of no file
     assert (memory.sha256, memory.hashed) == (None, "nothing: it is in memory only")
     far = SimpleNamespace(name="far", runtime=SimpleNamespace(url="http://h/", function=None))
-    assert digest_of_model(far).hashed == "nothing: what answers there is not known"  # type: ignore[arg-type]
+    assert digest_of_model(far).hashed == "nothing: what answers there is not known"
     truth = digest_of_model(load_model("truth"))
     assert truth.sha256 is not None
     inside = SimpleNamespace(name="x", network=load_model("dave2"))
-    assert digest_of_model(inside) == digest_of_model(load_model("dave2"))  # type: ignore[arg-type]
+    assert digest_of_model(inside) == digest_of_model(load_model("dave2"))
     assert set(digest_of_model(load_model("dave2")).settings) >= {"input", "output"}
 
 
