@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from roadworthy.cases import (
     Acceptance,
     Case,
+    ClassScores,
     InverseDepth,
     Original,
     Outcome,
@@ -152,6 +154,14 @@ def test_an_early_decision_needs_whole_clusters_in_a_row() -> None:
     for verdict in verdicts(violated=3, skipped=3):
         single.add(verdict)
     assert single.look(), "single cases may be few"
+    good = RateTally(early)
+    for number, verdict in enumerate(verdicts(passed=60)):
+        assert good.look() is (number >= 40), "nothing fails: it is decided on the good side too"
+        good.add(verdict)
+    usual = RateTally(Requirement("R1", "t", "m", acceptance=Acceptance(0.1)))
+    for verdict in verdicts(violated=30):
+        usual.add(verdict)
+    assert not usual.look(), "nobody asked for an early decision"
 
 
 def test_depth_is_one_over_nearness() -> None:
@@ -163,6 +173,14 @@ def test_depth_is_one_over_nearness() -> None:
     for values in wrong:
         with pytest.raises(InputError, match="values must be finite or NaN, height × width, got shape"):
             InverseDepth(values)
+    given = np.ones((2, 3))
+    kept = InverseDepth(given)  # type: ignore[arg-type]
+    given[:] = 7
+    for same in (kept, pickle.loads(pickle.dumps(kept))):
+        assert same.values.dtype == same.depth.dtype == np.float32
+        assert same.values.max() == 1, "a copy of its own"
+        with pytest.raises(ValueError, match="read-only"):
+            same.values[0, 0] = 5
 
 
 class Drive:
@@ -216,6 +234,55 @@ def test_a_case_belongs_to_what_its_first_frame_belongs_to() -> None:
     assert clusters == {"a": "d1", "b": "d2"}
     found = [one.cluster for one in clustered(iter(asked), data, clusters) if isinstance(one, Case)]
     assert found == ["d1", "d2", "c", "d2", "d1", "c", "mine", "z"]
+
+
+def test_data_that_knows_no_clusters_has_none_and_each_id_has_its_own() -> None:
+    class Frames(Drive):
+        clusters = None  # type: ignore[assignment]
+
+    class Torn(Drive):
+        clusters = ("d1",)  # type: ignore[assignment]
+
+    assert clusters_by_id(Frames()) == clusters_by_id([]) == {}  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="shorter"):
+        clusters_by_id(Torn())
+
+
+def test_records_keep_plain_copies_of_what_they_are_given() -> None:
+    tags = ["night", "rain"]
+    requirement = Requirement("R1", "t", "m", tags=tags)  # type: ignore[arg-type]
+    tags.append("snow")
+    assert requirement.tags == ("night", "rain")
+    asks: Any = [RecordDrive("oval")]
+    assert Case("c", "R1", asks).asks == tuple(asks)
+    frames: Any = [Frame("a", np.zeros((2, 2, 3), np.uint8))]
+    assert Predict(frames).frames == tuple(frames)
+    names: Any = ["car", "bus"]
+    assert ClassScores(names, np.array([1, 2])).names == ("car", "bus")
+    assert ClassScores(names, np.array([1, 2])).scores.dtype == np.float64
+    least = {"x": -(2**63), "y": 2**63 - 1}
+    assert Case("c", "R1", tuple(asks), least).parameters == least
+    with pytest.raises(InputError, match="'x' in the parameters of case 'c' must fit into 64 bits"):
+        Case("c", "R1", tuple(asks), {"x": -(2**63) - 1})
+    found = Outcome("R1", "passed", {Status.PASSED: True}, 0.0, "")  # type: ignore[arg-type]
+    assert found.status is OutcomeStatus.PASSED
+    assert list(map(type, found.counts.values())) == [int] * 5
+    shares = Acceptance(1, 0.5)
+    assert type(shares.max_rate) is float
+    with pytest.raises(InputError, match="max_rate must be a share from 0 to 1, got True"):
+        Acceptance(True)
+    with pytest.raises(InputError, match=r"acceptance must be an Acceptance, got 0\.1"):
+        Requirement("R1", "t", "m", acceptance=0.1)  # type: ignore[arg-type]
+
+
+def test_how_alike_the_cases_of_a_drive_are_is_measured_where_it_can_be() -> None:
+    requirement = Requirement("R1", "t", "m", acceptance=Acceptance(0.5))
+    whole = conclude_rate(requirement, verdicts(passed=30, violated=30, size=10))
+    assert whole.measures["correlation"] == pytest.approx(1.0)
+    assert (whole.measures["clusters"], whole.measures["effective_cases"]) == (6, 6.0)
+    assert "correlation" not in conclude_rate(requirement, verdicts(passed=60, size=10)).measures
+    with pytest.raises(InputError, match="expected verdicts on 'R2', got one on 'R1'"):
+        conclude_rate(replace(requirement, id="R2"), verdicts(passed=1))
 
 
 def test_verdicts_that_contradict_themselves_are_refused() -> None:

@@ -35,6 +35,7 @@ from roadworthy._files import (
     stamp_of,
     write_json,
     write_text,
+    writing,
 )
 from roadworthy._tables import Table, csv_file, csv_text, inert, meant, read_rows
 from roadworthy.errors import FrameError, InputError
@@ -384,3 +385,12 @@ def test_digits_at_the_border_of_what_a_number_can_be() -> None:
     with pytest.raises(ValueError, match="a number of 309 digits is too large"):
         parse_json("9" * 309)
     assert parse_json('{"a": 0.5}') == {"a": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("error", "told"), [(OSError(28, "full"), "full"), (OSError("odd"), "odd"), (OSError(), "OSError")]
+)
+def test_what_cannot_be_written_is_told_in_words(error: OSError, told: str) -> None:
+    with pytest.raises(InputError) as caught, writing(Path("a.txt")):
+        raise error
+    assert str(caught.value) == f"cannot write a.txt: {told}; choose another place"

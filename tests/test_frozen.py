@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from roadworthy import _files
-from roadworthy._frozen import FrozenDict, described, frozen, read_npz, read_only
+from roadworthy._frozen import FrozenDict, content_of, described, frozen, read_npz, read_only
+from roadworthy.frames import Frame, LabelMap, Signals
 
 WEATHER = FrozenDict({"kind": "rainy", "level": 0.5})
 
@@ -99,3 +100,38 @@ def test_arrays_stay_read_only_and_the_givers_own_does_not() -> None:
     assert view.tolist() == [1, 0, 0]
     with pytest.raises(ValueError, match="read-only"):
         view[0] = 2
+
+
+def said(value: object) -> bytes:
+    return b"".join(content_of(value))
+
+
+def test_what_a_frame_says_is_all_that_tells_it_from_another() -> None:
+    pixels = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    frame = Frame("a", pixels, signals=Signals(speed=1.0), metadata={"b": 1, "a": (1, "x")})
+    whole = said(frame)
+    assert whole == said(pickle.loads(pickle.dumps(frame)))
+    assert whole.startswith(b"Frame(id=3:'a';image=array |u1 (2, 2, 3);")
+    assert whole.endswith(b")")
+    assert b"{3:'a';[1:1;3:'x';]3:'b';1:1;}" in whole, "names in their order, whoever wrote them"
+    others = [
+        frame.replace(id="b"), frame.replace(image=pixels + 1), frame.replace(signals=Signals(speed=1.5)),
+        frame.replace(metadata={"b": 1}), frame.replace(labels=LabelMap(np.zeros((2, 2), np.uint8))),
+        frame.replace(previous=(frame,)),
+    ]  # fmt: skip
+    assert len({whole, *map(said, others)}) == 7
+    assert said(frame.replace(estimator=print)) == whole, "who would estimate something says nothing of it"
+    assert said(frame.replace(siblings=[frame])) == whole
+    assert said(Frame) != said("Frame"), "a class is no record"
+
+
+def test_arrays_are_told_apart_by_shape_kind_and_content_in_any_layout() -> None:
+    row = np.arange(6, dtype=np.int16)
+    assert said(row) == b"array <i2 (6,);" + row.tobytes()
+    assert said(row) != said(row.reshape(2, 3)) != said(row.reshape(3, 2))
+    assert said(row) != said(row.view(np.uint16))
+    assert said(row.reshape(2, 3).T) == said(np.ascontiguousarray(row.reshape(2, 3).T))
+    assert said(["ab", "c"]) != said(["a", "bc"])
+    assert said([["a"], "b"]) != said([["a", "b"]])
+    assert said("\udcff") == b"8:'\\udcff';"
+    assert copy.copy(WEATHER) is WEATHER

@@ -154,3 +154,22 @@ def test_an_answer_that_comes_drop_by_drop_is_given_up_in_time() -> None:
         assert time.monotonic() - began < 10
         stop.set()
         answering.join()
+
+
+def test_an_error_without_words_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    for error, told in ((OSError(), "OSError"), (OSError("cable cut"), "cable cut")):
+        monkeypatch.setattr(Endpoint, "_post", raising(error))
+        with pytest.raises(NoAnswer) as caught:
+            Endpoint("http://h/", retries=0).get()
+        assert str(caught.value) == f"cannot reach http://h/ ({told}) (1 try)"
+    for status, kind in ((500, NoAnswer), (499, UnusableAnswer), (201, UnusableAnswer)):
+        monkeypatch.setattr(Endpoint, "_post", lambda *_, status=status: (status, b"x"))
+        with pytest.raises(kind, match=f"http://h/ answered with status {status}: 'x'"):
+            Endpoint("http://h/", retries=0).get()
+
+
+def raising(error: Exception) -> Any:
+    def post(*_: Any) -> Any:
+        raise error
+
+    return post

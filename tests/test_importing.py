@@ -151,3 +151,29 @@ def test_looking_ends_with_its_block(code: Path) -> None:
     with pytest.raises(KeyError), only_looking():
         raise KeyError
     assert imported("mine.py:answer", "", "function")() == 42
+
+
+def test_names_that_a_file_only_uses_are_not_there(code: Path) -> None:
+    code.write_text(
+        "import os.path as where, json.decoder\nprint(used)\na, (b, *c) = {}\nclass Inner:\n    own = 1\n"
+    )
+    with only_looking():
+        for name in ("where", "json", "a", "b", "c", "Inner", "Inner.own", "Inner.no"):
+            imported(f"mine.py:{name}", "callable:", "function")
+        for name in ("used", "print", "own", "os", "decoder"):
+            with pytest.raises(InputError, match=f"mine.py has no '{name}'"):
+                imported(f"mine.py:{name}", "callable:", "function")
+
+
+def test_a_module_without_source_is_believed_where_it_is_looked_at(code: Path) -> None:
+    package = code.parent / "pack"
+    (package / "bare").mkdir(parents=True)
+    (package / "__init__.py").write_text("inside = 1\n")
+    (package / "bare/deep").mkdir()
+    (package / "bare/deep/net.py").write_text("drive = 1\n")
+    with only_looking():
+        imported("pack:inside", "callable:", "function")
+        imported("pack.bare:anything", "callable:", "function")
+        imported("pack.bare.deep.net:drive", "callable:", "function")
+        with pytest.raises(InputError, match="pack has no 'outside'"):
+            imported("pack:outside", "callable:", "function")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from roadworthy._frozen import FrozenDict
+from roadworthy._ontology_file import load_elements
 from roadworthy.errors import OntologyError
 from roadworthy.ontology import Ontology, ontology, use_ontology
 
@@ -400,3 +401,58 @@ def test_near_words_are_suggested_whether_they_are_names_synonyms_or_kinds() -> 
     assert "lorrry" not in roads
     assert 3 not in roads
     assert repr(roads) == f"Ontology({len(roads.elements)} elements, 17 label classes)"
+
+
+def test_files_add_up_in_their_order_and_each_word_is_claimed_once(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.yaml", tmp_path / "b.yaml"
+    first.write_text(
+        "elements:\n"
+        "  thing: {properties: {size: [small, large]}, color: [0, 255, 1]}\n"
+        "  cone: {parent: thing, synonyms: [pylon], senses: [cone.n.01], description: orange,\n"
+        "    properties: {size: [tiny]}, kinds: {tiny cone: {size: tiny}}}\n"
+    )
+    second.write_text(
+        "extend:\n"
+        "  cone: {synonyms: [pylon, witch hat], senses: [cone.n.01, hat.n.02],\n"
+        "    properties: {size: [tiny, huge], state: [fallen]}, kinds: {huge cone: {size: huge}}}\n"
+    )
+    found = load_elements([first, second])
+    assert list(found) == ["thing", "cone"]
+    assert found["thing"].color == (0, 255, 1)
+    cone = found["cone"]
+    assert (cone.parent, cone.color, cone.description) == ("thing", None, "orange")
+    assert cone.synonyms == ("pylon", "witch hat")
+    assert cone.senses == ("cone.n.01", "hat.n.02")
+    assert cone.properties == {"size": ("tiny", "huge"), "state": ("fallen",)}, (
+        "its own go before its parent's"
+    )
+    assert cone.kinds == {"tiny cone": {"size": "tiny"}, "huge cone": {"size": "huge"}}
+    assert found["thing"].properties == {"size": ("small", "large")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("elements: {a: {color: [0, 0, 256]}}", "256"),
+        ("elements: {a: {color: [-1, 0, 0]}}", "-1"),
+        ("elements: {a: {color: [1, 2]}}", "a.yaml:1: "),
+        ("elements: {a: {color: [1, 2, 3, 4]}}", "a.yaml:1: "),
+        ("elements: {a: {color: [1, 2, 3]}, b: {color: [1, 2, 3]}}",
+         "'b' has the colour (1, 2, 3) of 'a': give it one of its own"),
+        ("elements: {a: {synonyms: [b]}, b: {}}", "'b' is given to 'b' but already belongs to 'a'"),
+        ("elements: {void: {}}", "'void' is given to 'void' but already belongs to 'void' (a reserved word)"),
+        ("elements: {a: {parent: b}}", "the parent of 'a' is 'b', which is no element"),
+        ("elements: {a: {kinds: {x: {size: s}}}}",
+         "'x' means 'a' with size 's', but expected no properties at all"),
+        ("elements: {a: {properties: {size: [s]}, kinds: {x: {size: t}}}}", "but expected one of s"),
+        ("elements: {a: {properties: {size: [s]}, kinds: {x: {hue: t}}}}", "one of the properties size"),
+        ("elements: {a: {senses: [car]}}", "car"),
+        ("extend: {a: {synonyms: [b]}}", "cannot extend 'a', which is no element"),
+    ],
+)  # fmt: skip
+def test_elements_that_contradict_each_other(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(OntologyError) as caught:
+        load_elements([tmp_path / "a.yaml"])
+    assert message in str(caught.value)
+    assert f"{tmp_path}/a.yaml:1" in str(caught.value)

@@ -23,6 +23,7 @@ def reader(
     name: str | int = "x",
     shape: tuple[int, ...] = (),
     file: str | Path = "",
+    either: Literal["a", "b"] | Literal["b", "c"] | None = None,
     **rest: Any,
 ) -> None: ...
 
@@ -37,7 +38,7 @@ def test_options_are_what_the_signature_says_but_the_path() -> None:
     told = [str(option) for option in options_of(reader)]
     assert told == [
         "count", "rate=0.5", "fast=False", "kind=a", "weights=None", "size=None", "name=x", "shape=()",
-        "file=",
+        "file=", "either=None",
     ]  # fmt: skip
     assert [option.name for option in options_of(reader) if option.required] == ["count"]
     assert not Option("a", int, None).required, "None is a default"
@@ -101,6 +102,7 @@ def test_text_stands_for_what_it_spells(option: str, given: object, meant: objec
         ("weights", 3, "none or a path, got 3"),
         ("size", "all", "a whole number or none, got 'all'"),
         ("name", None, "a whole number or text, got None"),
+        ("either", "d", "'a' or 'b' or 'c' or none, got 'd'"),
         ("shape", "1,2", r"tuple\[int, ...\], got '1,2'"),
     ],
 )

@@ -65,10 +65,9 @@ def _source_of(module: str) -> Path | None:
     """Return the file of a module, found without importing anything; None where it has no source."""
     search: Sequence[str] | None = [*sys.path, str(Path.cwd())]
     spec = None
-    whole = ""
     for part in module.split("."):
-        whole = f"{whole}.{part}".lstrip(".")
-        spec = None if search is None else PathFinder.find_spec(whole, search)
+        # By its last name: for a folder without __init__.py Python looks at the module that it is inside of.
+        spec = None if search is None else PathFinder.find_spec(part, search)
         if spec is None:
             raise InputError(f"there is no module {module!r}, neither in {Path.cwd()} nor installed")
         search = spec.submodule_search_locations

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from tests.kept import as_kept
 
 from roadworthy.datasets import EXPORT_FORMATS, BaseDataset, ExportFormat, export, load
 from roadworthy.errors import FrameError, InputError, OntologyError
-from roadworthy.frames import Boxes, Frame
+from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (40, 60, 3), np.uint8)
 
@@ -251,3 +253,28 @@ def test_kitti_keeps_its_own_names_and_others_get_the_word_asked_for(tmp_path: P
     own = ["car", "van", "truck", "tram", "pedestrian", "bicyclist"]
     done = export(data, tmp_path / "own", "kitti", classes=own)
     assert (done.boxes, done.left_out) == ({"Car": 1, "Pedestrian": 1}, {"school bus": 1})
+
+
+def test_everything_that_is_written_is_as_kept(tmp_path: Path) -> None:
+    boxes = Boxes(
+        [[0, 0, 20, 10], [30, 5, 40, 35], [1, 2, 3, 4]], ["car", "pedestrian", "stop sign"],
+        occlusion=[0.3, np.nan, 0.25], truncation=[0.1, 0, np.nan], track_ids=[7, 8, 9],
+        attributes=[{"color": "red"}, {}, {}],
+    )  # fmt: skip
+    image = np.zeros((40, 60, 3), np.uint8)
+    known: dict[str, Any] = {
+        "labels": LabelMap(np.zeros((40, 60), np.uint8)),
+        "depth": np.ones((40, 60), np.float32),
+    }
+    rich = Frame("a/b", image, boxes=boxes, signals=Signals(speed=1.0), metadata={"weather": "rain"}, **known)
+    frames = Given(rich, Frame("A?B", image, boxes=Boxes.empty()))
+    told = []
+    for format in EXPORT_FORMATS:
+        for classes in (None, ["vehicle", "pedestrian"]):
+            place = tmp_path / f"{format}-{len(classes or ())}"
+            done = export(frames, place, format, classes=classes)
+            told.append(f"{place.name} {done.frames} {done.boxes} left out {done.left_out} lost {done.lost}")
+            for path in sorted(place.rglob("*.*")):
+                text = "" if path.suffix == ".png" else path.read_text("utf-8")
+                told.append(f"=== {path.relative_to(tmp_path)}\n{text}")
+    as_kept(Path(__file__).with_name("kept") / "export.txt", "\n".join(told) + "\n")

@@ -182,3 +182,33 @@ def test_a_table_of_names_alone_or_with_other_images_is_refused(tmp_path: Path) 
         InputError, match=r"has 2 rows and .*cam 1 images: name the column of the images with image="
     ):
         table(path, images=tmp_path / "cam")
+
+
+def test_images_are_those_of_the_folder_that_is_named_or_of_the_usual_ones(tmp_path: Path) -> None:
+    text = "image,speed\na.png,1\nC:\\drive\\b.png,2\nsub/c.png,3\nd.png,4\n"
+    names = ("IMG/a.png", "IMG/b.png", "other/a.png", "other/b.png", "sub/c.png", "d.png")
+    path = written(tmp_path, text, *names)
+    files = [path.parent / one for one in ("IMG/a.png", "IMG/b.png", "sub/c.png", "d.png")]
+    assert table(path)._files == files
+    told = table(path, images=tmp_path / "other")
+    assert [one.relative_to(tmp_path).as_posix() for one in told._files] == [
+        "other/a.png", "other/b.png", "sub/c.png", "d.png",
+    ]  # fmt: skip
+    assert [frame.image[0, 0, 0] for frame in told] == [40, 60, 80, 100]
+    (tmp_path / "other/a.png").unlink()
+    missing = table(path, images=tmp_path / "other")
+    assert missing._files[0] == tmp_path / "other/a.png"
+    with pytest.raises(InputError, match=r"other/a\.png"):
+        missing[0]
+
+
+def test_times_are_the_last_digits_of_names(tmp_path: Path) -> None:
+    path = written(tmp_path, "image\nimages/cam2_0150.png\nimages/none.png\n", "images/cam2_0150.png")
+    data = table(path, time="name", time_unit="ms")
+    assert [data.signals(row).timestamp for row in (0, 1)] == [pytest.approx(0.15), None]
+    long = "1" * 30
+    path = written(tmp_path, f"image\nimages/{long}.png\n", "images/a.png")
+    assert table(path, time="name", time_unit="ns").signals(0).timestamp == pytest.approx(1111111111.111)
+    rated = written(tmp_path, "image,speed\na.png,1\nb.png,2\n", "a.png", "b.png")
+    assert [table(rated, rate=4).signals(row).timestamp for row in (0, 1)] == [0.0, 0.25]
+    assert table(rated).signals(1).timestamp is None

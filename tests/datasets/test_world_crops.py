@@ -122,3 +122,47 @@ def test_road_users_on_the_left_come_towards_us_and_signs_face_us(monkeypatch: p
 def test_a_thing_is_neither_too_low_nor_too_large(width: float, height: float, fits: bool) -> None:
     box = np.array([5, 7, 5 + width * world_crops._LOWEST / 10, 7 + height * world_crops._LOWEST / 10])
     assert world_crops._fits(box.astype(np.float32)) is fits
+
+
+class Drawn:
+    """A generator that always draws one number."""
+
+    def __init__(self, room: float, shift: float) -> None:
+        self.room, self.shift = room, shift
+
+    def uniform(self, low: float, high: float, size: int | None = None) -> Any:
+        return self.room if size is None else np.full(size, self.shift)
+
+
+@pytest.mark.parametrize(
+    ("box", "room", "shift", "corner", "side"),
+    [
+        ([40, 30, 60, 50], 1.5, 0.0, (35, 25), 30),
+        # Up to two fifths of what is left on both sides: 0.5 · 10 · 0.8 pixels.
+        ([40, 30, 60, 50], 1.5, 0.5, (39, 29), 30),
+        ([40, 30, 60, 50], 1.5, -0.5, (31, 21), 30),
+        ([40, 30, 60, 50], 0.5, 0.5, (45, 35), 10),
+        ([0, 0, 20, 20], 1.5, 0.0, (0, 0), 30),
+        ([80, 60, 100, 80], 1.5, 0.0, (70, 50), 30),
+        ([10, 10, 30, 80], 1.5, 0.0, (0, 0), 80),  # no higher than the image
+    ],
+)
+def test_a_thing_is_cut_out_with_some_room_round_it(
+    box: list[float], room: float, shift: float, corner: tuple[int, int], side: int
+) -> None:
+    rows, columns = np.mgrid[0:80, 0:100]
+    image = np.stack([columns, rows, 0 * rows], axis=2).astype(np.uint8)
+    frame = Frame("whole", image, metadata={"weather": "rain"})
+    rng: Any = Drawn(room, shift)
+    found = world_crops._cut_out(frame, np.array(box, np.float32), "car", "car-1", side, rng)
+    assert found.image[0, 0, :2].tolist() == list(corner)
+    assert found.image[-1, -1, :2].tolist() == [corner[0] + side - 1, corner[1] + side - 1]
+    assert found.id == "car-1"
+    assert found.metadata == {"weather": "rain", "class": "car"}
+    assert found.boxes is not None
+    inside = np.array(box) - np.array(corner * 2)
+    np.testing.assert_allclose(found.boxes.xyxy[0], np.clip(inside, 0, side), atol=1e-4)
+    double = world_crops._cut_out(frame, np.array(box, np.float32), "car", "car-1", 2 * side, rng)
+    assert double.size == (2 * side, 2 * side)
+    assert double.boxes is not None
+    np.testing.assert_allclose(double.boxes.xyxy, 2 * found.boxes.xyxy, atol=1e-3)

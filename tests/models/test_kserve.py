@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from roadworthy._http import Endpoint
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import load_model
@@ -107,3 +108,16 @@ def test_an_answer_of_another_form_is_told(server: Start, answer: Any) -> None:
     model = load_model(f"kserve:{server(answer=answer)}/driver", **STEERS)
     with pytest.raises(SystemUnderTestError, match="/infer must answer as KServe V2 says: "):
         model.predict(FRAMES)
+
+
+def test_a_server_that_gives_no_answer_is_told_with_the_frames(
+    server: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(f"kserve:{server()}/driver", **STEERS)
+    for status in (503, 400):
+        monkeypatch.setattr(Endpoint, "_post", lambda *_, status=status: (status, b"busy"))
+        with pytest.raises(
+            SystemUnderTestError,
+            match=f"no usable answer for .*'0'.*/infer answered with status {status}: 'busy'",
+        ):
+            model.predict(FRAMES)

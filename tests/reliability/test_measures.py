@@ -22,6 +22,7 @@ from roadworthy.reliability import (
     measures_for,
     read_measure,
 )
+from roadworthy.reliability.measures import usual_number
 from roadworthy.reliability.requirements import fitting_measures, requirements_of
 
 BLACK = np.zeros((60, 60, 3), np.uint8)
@@ -271,3 +272,66 @@ class Classifierless:
 
     def predict(self, frames: object) -> list[Signals]:
         raise AssertionError("it is not asked")
+
+
+def test_likeness_where_no_chosen_class_is_seen_is_full_and_the_threshold_itself_counts() -> None:
+    one = Boxes([[0, 0, 10, 10], [20, 0, 30, 10]], ["car", "car"], scores=[0.5, 0.49])
+    assert BoxPrecision(classes=("pedestrian",)).similarity(one, one[:0]) == 1
+    assert BoxPrecision().similarity(one, one[:1]) == 1, "0.5 is sure enough, 0.49 is not"
+    assert BoxPrecision().similarity(Boxes(one.xyxy, one.classes), one) == 2 / 3, (
+        "without scores all are sure"
+    )
+
+
+def test_an_answer_that_is_all_wrong_keeps_what_there_was_to_find() -> None:
+    assert Accuracy().lost(1.0) == SignalWithin().lost(1.0) == 0.0
+    frame = Frame("a", BLACK, boxes=Boxes([[0, 0, 20, 20], [30, 30, 50, 50]], ["car", "car"]))
+    found = Boxes([[0, 0, 20, 20], [0, 30, 20, 50]], ["car", "pedestrian"], scores=[0.9, 0.1234567])
+    measure = BoxPrecision()
+    record = measure.record(frame, found)
+    assert record == '{"pedestrian":[0,[0.123457,false]],"vehicle":[2,[0.9,true]]}'
+    assert measure.lost(record) == '{"pedestrian": [0], "vehicle": [2]}'
+    assert measure.value(record) == pytest.approx(51 / 101)  # recall reaches one half, at full precision
+    assert measure.value(measure.lost(record)) == 0
+    maps = MapOverlap()
+    truth = LabelMap(np.array([[1, 1, 2, 0]], np.uint8), ("void", "road", "sky"))
+    answer = LabelMap(np.array([[1, 2, 2, 1]], np.uint8), ("void", "road", "sky"))
+    kept = maps.record(Frame("a", np.zeros((1, 4, 3), np.uint8), labels=truth), answer)
+    assert kept == '{"road":[1,2],"sky":[1,2]}'
+    assert maps.lost(kept) == '{"road": [0, 2], "sky": [0, 2]}'
+    assert (maps.value(kept), maps.value(maps.lost(kept))) == (0.5, 0)
+
+
+def test_where_there_is_nothing_to_find_there_is_no_value() -> None:
+    maps = MapOverlap()
+    empty = LabelMap(np.zeros((1, 4), np.uint8), ("void", "road"))
+    record = maps.record(Frame("a", np.zeros((1, 4, 3), np.uint8), labels=empty), empty)
+    assert record == "{}"
+    assert np.isnan(maps.value(record))
+    assert maps.similarity(empty, empty) == 1
+    boxes = BoxPrecision()
+    nothing = boxes.record(Frame("a", BLACK, boxes=Boxes.empty()), Boxes.empty())
+    assert np.isnan(boxes.value(nothing))
+    batches = maps.batches([record, '{"road":[1,4]}'])
+    found = batches(np.array([[0, 0], [0, 1], [1, 1]]))
+    assert found[1:].tolist() == [0.25, 0.25]
+    assert np.isnan(found[0])
+    for measure, what in ((boxes, "boxes"), (maps, "label map")):
+        with pytest.raises(NotApplicable, match=f"the frame has no {what}"):
+            measure.record(Frame("b", BLACK), Boxes.empty() if measure is boxes else empty)
+
+
+def test_what_measures_are_called() -> None:
+    assert [one.name for one in (Accuracy(), Accuracy("car"), BoxPrecision(0.75), MapOverlap())] == [
+        "accuracy", "accuracy on car", "mAP@0.75", "mIoU",
+    ]  # fmt: skip
+    assert [one.label for one in (Accuracy(), SignalWithin("speed"), MapOverlap())] == ["", "speed", ""]
+    assert [one.slack for one in (Accuracy(), SignalWithin(), BoxPrecision(), MapOverlap())] == [
+        0,
+        0,
+        0.1,
+        0.1,
+    ]
+    assert [usual_number(task) for task in ("regression", "detection", "classification")] == [2, 1, 1]
+    assert SignalWithin("speed", 2).name == "speed within 2 m/s"
+    assert SignalWithin("speed").similarity(Signals(speed=3.0), Signals(speed=4.0)) == 1, "exactly 1 m/s"

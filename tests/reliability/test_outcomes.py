@@ -25,8 +25,9 @@ from roadworthy.reliability import (
     read_measure,
     transformation_named,
 )
-from roadworthy.reliability.checking import bound_distance
+from roadworthy.reliability.checking import MeasureEstimate, Reliability, bound_distance
 from roadworthy.reliability.human import estimate_threshold, estimate_thresholds
+from roadworthy.reliability.method import _summary, measured_by
 from roadworthy.reliability.requirements import tried_together
 from roadworthy.reliability.sampling import _bracket, _nearest
 
@@ -475,3 +476,25 @@ def test_how_measures_are_written() -> None:
     ):
         with pytest.raises(InputError, match=message):
             read_measure(text)
+
+
+def test_estimates_and_seeds_that_do_not_agree() -> None:
+    assert str(MeasureEstimate(0.98765, 0.00321)) == "0.9877 ± 0.0032"
+    assert MeasureEstimate.of(np.array([1.0, np.nan, 0.0])) == MeasureEstimate(0.5, pytest.approx(0.5**0.5))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="there is nothing to find in them"):
+        MeasureEstimate.of(np.array([1.0, np.nan]))
+    one, less = MeasureEstimate(1.0, 0.03), MeasureEstimate(0.9, 0.04)
+    found = Reliability("correctness", one, less, 2.0, (0.12, 0.2), 0.02, None, 10, 20, 200, 10)
+    assert (found.distance, found.deviation, found.bound) == pytest.approx((0.1, 0.05, 0.2))
+    assert replace(found, other=(0.119, 0.2)).converged
+    assert not replace(found, other=(0.125, 0.2)).converged
+    assert not replace(found, other=(0.1, 0.0)).converged, "the other seed says that it holds"
+    assert not found.satisfied
+    assert replace(found, z=0.0, reached=one).satisfied, "nothing is missing"
+    assert not found.vacuous
+    assert replace(found, required=MeasureEstimate(0.0, 0.0)).vacuous
+    assert not replace(found, preserve="prediction", required=MeasureEstimate(0.0, 0.0)).vacuous
+    asked = replace(FOG, rule="paper")
+    apart = replace(found, other=(0.5, 0.6))
+    told = _summary(apart, asked, OutcomeStatus.VIOLATED, 0, measured_by(apart, [], asked))
+    assert told.endswith("; another seed gives another result, so more batches or images are needed")

@@ -202,6 +202,8 @@ TWO_OF_1000 = np.where(np.arange(1000).reshape(50, 20) < 2, 1, 0).astype(np.uint
         (box(0, 0.5), box(0, 0.52), True),
         (box(0, 0.5), box(2, 0.5), True),
         (box(0, 0.5), box(0, 0.5, "pedestrian"), True),
+        (Boxes([[0, 0, 9, 9]], ["car"]), Boxes([[0, 0, 9, 9]], ["car"], [0.5]), True),
+        (Boxes([[0, 0, 9, 9]], ["car"]), Boxes([[0, 0, 9, 9]], ["car"]), False),
         (LabelMap(LABELS), LabelMap(ONE_OF_1000), False),
         (LabelMap(LABELS), LabelMap(TWO_OF_1000), True),
         (LabelMap(LABELS), LabelMap(LABELS[:9]), True),

@@ -21,6 +21,7 @@ from roadworthy.errors import InputError
 from roadworthy.studies.clip_results import (
     ClipRatings,
     ClipResult,
+    QuestionnaireResult,
     ScoredClip,
     evaluate_clips,
     read_clip_ratings,
@@ -33,6 +34,7 @@ from roadworthy.studies.clips import (
     Lengths,
     attention_clip,
     by_metric,
+    clips_of,
     plan_clips,
     rated_clips,
     write_clips,
@@ -338,6 +340,10 @@ def test_all_wrong_rows_are_told_up_to_ten(tmp_path: Path) -> None:
     file.write_text("questionnaire,rater,clip,score\n" + "Q01,a,town-good-0,9\n" * 12)
     with pytest.raises(InputError, match=r"(?s)line 2: .*line 11: .*and 2 more rows"):
         read_clip_ratings(study, [file])
+    file.write_text("questionnaire,rater,clip,score\n" + "Q01,a,town-good-0,9\n" * 10)
+    with pytest.raises(InputError) as caught:
+        read_clip_ratings(study, [file])
+    assert len(str(caught.value).splitlines()) == 10, "all are told"
     file.write_text("questionnaire,clip,score\n")
     with pytest.raises(InputError, match="missing rater"):
         read_clip_ratings(study, [file])
@@ -491,3 +497,199 @@ def test_a_clip_has_the_mean_of_its_scores_and_its_seconds() -> None:
     clip = dataclasses.replace(clip, last=clip.first + 12.34567)
     found = ScoredClip.of(clip, "1", (1, 0, 0, 0, 3), used=True)
     assert (found.seconds, found.score, found.raters) == (12.346, 4.0, 4)
+
+
+def test_crashes_take_turns_and_the_track_comes_first() -> None:
+    clips = [*pool(4, 4, 2, "town"), *pool(2, 2, 0, "coast")]
+    study = plan_clips(clips, ClipDesign(2, 2, raters=2), seed=1)
+    shown = {
+        one.id: [id for id in one.clips if study.clips[id].kind == "attention"]
+        for one in study.questionnaires
+    }
+    assert [one.track for one in study.questionnaires] == ["coast", "town", "town"]
+    assert sorted(shown["Q02"] + shown["Q03"]) == ["town-attention-0", "town-attention-1"]
+    assert len(shown["Q01"]) == 1  # the coast has no crash of its own
+    own = plan_clips(
+        [*pool(4, 4, 3, "town"), *pool(2, 2, 1, "coast")], ClipDesign(2, 2, raters=2)
+    ).questionnaires
+    assert all(f"{one.track}-attention" in " ".join(one.clips) for one in own)
+
+
+def test_a_plan_says_what_it_was_made_of() -> None:
+    study = plan_clips(pool(7, 5), rule="SD(LP)", seed=9)
+    assert (study.seed, study.rule, study.design) == (9, "SD(LP)", ClipDesign())
+    assert study.reference is not None
+    assert study.clips[study.reference].kind == "good"
+    assert len(study.clips) == 12  # one of two that were left is to be seen before
+    assert plan_clips(pool(5, 7)).reference is None, "only a good one shows what a clip is"
+    assert plan_clips(pool(5, 5)).rule == "who drove"
+    with pytest.raises(
+        InputError, match="a questionnaire shows the clip 'town-attention-0', which is not there"
+    ):
+        dataclasses.replace(study, clips={id: one for id, one in study.clips.items() if "good" in id})
+
+
+def test_too_few_clips_are_counted() -> None:
+    with pytest.raises(
+        InputError, match="1 questionnaires need 5 good and 5 poor clips of one track each, got no clips:"
+    ):
+        plan_clips([], ClipDesign(attention=0))
+    with pytest.raises(InputError, match="5 poor clips each, got all tracks: 3 good and 4 poor: give more"):
+        plan_clips(pool(3, 4), ClipDesign(mixed=True))
+    with pytest.raises(InputError, match="shows 2 crash to see who pays attention, and 1 drives crash"):
+        plan_clips(pool(5, 5), ClipDesign(attention=2))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"good": 0}, "good must be at least 1, got 0"),
+        ({"poor": 0}, "poor must be at least 1, got 0"),
+        ({"attention": -1}, "attention must be at least 0, got -1"),
+        ({"raters": 1}, "raters must be at least 2, got 1"),
+        ({"questionnaires": 0}, "there must be at least one questionnaire, got 0"),
+    ],
+)
+def test_the_least_of_each_number_is_told_and_allowed(given: dict[str, int], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        ClipDesign(**given)  # type: ignore[arg-type]
+    ((name, value),) = given.items()
+    assert getattr(ClipDesign(**{name: value + 1}), name) == value + 1  # type: ignore[arg-type]
+
+
+def test_lengths_at_their_borders() -> None:
+    assert Lengths(10, 10, 1).sectors == 1
+    with pytest.raises(InputError, match="at most as long as the longest, got 16 to 15 s"):
+        Lengths(16)
+    with pytest.raises(InputError, match=r"more than 0 s .* got 0 to 15 s"):
+        Lengths(0)
+    with pytest.raises(InputError, match="at least one sector, got 0"):
+        Lengths(sectors=0)
+    # Exactly as long as the shortest is long enough, and one sector may be asked for.
+    assert spans(rated_clips(drive(10, 10), "good")) == [(("town-01",), 9.9), (("town-02",), 10.0)]
+    assert rated_clips(drive(6, 6, 6), "good", lengths=Lengths(sectors=1)) == []
+    assert [one.sectors for one in rated_clips(drive(6, 6, 6), "good", lengths=Lengths(sectors=2))] == [
+        ("town-01", "town-02")
+    ]
+    # Three seconds before a crash are enough to see it coming.
+    assert attention_clip(drive(12, crash=3.0)) is not None
+    assert attention_clip(drive(12, crash=2.9)) is None
+    short = attention_clip(drive(30, crash=20.0), lengths=Lengths(5, 9))
+    assert short is not None
+    assert (short.first, short.last) == (15.0, 20.0)
+
+
+def test_what_a_clip_is_called_follows_from_where_it_is_from() -> None:
+    def ids(name: str = "a", source: str = "s", kind: Kind = "good") -> list[str]:
+        driven = dataclasses.replace(drive(12, 12), name=name)
+        return [one.id for one in rated_clips(driven, kind, source=source)]
+
+    first, second = ids()
+    assert first != second
+    assert len(first) == 12
+    assert ids(kind="poor") == [first, second], "good or poor is no other clip"
+    assert not {*ids(name="b"), *ids(source="t")} & {first, second}
+    crashing = drive(12, crash=11.9)
+    crash = attention_clip(crashing, source="s", lengths=Lengths(11.9, 12))
+    (rated,) = rated_clips(dataclasses.replace(drive(12, 12), name="mutant"), "good", source="s")[:1]
+    assert crash is not None
+    assert (crash.first, crash.last) == (rated.first, rated.last)
+    assert crash.id != rated.id
+
+
+@pytest.mark.parametrize(
+    ("sector", "track"),
+    [
+        ("town-03", "town"),
+        ("old_town 12", "old_town"),
+        ("lake7", "lake"),
+        ("lake-7 lap 2", "lake"),
+        ("bend", ""),
+    ],
+)
+def test_the_track_is_what_the_names_of_sectors_have_in_common(sector: str, track: str) -> None:
+    driven = drive(12)
+    named = Drive("a", driven.time, sectors=driven.sectors, sector_names=[sector])
+    assert [one.track for one in rated_clips(named, "good")] == [track]
+
+
+def test_equal_clips_are_ranked_by_their_names() -> None:
+    clips = [made("poor", number, metrics={"SD(LP)": 1.0}) for number in (2, 0, 1, 3)]
+    assert [(one.id[-1], one.kind) for one in by_metric(clips, "SD(LP)")] == [("0", "good"), ("3", "poor")]
+
+
+def test_drives_give_their_clips_by_who_drove_or_by_a_metric() -> None:
+    place = Path("a/b")
+    drives: dict[Kind, list[tuple[Path, Drive]]] = {
+        "good": [(place, drive(12, 12))],
+        "poor": [(Path("c"), drive(12))],
+        "attention": [(place, drive(12)), (Path("d"), drive(12, crash=8.0))],
+    }
+    found = clips_of(drives)
+    assert [(one.kind, one.source) for one in found] == [
+        ("good", "a/b"), ("good", "a/b"), ("poor", "c"), ("attention", "d"),
+    ]  # fmt: skip
+    ranked = clips_of(drives, by="Mean(LP)", lengths=Lengths(6, 8))
+    assert [(one.kind, round(one.seconds)) for one in ranked] == [
+        ("good", 8), ("poor", 8), ("attention", 6),
+    ]  # fmt: skip
+
+
+AGREED = [(3, 0, 0, 0, 0), (0, 3, 0, 0, 0), (0, 0, 3, 0, 0), (0, 0, 0, 2, 1), (0, 0, 0, 0, 3)]
+
+
+def test_a_questionnaire_counts_at_the_least_kappa_and_below_the_level() -> None:
+    from roadworthy.studies.clip_results import _agreement
+    from roadworthy.studies.statistics import fleiss_kappa
+
+    known = fleiss_kappa(AGREED)
+    whole = known.kappa, known.p_value, "almost perfect"
+    assert _agreement(AGREED, 3, known.kappa, 0.05) == (*whole, None)
+    assert _agreement(AGREED, 3, 0.99, 0.05) == (*whole, "κ is below 0.99")
+    assert _agreement(AGREED, 3, 0.2, known.p_value) == (*whole, "agreement may be chance, p = 0.00")
+    assert _agreement(AGREED, 3, 0.99, known.p_value)[3] == "agreement may be chance, p = 0.00"
+    assert _agreement(AGREED, 0, 0.2, 0.05) == (None, None, None, "0 raters are too few to agree")
+    assert _agreement(AGREED, 1, 0.2, 0.05) == (None, None, None, "1 rater is too few to agree")
+    assert _agreement([(2, 0), (0, 2)], 2, 0.2, 1.0)[0] == 1.0, "two raters can agree"
+
+
+def test_cells_of_agreement() -> None:
+    whole = QuestionnaireResult("Q01", "town", 5, 1, 2, 0.456, 0.0123, "moderate", None)
+    assert whole.cells() == ("Q01", "town", "5", "3", "0.46", "0.012", "moderate", "yes")
+    none = QuestionnaireResult("Q02", "", 1, 0, 0, None, None, None, "1 rater")
+    assert none.cells() == ("Q02", "mixed", "1", "0", "–", "–", "–", "no: 1 rater")
+    zero = QuestionnaireResult("Q03", "a", 2, 0, 0, 0.0, 1.0, "slight", "chance")
+    assert zero.cells()[4:6] == ("0.00", "1.000")
+
+
+def test_scores_that_are_all_the_same_and_tracks_with_few_clips_are_told() -> None:
+    study = plan_clips([*pool(3, 3), *pool(1, 1, track="coast")], ClipDesign(1, 1, 0, 2))
+    coast, *town = study.questionnaires
+    assert len(town) == 3
+
+    def score(id: str, high: int) -> int:
+        return high if "good" in id else 1
+
+    scores = {
+        one.id: {rater: {id: score(id, 4 if one is coast else 5) for id in one.clips} for rater in "ab"}
+        for one in study.questionnaires
+    }
+    nobody: dict[str, tuple[str, ...]] = dict.fromkeys(scores, ())
+    found = evaluate_clips(study, ClipRatings(scores, nobody, nobody), level=1.1)
+    assert found.notes == ("coast has fewer than 3 clips left and no column of its own",)
+    assert found.summary is not None
+    assert list(found.summary.correlations) == ["town", "all tracks"]
+    assert found.tables()[2].title == "Metrics and scores, over 8 clips"
+    assert found.remarks() == [
+        f"Not known of every clip: {', '.join(found.dropped)}.",
+        "coast has fewer than 3 clips left and no column of its own.",
+    ]
+    assert found.tables()[1].rows == (
+        ("good", "4", "4.75", "4.00", "5.00"),
+        ("poor", "4", "1.00", "1.00", "1.00"),
+    )
+    even = {id: {r: dict(zip(one, (2, 4) if r == "a" else (4, 2), strict=True)) for r, one in given.items()}
+            for id, given in scores.items()}  # fmt: skip
+    alike = evaluate_clips(study, ClipRatings(even, nobody, nobody), least_kappa=-2.0, level=1.1)
+    assert alike.notes == ("all clips have the same score, so no metric can go with it",)
+    assert alike.document()["correlations"] == alike.document()["explained"] == []

@@ -15,11 +15,16 @@ from hypothesis import strategies as st
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
+from roadworthy.reliability.human.reading import Collected
 from roadworthy.studies import read_human_answers
 from roadworthy.studies.glances import (
+    Batch,
     GlanceDesign,
     GlanceItem,
     GlancePlan,
+    _counted,
+    _cut,
+    _seconds,
     collect,
     noise_mask,
     plan_glances,
@@ -333,7 +338,65 @@ def test_each_change_of_a_frame_has_a_seed_of_its_own() -> None:
         return "yes" if int(frame.id[1:]) % 2 else "no"
 
     changes = [(name, change(name)) for name in ("fog", "rain")]
-    list(Stimuli(Pictures(frames), changes, truth, 4, 0, seed=3).shown())
+    shown = list(Stimuli(Pictures(frames), changes, truth, 4, 0, seed=3).shown())
+    originals = Counter(one.image for one in shown if one.transformation == "original")
+    assert set(originals.values()) == {1}, "an original is shown once, however many changes it has"
+    assert Counter(one.transformation for one in shown) == {"original": len(originals), "fog": 4, "rain": 4}
     both = {id for name, id in seeds if name == "fog"} & {id for name, id in seeds if name == "rain"}
     assert both, "some frames have both changes"
     assert all(seeds["fog", id] != seeds["rain", id] for id in both)
+
+
+def counted(given: dict[str, dict[str, tuple[str, float | None]]], **design: Any) -> Collected:
+    """Let people answer about two pictures of which one has a check, and count."""
+    asked = [GlanceItem(f"i{n}", f"p{n}", CHOICES[n % 2], "fog", 0.1 * n) for n in range(3)]
+    checks = {f"k{n}": GlanceItem(f"k{n}", f"s{n}", CHOICES[0]) for n in range(2)}
+    plan = GlancePlan(
+        0, GlanceDesign(CHOICES, **design), {one.id: one for one in asked}, checks, {}, 1,
+        (Batch(1, 1, ("i0", "i1", "k0", "k1")), Batch(1, 2, ("i2",))),
+    )  # fmt: skip
+    return _counted(plan, given)
+
+
+def test_people_count_who_see_the_checks_and_answer_in_time() -> None:
+    right, wrong = (CHOICES[0], 0.5), (CHOICES[1], 0.5)
+    found = counted(
+        {
+            "ann": {"i0": right, "i1": wrong, "k0": right, "k1": right},
+            "bob": {"i0": right, "k0": right, "k1": wrong},
+            "cem": {"i0": right, "i1": right},
+            "dee": {"i0": (CHOICES[0], 1.5), "i1": (CHOICES[1], 1.501), "i2": ("", None), "k0": right},
+            "eve": {"i2": (CHOICES[1], None), "k0": right},
+        },
+        passed=0.75,
+        answer_ms=1500,
+    )
+    assert found.left_out == {"bob": "1 of 2 checks right", "cem": "answered none of the checks"}
+    assert (found.raters, found.missing) == (3, 2)
+    assert [(one.rater, one.image, one.answer, one.correct) for one in found.answers] == [
+        ("ann", "p0", "car", True),
+        ("ann", "p1", "not car", True),
+        ("dee", "p0", "car", True),
+        ("eve", "p2", "not car", False),
+    ]
+    assert [one.visual_change for one in found.answers] == pytest.approx([0, 0.1, 0, 0.2])
+    assert counted({"ann": {"i0": right, "k0": right, "k1": wrong}}, passed=0.5).left_out == {}
+
+
+@pytest.mark.parametrize("text", ["-0.1", "soon", "inf", "nan"])
+def test_a_time_is_some_seconds(text: str) -> None:
+    with pytest.raises(InputError, match=f"time must be 0 seconds or more, got '{text}'"):
+        _seconds(text)
+    assert _seconds("0") == 0
+
+
+def test_tracks_are_cut_evenly() -> None:
+    rng = np.random.default_rng(0)
+    assert _cut([], 4, rng) == []
+    ids = [str(n) for n in range(10)]
+    found = _cut(ids, 4, rng)
+    assert sorted(map(len, found)) == [3, 3, 4]
+    assert sorted(id for batch in found for id in batch) == ids
+    assert [id for batch in found for id in batch] != ids
+    assert [len(one) for one in _cut(ids, 5, rng)] == [5, 5]
+    assert [len(one) for one in _cut(ids, 10, rng)] == [10]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ from scipy import stats
 
 from roadworthy.driving.sectors import SectorTable, variance_scores
 from roadworthy.errors import InputError
-from roadworthy.studies.statistics import Agreement, correlate, fleiss_kappa, summarise
+from roadworthy.studies.statistics import (
+    Agreement,
+    Correlation,
+    correlate,
+    fleiss_kappa,
+    krippendorff_alpha,
+    summarise,
+)
 
 # Fourteen raters, ten subjects, five categories: the worked example of the literature on Fleiss' kappa.
 WORKED_EXAMPLE = [
@@ -163,3 +171,84 @@ def test_a_track_with_two_drives_has_no_column_of_its_own() -> None:
 def test_scores_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="a score and a group for each of 3 drives"):
         summarise(SectorTable.of({"a": [1.0, 2.0, 3.0]}), [1.0])
+
+
+def test_alpha_is_none_where_there_is_nothing_to_agree_on() -> None:
+    assert krippendorff_alpha([]) is None
+    assert krippendorff_alpha([[1], [2], [3]]) is None  # nobody rated the same thing
+    assert krippendorff_alpha([[4, 4], [4, 4, 4]]) is None
+    assert krippendorff_alpha([[4, 4], [4, 4], [1]]) is None  # who rated alone does not count
+    assert krippendorff_alpha([[1, 2], [2, 1]]) == pytest.approx(-0.5)
+
+
+def test_the_p_value_of_kappa_by_its_closed_form() -> None:
+    """With two categories chosen equally often, κ is normal with a variance of 1 / (pairs of ratings)."""
+    counts = [[3, 1], [1, 3], [4, 0], [0, 4], [2, 2]]
+    found = fleiss_kappa(counts)
+    observed = (0.5 + 0.5 + 1 + 1 + 1 / 3) / 5
+    assert found.kappa == pytest.approx((observed - 0.5) / 0.5)
+    assert found.p_value == pytest.approx(2 * stats.norm.sf(found.kappa * math.sqrt(5 * 4 * 3 / 2)))
+    against = fleiss_kappa([[2, 2]] * 5)
+    assert against.kappa == pytest.approx(-1 / 3)
+    assert against.p_value == pytest.approx(2 * stats.norm.sf(math.sqrt(30) / 3))
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([[3], [3]], r"at least two of each, got shape \(2, 1\)"),
+        ([1, 2, 3], r"got shape \(3,\)"),
+        ([[3, -1], [1, 1]], "whole and not negative"),
+        ([["a", "b"], ["c", "d"]], "whole and not negative"),
+        ([[2, 1], [2, 2]], "at least two, got 3 to 4: leave out subjects or raters with missing answers"),
+    ],
+)
+def test_tables_that_are_none(counts: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fleiss_kappa(counts)
+
+
+def test_two_of_each_are_enough_for_kappa_and_three_drives_for_a_correlation() -> None:
+    assert fleiss_kappa([[2, 0], [1, 1]]).kappa == pytest.approx(-1 / 3)
+    found = correlate([1, 2, 4], [1, 2, 3])
+    assert found is not None
+    assert found.count == 3
+    assert found.coefficient == pytest.approx(stats.pearsonr([1, 2, 4], [1, 2, 3])[0])
+    assert correlate([1, 2, 3], [2, 2, 2]) is None
+    with pytest.raises(InputError, match="are known"):
+        correlate([1, 2, 3], [1, 2, math.inf])
+    with pytest.raises(InputError, match=r"one score for each value, got shapes \(3,\) and \(4,\)"):
+        correlate([1, 2, 3], [1, 2, 3, 4])
+    with pytest.raises(InputError, match="got shapes"):
+        correlate([[1, 2, 3]], [[1, 2, 3]])
+
+
+def test_a_correlation_is_significant_below_its_level() -> None:
+    assert not Correlation(0.5, 0.05, 9).significant()
+    assert Correlation(0.5, 0.049, 9).significant()
+    assert Correlation(0.5, 0.05, 9).significant(0.1)
+
+
+def test_a_summary_is_a_row_for_each_metric_the_most_independent_first() -> None:
+    table = SectorTable.of({"a": [1.0, 2.0, 4.0, 3.0], "b": [5.0, 5.0, 5.0, 5.0], "c": [4.0, 1.0, 2.0, 2.0]})
+    scores = [5.0, 4.0, 2.0, 3.0]
+    whole = summarise(table, scores)
+    assert list(whole.correlations) == ["all tracks"]
+    rows = whole.rows()
+    assert [row["metric"] for row in rows][2:] == ["b"]
+    assert rows[2] == {"metric": "b"} | dict.fromkeys(
+        ["all tracks cc", "all tracks p", "all tracks n", "variance score"]
+    )
+    (first,) = (row for row in rows if row["metric"] == "a")
+    assert first["all tracks cc"] == pytest.approx(-1.0)
+    assert (first["all tracks n"], first["variance score"]) == (4, whole.independence.scores["a"])
+    ranked = summarise(table, scores, groups=["x", "x", "y", "x"], ranked=["c"])
+    assert list(ranked.correlations) == ["x", "all tracks"]
+    assert list(ranked.independence.scores) == ["c"]
+    assert [row["metric"] for row in ranked.rows()] == ["c", "a", "b"]
+    shown = ranked.table("Metrics")
+    assert (shown.title, shown.note) == ("Metrics", "A star marks p < 0.05; VS is the variance score.")
+    assert shown.rows[1][:3] == ("a", "-1.00*", "0.00")
+    assert [row[-1] for row in shown.rows] == ["1.0000", "–", "–"]
+    with pytest.raises(InputError, match="each of 4 drives, got 4 and 3"):
+        summarise(table, scores, groups=["x"] * 3)

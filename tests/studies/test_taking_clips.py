@@ -11,7 +11,7 @@ from tests.studies.planned import clip_study
 from tests.web.client import Browser, Client
 
 from roadworthy.errors import InputError
-from roadworthy.studies import ClipStudy, PairStudy, open_study
+from roadworthy.studies import ClipStudy, PairStudy, open_study, studies_in
 from roadworthy.studies.clip_results import read_clip_ratings
 from roadworthy.studies.clips import ClipPlan
 from roadworthy.web.app import create_app
@@ -113,3 +113,36 @@ def test_an_id_that_is_none_leads_nowhere(tmp_path: Path, id: str) -> None:
         pytest.raises(InputError, match="there is no such study here"),
     ):
         open_study(tmp_path, id)
+
+
+def test_results_are_of_the_page_and_of_the_table_that_is_filled_in_by_hand(study: ClipStudy) -> None:
+    rate(study, "ann")
+    assert [one.raters for one in study.result().questionnaires] == [1, 0]
+    table = study.folder / "answers.csv"
+    plan = ClipPlan.read(study.folder)
+    first = plan.questionnaires[0]
+    scores = {"good": 4, "poor": 2, "attention": 1}
+    table.write_text(
+        "questionnaire,rater,clip,score\n"
+        + "".join(f"{first.id},paper,{id},{scores[plan.clips[id].kind]}\n" for id in first.clips)
+    )
+    found = study.result()
+    assert [one.raters for one in found.questionnaires] == [2, 0]
+    assert {one.raters for one in found.clips} == {2}
+    table.unlink()
+    assert [one.raters for one in study.result().questionnaires] == [1, 0]
+
+
+def test_studies_are_found_by_their_plans(study: ClipStudy, tmp_path: Path) -> None:
+    assert studies_in(study.folder) == ["itself"]
+    assert studies_in(tmp_path) == []
+    for name in ("study-10", "study-2", "study-0", "other"):
+        (tmp_path / "studies" / name).mkdir(parents=True)
+    assert studies_in(tmp_path) == ["study-2", "study-10"]
+    for text in ("{broken", "[]", '{"other": 1}'):
+        (tmp_path / "plan.json").write_text(text)
+        assert studies_in(tmp_path) == ["study-2", "study-10"]
+        with pytest.raises(InputError, match="there is no such study here: all studies are on the page"):
+            open_study(tmp_path)
+    with patch.object(PairStudy, "is_in", return_value=True):
+        assert studies_in(tmp_path)[0] == "itself"

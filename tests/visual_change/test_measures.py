@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.visual_change.pictures import CHANGES, Grey, blurred, compressed, noisy, picture, sharpened, shown
 
 from roadworthy.visual_change import ReferenceImage, vif, vif_pixel, visual_change, vsnr
+from roadworthy.visual_change._fidelity import BAND, FIRST_LOW, LOW
 
 
 @pytest.mark.parametrize("size", [(96, 128), (160, 224), (128, 96)])
@@ -26,6 +27,45 @@ def test_the_plain_version_gives_the_same(change: str, size: tuple[int, int]) ->
     assert visual_change(reference, changed) == pytest.approx(
         plain_visual_change(reference, changed), abs=1e-5
     )
+
+
+# VIF, VIF of pixels, VSNR in dB and visual change of one picture: thresholds hold for these numbers only.
+KNOWN = {
+    "noise": (0.355010, 0.215645, 11.0358, 0.644990),
+    "blur": (0.521769, 0.599254, 18.3866, 0.478231),
+    "contrast": (0.458828, 0.475680, 7.3513, 0.541172),
+    "contrast up": (1.137427, 1.103871, 17.2971, 0.0),
+    "brightness": (1.0, 1.0, 12.0906, 0.0),
+    "negative": (0.0, 0.0, -2.9342, 1.0),
+    "shift": (0.621630, 0.571887, 15.5089, 0.378370),
+    "a little noise": (0.987927, 0.950011, 39.8528, 0.012073),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_measure_is_what_it_was(change: str) -> None:
+    image = picture()
+    changed = CHANGES[change](image)
+    found = [measure(image, changed) for measure in (vif, vif_pixel, vsnr, visual_change)]
+    assert found == pytest.approx(KNOWN[change], abs=1e-4)
+
+
+def test_the_filters_are_those_of_the_pyramid_with_six_orientations() -> None:
+    """sp5Filters of matlabPyrTools: even filters that keep the mean, and bands that know none."""
+    assert FIRST_LOW.shape == (5, 5)
+    assert LOW.shape == (9, 9)
+    assert BAND.shape == (7, 7)
+    for low, total, energy in ((FIRST_LOW, 0.99918, 0.284273), (LOW, 2.0, 0.285495)):
+        assert (low == low.T).all()
+        assert (low == low[::-1]).all()
+        assert (low.sum(), (low**2).sum()) == pytest.approx((total, energy), abs=1e-6)
+    assert (-BAND[::-1] == BAND).all()
+    assert (BAND[:, ::-1] == BAND).all()
+    ramp = np.arange(49).reshape(7, 7)
+    known = (2.584444, 0.0625676, 0.18770284)
+    sums = (BAND * ramp).sum(), (BAND**2).sum(), (BAND**2 * np.arange(7)).sum()
+    assert sums == pytest.approx(known, abs=1e-6)
+    assert BAND[3].tolist() == [0.0] * 7
 
 
 @pytest.mark.parametrize("size", [(96, 128), (73, 101), (41, 60), (30, 47), (17, 17)])

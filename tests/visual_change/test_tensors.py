@@ -194,3 +194,17 @@ class TestErrors:
             visual_changes(image, elsewhere)
         with pytest.raises(InputError, match=r"pass the reference as a tensor of shape \(1, height"):
             visual_changes(ReferenceImage(picture()), elsewhere)
+
+
+@pytest.mark.parametrize(
+    "sides", [(0, 0, 0, 0), (2, 0, 0, 0), (0, 3, 0, 0), (0, 0, 9, 0), (0, 0, 0, 1), (1, 2, 3, 4)]
+)
+def test_images_are_continued_by_reflection_at_the_sides_that_are_asked_for(
+    sides: tuple[int, int, int, int],
+) -> None:
+    from roadworthy.visual_change._tensors import reflected
+
+    images = np.stack([picture(6, 5, seed=seed) for seed in range(2)])
+    top, bottom, left, right = sides
+    expected = np.pad(images, ((0, 0), (top, bottom), (left, right)), mode="reflect")
+    assert (reflected(torch.from_numpy(images), *sides).numpy() == expected).all()

@@ -267,7 +267,6 @@ def _size(given: Any) -> tuple[int, int]:
     raise InputError(f"size must be width and height in pixels such as '320x160', got {given!r}")
 
 
-def _check_range(name: str, value: float, low: float, high: float = math.inf) -> None:
+def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        limits = f"{low:g} or more" if high == math.inf else f"between {low:,} and {high:,}"
-        raise InputError(f"{name} must be {limits}, got {value}")
+        raise InputError(f"{name} must be between {low:,} and {high:,}, got {value}")

@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roadworthy.errors import InputError
-from roadworthy.runs.suites import Suite, SuiteError, read_suite
+from roadworthy.runs.suites import Suite, SuiteError, read_suite, suite_of
 from roadworthy.runs.suites.forms import read_share
 from roadworthy.runs.suites.kinds.bbsl import BbslForm
 from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.kinds.driving import DrivingForm
 from roadworthy.runs.suites.kinds.reliability import ReliabilityForm
 from roadworthy.runs.suites.kinds.rules import RuleForm, RulesForm
+from roadworthy.runs.suites.reading import without_budgets
 from roadworthy.runs.suites.schema import SuiteForm
 
 Read = Callable[[str], Suite]
@@ -334,3 +335,46 @@ def test_any_suite_round_trips(document: dict[str, Any], tmp_path_factory: pytes
     assert read_suite(again).form == form
     assert SuiteForm.model_validate(told) == form
     assert set(form.requirements) == set(document["requirements"])
+
+
+def small(**more: Any) -> dict[str, Any]:
+    return {"models": "dave2", "data": "world:town", "requirements": {"N": "If it rains, slow down."}, **more}
+
+
+def test_paths_of_a_suite_that_stands_in_no_file_lead_from_where_it_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert suite_of(small(), tmp_path / "runs/a").form.base == "../.."
+    assert suite_of(small(), tmp_path).form.base == "."
+    assert suite_of(small()).form.base is None
+    assert suite_of(small(), tmp_path.parent / "elsewhere/run").form.base is None, "no folder is named"
+    assert suite_of(small()).folder == Path()
+    (tmp_path / "s.suite.yml").write_text(suite_of(small(base="nets")).file.text)
+    found = read_suite(tmp_path / "s.suite.yml")
+    assert (found.folder, found.name) == (tmp_path / "nets", "s")
+    assert read_suite(tmp_path / "s.suite.yml", Path("there")).folder == Path("there")
+    assert suite_of(small(suite="Mine")).name == "Mine"
+
+
+def test_searches_may_have_another_budget_and_be_the_same_suite() -> None:
+    def searched(**settings: Any) -> Any:
+        entry = {"coverage": "neuron", **settings}
+        return without_budgets(suite_of(small(requirements={"C": entry, "N": "If it rains, slow down."})))
+
+    assert searched(tries=5) == searched(tries=50, seconds=9)
+    assert searched(tries=5) != searched(tries=5, reach=0.5)
+
+
+def test_what_cannot_be_read_of_a_suite_without_a_file_is_told_without_a_place() -> None:
+    with pytest.raises(SuiteError) as caught:
+        suite_of(small(sed=3, requirements={"N": {"rule": "x", "models": ["dave3"]}}))
+    assert [one.line for one in caught.value.complaints] == [0]
+    assert "unknown key 'sed': did you mean 'seed'?" in str(caught.value)
+    with pytest.raises(SuiteError, match="the suite has no models called 'dave3': did you mean 'dave2'"):
+        suite_of(small(requirements={"N": {"rule": "x", "models": ["dave3"]}}))
+    with pytest.raises(SuiteError, match=r"got 'x{56}…"):
+        suite_of(small(seed="x" * 100))
+    named = suite_of(small(requirements={"N" * 200: "x", "a/b@c": "y"})).form.requirements
+    assert all(len(one) <= 120 and not set(one) & set("/@") for one in named), "names may hold anything"
+    assert len(named) == 2

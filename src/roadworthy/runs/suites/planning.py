@@ -398,10 +398,8 @@ class _Planner:
         """Note which models are tried by a part on some data; return why each is not, empty if it is."""
         reasons = dict.fromkeys(models, "")
         fit: dict[str, Facts] = {}
-        for model in models:
-            if model in self.made.unopened:
-                trials.setdefault((where, "", ""), (part, []))[1].append(model)
-                continue
+        unopened = [model for model in models if model in self.made.unopened]
+        for model in (one for one in models if one not in unopened):
             facts = self._facts(where, model)
             try:
                 reasons[model] = kind.unfit(part, facts)
@@ -419,6 +417,10 @@ class _Planner:
                     trials.setdefault((where, suffix, told), (one, []))[1].append(model)
             except InputError as error:
                 reasons[model] = str(error)
+        if unopened:
+            # Nobody knows whether they fit: they go with those that do, so that no requirement counts twice.
+            place = next((key for key in trials if key[0] == where), (where, "", ""))
+            trials.setdefault(place, (part, []))[1].extend(unopened)
         return reasons
 
     def _facts(self, where: str, model: str) -> Facts:
