@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -423,3 +424,44 @@ def test_changes_that_do_not_apply_make_no_images(colours: Any, colour: Callable
     sets: Any = [Set([Choice(True), Choice(False), Choice(True)]), Set([Choice(False)])]
     assert add_every_change(system, [colour(1, 2, 3), colour(4, 5, 6)], sets, criterion) == 4
     assert seen == [2, 2]
+
+
+def test_tables_are_in_order_and_documents_are_plain() -> None:
+    names = ("translation", "shear", "rotation", "fog", "contrast", "blur", "rain")
+    changed = {(name, 1): [0.5, 1.5] for name in names}
+    answers = ModelAnswers("m", [0.0, 1.0], [0.5, 1.5], changed, unit="deg")
+    table = count_by_model([answers], epsilon=9.0)
+    first = [row[0] for row in table.rows]
+    assert first == ["blur", "contrast", "rotation", "shear", "translation", *first[5:]]
+    assert set(first[5:]) == {"fog", "rain"}
+    document = study_deviation([answers]).as_dict()
+    assert (type(document["statements"]), type(document["rows"]), type(document["findings"])) == (list,) * 3
+    assert json.loads(json.dumps(document)) == document
+
+
+@pytest.mark.parametrize(
+    ("sizes", "images", "message"),
+    [
+        ((2, 41), 80, "suites of 41 images need a pool of 82 or more, else they are alike; got 80"),
+        ((40, 2), 79, "suites of 40 images need a pool of 80 or more"),
+        ((), 80, r"each 1 or more, got \[\]"),
+        ((0, 2), 80, r"each 1 or more, got \[0, 2\]"),
+    ],
+)
+def test_suites_that_would_be_alike(sizes: tuple[int, ...], images: int, message: str) -> None:
+    faults._check(80, 1, (40, 2), 20, 2)
+    with pytest.raises(InputError, match=message):
+        faults._check(images, 1, sizes, 20, 2)
+    for suites, resamples in ((19, 2), (20, 1)):
+        told = f"expected 20 suites and 2 resamples or more, got {suites} and {resamples}"
+        with pytest.raises(InputError, match=told):
+            faults._check(80, 1, (2,), suites, resamples)
+
+
+def test_what_several_images_visit_together() -> None:
+    visited = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0]], np.bool_)
+    suites = np.array([[0, 1], [1, 2], [0, 2]])
+    assert faults.Unions(visited).sizes(suites).tolist() == [3, 2, 3]
+    weights = np.array([1e-9, 1.0, 1e-9, 1.0])
+    drawn = faults.draw_suites(weights, 2, 50, np.random.default_rng(0))
+    assert all(set(suite) == {1, 3} for suite in drawn.tolist()), "by their weights"

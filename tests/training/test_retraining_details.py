@@ -158,7 +158,8 @@ def test_what_is_told_of_a_retraining() -> None:
     assert control.table().rows[0][-1] == "0.5"
     assert control.notes(about)[1:3] == [
         "control: the MSE of a network trained as long without the changed images",
-        "2 of 40 clean frames were learned in another weather, as in the paper; --split time keeps them apart",
+        "2 of 40 clean frames were learned in another weather, as in the paper; --split time keeps "
+        "them apart",
     ]
     document = found.to_dict()
     assert json.loads(json.dumps(document)) == {**document, "plan": {**document["plan"], "learn": []}}
