@@ -302,3 +302,90 @@ def test_the_command_line_makes_one_engine_here_and_several_in_processes(
     assert ended.value.code == 2
     given = argparse.Namespace(quick=False, minutes=3.0, pairs=9, batch=2, written_by=2.0, device="cpu")
     assert make_engines._effort(given, 1000.0).until == 1120.0
+
+
+def learner(tmp_path: Path | None = None, **settings: Any) -> Any:
+    """A learner whose method counts steps and has a loss of 2, then 4, and so on."""
+    from roadworthy.training.engines.method import _EngineLearner
+    from roadworthy.training.engines.settings import EngineSettings
+
+    class Method:
+        generators = ("generator",)
+        device = torch.device("cpu")
+
+        def __init__(self) -> None:
+            self.settings = EngineSettings(
+                **{"steps": 10, "save_every": 2, "sheet_every": 4, "batch": 3, **settings}
+            )
+            self.networks = {"generator": torch.nn.Linear(1, 1), "judge": torch.nn.Linear(1, 1)}
+            self.optimizers: dict[str, Any] = {}
+            self.rates: list[float] = []
+            self.calls = 0
+
+        def slow_down(self, factor: float) -> None:
+            self.rates.append(factor)
+
+        def step(self, batch: Any) -> dict[str, torch.Tensor]:
+            self.calls += 1
+            with torch.no_grad():
+                self.networks["generator"].weight.fill_(float(self.calls))
+            return {"look": torch.tensor(2.0 * self.calls)}
+
+        def measures(self, batches: Any) -> dict[str, float]:
+            assert not self.networks["generator"].training
+            return {"look": self.networks["generator"].weight.item(), "batches": float(len(list(batches)))}
+
+    feed: Any = type(
+        "Feed", (list,), {"batch": lambda self, step, size: None, "part": lambda self, start, size: start}
+    )
+    told: list[Any] = []
+    watcher: Any = SimpleNamespace(measured=told.append)
+    made = _EngineLearner(Method(), feed(), feed(range(7)), tmp_path, watcher)  # type: ignore[arg-type]
+    made.told = told  # type: ignore[attr-defined]
+    return made
+
+
+def test_losses_are_means_since_the_last_time_and_measures_come_when_they_are_due() -> None:
+    one = learner(average=0.0)
+    for step in range(6):
+        one.step(step, step / 10)
+        if step % 2:
+            assert one.evaluate(step + 1, 1.0 * step)
+    assert [(row.step, row.losses["look"], bool(row.measures)) for row in one.history] == [
+        (2, 3.0, False), (4, 7.0, True), (6, 11.0, False),
+    ]  # fmt: skip
+    assert one.told == one.history
+    assert one.history[1].measures == {"look": 4.0, "batches": 3.0}, "seven pictures, three at a time"
+    assert one.method.networks["generator"].training, "it goes on learning"
+    assert not one.evaluate(6, 5.0), "nothing is new"
+    one.method.settings = one.settings
+    one.steps = 6
+    assert one.evaluate(6, 5.0), "the end is measured"
+    assert len(one.history) == 3
+    assert not one.evaluate(6, 5.0)
+
+
+def test_what_is_measured_is_the_average_of_the_weights() -> None:
+    one = learner(average=0.5)
+    with torch.no_grad():
+        one.averages["generator"].weight.fill_(0.0)
+    wanted = 0.0
+    for step in range(4):
+        one.step(step, 0.0)
+        share = min(0.5, (1 + step) / (10 + step))
+        wanted = wanted * share + (1 - share) * (step + 1)
+    assert one.averages["generator"].weight.item() == pytest.approx(wanted)
+    assert one.evaluate(4, 0.0)
+    assert one.history[-1].measures["look"] == pytest.approx(wanted)
+    assert one.method.networks["generator"].weight.item() == 4.0
+    state = one.state(4, 9.5, {"seed": 1})
+    again = learner(average=0.5)
+    assert again.restore(state) == 4
+    assert (again.seconds, again.spent, again.history) == (9.5, 9.5, one.history)
+    assert again.averages["generator"].weight.item() == pytest.approx(wanted)
+    assert again.method.networks["generator"].weight.item() == 4.0
+    timed = learner(average=0.0, minutes=1.0)
+    timed.step(0, 0.0)
+    timed.step(1, 0.0)
+    assert timed.evaluate(2, 60.0)
+    assert timed.history[-1].measures, "time is over"
