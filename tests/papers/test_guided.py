@@ -18,7 +18,7 @@ from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 from roadworthy.papers import reliability
 from roadworthy.papers.deeptest import faults, study_deviation
-from roadworthy.papers.deeptest.activity import steering_of
+from roadworthy.papers.deeptest.activity import Activity, HowCounted, steering_of
 from roadworthy.papers.deeptest.checking import Check, count_false_alarms
 from roadworthy.papers.deeptest.comparison import add_every_change
 from roadworthy.papers.deeptest.deviation import DeviationFinding, count_by_model, count_by_threshold
@@ -465,3 +465,11 @@ def test_what_several_images_visit_together() -> None:
     weights = np.array([1e-9, 1.0, 1e-9, 1.0])
     drawn = faults.draw_suites(weights, 2, 50, np.random.default_rng(0))
     assert all(set(suite) == {1, 3} for suite in drawn.tolist()), "by their weights"
+
+
+@pytest.mark.parametrize(("seeds", "compared"), [(500, 500), (501, 251), (1000, 500), (1001, 334)])
+def test_of_many_seed_images_as_many_as_500_are_compared(seeds: int, compared: int) -> None:
+    packed = np.zeros((seeds, 1), np.uint8)
+    nothing = np.zeros((seeds, 1), np.int64)
+    one = Activity("m", 8, HowCounted(), ("a",), (1,), packed, {"a": nothing}, nothing, nothing, {})
+    assert len(one.seed_distances()) == compared * (compared - 1) // 2

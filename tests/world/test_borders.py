@@ -35,10 +35,11 @@ from roadworthy.world.camera import CameraView, vector
 from roadworthy.world.driver import lane_keeping
 from roadworthy.world.ground import Placement
 from roadworthy.world.mesh import ring, shaded, stroke
-from roadworthy.world.painter import Silhouette, paint_order
+from roadworthy.world.painter import Silhouette, _topological, paint_order
 from roadworthy.world.raster import _standing
 from roadworthy.world.render import _truncation
-from roadworthy.world.roadside import traffic_after, traffic_near
+from roadworthy.world.roadside import _RoadsidePlanner, traffic_after, traffic_near
+from roadworthy.world.scene import details_of
 
 EMPTY = Scene(track("meadow"), 100.0)
 NEVER = 1e-6
@@ -381,3 +382,51 @@ def test_a_camera_turns_the_world() -> None:
     lens = Camera(200, 100, field_of_view=90).projection(2)
     assert (lens.focal, lens.centre) == (pytest.approx(200), (199.5, 99.5))
     assert lens.horizon(view) == pytest.approx(99.5 + 200 * math.tan(math.radians(10)), abs=1e-3)
+
+
+def test_things_that_hide_each_other_in_a_ring_are_painted_from_afar() -> None:
+    distance = np.array([3.0, 9.0, 5.0, 1.0], np.float32)
+    ring_ = np.zeros((4, 4), bool)
+    ring_[0, 1] = ring_[1, 2] = ring_[2, 0] = True  # each of three before the next
+    ring_[0, 3] = True
+    assert _topological(ring_, distance).tolist() == [1, 2, 0, 3]
+    chain = np.zeros((3, 3), bool)
+    chain[2, 0] = chain[0, 1] = True
+    assert _topological(chain, np.array([1.0, 9.0, 2.0], np.float32)).tolist() == [2, 0, 1]
+    free = np.zeros((3, 3), bool)
+    assert _topological(free, np.array([1.0, 9.0, 2.0], np.float32)).tolist() == [1, 2, 0]
+
+
+def test_arrows_stand_before_sharp_bends_to_the_right_and_not_in_them() -> None:
+    placed: list[float] = []
+
+    class Bends:
+        length = 200.0
+
+        def __init__(self, here: float, ahead: float) -> None:
+            self.here, self.later = here, ahead
+
+        def curvature(self, s: float) -> float:
+            return self.here if s < 45 else self.later
+
+    def signs(here: float, ahead: float) -> list[float]:
+        placed.clear()
+        planner: Any = type("Planner", (), {})()
+        planner.track = Bends(here, ahead)
+        planner.place = lambda element, s, d, kind: placed.append(s)
+        _RoadsidePlanner.turn_signs(planner)
+        return list(placed)
+
+    assert signs(0.0, 0.036) == [20.0]
+    assert signs(0.0, 0.035) == []
+    assert signs(0.019, 0.036) == [20.0]
+    assert signs(0.02, 0.036) == []
+    assert signs(0.0, -0.05) == []
+
+
+def test_what_a_thing_does_not_have_cannot_be_shown() -> None:
+    with pytest.raises(SceneError, match="the world cannot show the color 'red' of a tree"):
+        details_of("tree", {"color": "red"})
+    assert details_of("vehicle", {"type": "van", "color": "red"}) == {"kind": "van", "color": "red"}
+    assert not WorldObject(1, "vehicle", 0, 0, kind="van", color="red").has({"color": "red", "type": "car"})
+    assert WorldObject(1, "tree", 0, 0).has({})
