@@ -15,6 +15,7 @@ import pytest
 from tests.driving.drives.readers.test_readers import _bounds, _scenario, _tub, _vehicle
 from tests.driving.oracles.test_learning import GOOD, MUTANTS
 from tests.driving.test_method import asked, judged, lap
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.cases import Status
 from roadworthy.driving.drives import Drive
@@ -415,3 +416,7 @@ def test_standing_still_is_the_last_sectors_fault() -> None:
     assert judged(asked({}), drive, 1).status is Status.PASSED
     stood = judged(asked({}), drive, 2)
     assert stood.reason == "the vehicle stood still until the drive was ended after 2.9 s"
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(Path(__file__).with_name("kept") / "defaults.txt", defaults_of("driving"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.errors import SceneError
 from roadworthy.world import (
@@ -430,3 +432,7 @@ def test_what_a_thing_does_not_have_cannot_be_shown() -> None:
     assert details_of("vehicle", {"type": "van", "color": "red"}) == {"kind": "van", "color": "red"}
     assert not WorldObject(1, "vehicle", 0, 0, kind="van", color="red").has({"color": "red", "type": "car"})
     assert WorldObject(1, "tree", 0, 0).has({})
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(Path(__file__).with_name("kept") / "defaults.txt", defaults_of("world"))
