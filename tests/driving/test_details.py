@@ -196,6 +196,8 @@ def test_who_is_beside_or_behind_is_not_ahead_and_who_is_far_is_nobody(tmp_path:
     assert "vehicle_distance" not in driven(at(110.0, 0.2)).signals
     assert driven(at(110.0, 0.25)).signals["vehicle_distance"] == pytest.approx([6.0, 6.0])
     assert driven(at(104.0, -1.75)).events["collision"].tolist() == [True, True]
+    assert "vehicle_distance" not in driven(at(100.5, -1.75)).signals
+    assert driven(at(100.0, -1.75)).signals["vehicle_distance"].tolist() == [0, 0]
     near = _vehicle(2, [(110.0, -1.75, 3.0), (112.0, -1.75, 3.0)])
     far = _vehicle(3, [(130.0, -1.75, 9.0), (132.0, -1.75, 9.0)])
     for others in ((near, far), (far, near)):

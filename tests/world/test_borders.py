@@ -436,3 +436,29 @@ def test_what_a_thing_does_not_have_cannot_be_shown() -> None:
 
 def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
     as_kept(Path(__file__).with_name("kept") / "defaults.txt", defaults_of("world"))
+
+
+def test_every_step_and_seed_has_noise_of_its_own() -> None:
+    one, two = (Simulation("meadow", seed=seed, traffic=0) for seed in (2, 3))
+    assert [one.reset().scene.seed, two.reset().scene.seed] == [2, 3]
+    steps = [one.step(0.0, 5.0).scene.seed for _ in range(3)]
+    assert steps == [2 * 1_000_003 + number for number in (1, 2, 3)]
+    assert one.reset().scene.seed == 2
+    assert one.step(0.0, 5.0).scene.seed == steps[0], "a drive that begins again is the same"
+    assert (
+        Simulation("meadow", seed=2**31, traffic=0).step(0.0, 5.0).scene.seed
+        == (2**31 * 1_000_003 + 1) % 2**31
+    )
+    seen = one.reset(10.0)
+    assert (seen.laps, seen.time, seen.events, seen.scene.s) == (0, 0.0, frozenset(), 10.0)
+    assert seen.scene.speed == seen.state.speed > 0
+
+
+def test_laps_are_counted_where_the_whole_length_was_driven() -> None:
+    simulation = Simulation("meadow", traffic=0)
+    simulation.reset()
+    length = simulation.track.length
+    for driven, laps in ((length - 5.0, 0), (length + 0.1, 1), (2 * length + 1.0, 2), (-length, 0)):
+        simulation.reset()
+        simulation._distance = driven
+        assert simulation.step(0.0, 0.0).laps == laps

@@ -11,6 +11,7 @@ import pytest
 
 from roadworthy.driving.simulators import Controls, WorldSimulator, open_simulator
 from roadworthy.driving.simulators import loop as simulator_loop
+from roadworthy.driving.simulators._remote import address_of
 from roadworthy.driving.simulators.donkey import DonkeySimulator
 from roadworthy.driving.simulators.udacity import UdacitySimulator, _episode_events
 from roadworthy.driving.simulators.world import Foot, TrafficAround, _resistance
@@ -191,3 +192,43 @@ def test_a_donkey_simulator_says_why_it_ended(kind: str, ended: str) -> None:
         )
     assert (simulator._line, simulator._line_passed) == (3, 2)
     assert DonkeySimulator._heard(simulator, {"msg_type": "unreadable", "why": "no JSON"}) == "no JSON"
+
+
+def test_options_and_addresses_of_simulators() -> None:
+    assert DonkeySimulator("localhost")._client._address == ("localhost", 9091)
+    assert DonkeySimulator("localhost", scene="road").name == "donkey:road"
+    assert DonkeySimulator("localhost").name == "donkey"
+    for wrong in ("host:", ":1", "host:65536", "host:x", ""):
+        with pytest.raises(InputError, match=r"expected an address such as 127.0.0.1:7, got "):
+            address_of(wrong, 7)
+    assert (address_of("host:0", 7), address_of("host:65535", 7), address_of("host", 7)) == (
+        ("host", 0), ("host", 65535), ("host", 7),
+    )  # fmt: skip
+    for name in ("limit", "full_lock", "wait", "stall"):
+        for value in (0.0, -1.0, math.nan):
+            with pytest.raises(InputError, match=f"{name} must be above 0, got {value}"):
+                DonkeySimulator("localhost", **{name: value})
+    for width, height in ((10, 0), (0, 10), (-1, -1)):
+        with pytest.raises(
+            InputError, match=f"width and height of the camera, or neither, got {width}x{height}"
+        ):
+            DonkeySimulator("localhost", width=width, height=height)
+
+
+def test_what_is_told_to_a_donkey_simulator() -> None:
+    sent: list[Any] = []
+    simulator = DonkeySimulator("localhost", full_lock=20.0, limit=10.0)
+    client = SimpleNamespace(send=sent.append, connected=True, close=lambda: sent.append("closed"))
+    simulator._client = client  # type: ignore[assignment]
+    simulator._next = lambda: "seen"  # type: ignore[assignment, method-assign, return-value]
+    for steering, throttle in ((5.0, 0.25), (-40.0, -0.5)):
+        assert simulator.step(Controls(steering, throttle=throttle)) == "seen"
+    assert sent == [
+        {"msg_type": "control", "steering": "0.25", "throttle": "0.25", "brake": "0"},
+        {"msg_type": "control", "steering": "-1", "throttle": "0", "brake": "0.5"},
+    ]
+    simulator.close()
+    assert sent[2:] == [{"msg_type": "control", "steering": "0", "throttle": "0", "brake": "1"}, "closed"]
+    client.connected = False
+    simulator.close()
+    assert sent[4:] == ["closed"]
