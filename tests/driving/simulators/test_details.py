@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from roadworthy.driving.simulators import Controls, WorldSimulator, open_simulator
+from roadworthy.cases import Requirement
+from roadworthy.driving.requirements import DrivingQuality
+from roadworthy.driving.simulators import (
+    Controls,
+    DriveLimits,
+    DriveRecorder,
+    Scenario,
+    Situation,
+    WorldSimulator,
+    open_simulator,
+    scenarios,
+)
 from roadworthy.driving.simulators import loop as simulator_loop
 from roadworthy.driving.simulators._remote import address_of
 from roadworthy.driving.simulators.donkey import DonkeySimulator
 from roadworthy.driving.simulators.udacity import UdacitySimulator, _episode_events
 from roadworthy.driving.simulators.world import Foot, TrafficAround, _resistance
 from roadworthy.errors import InputError, SimulatorError
+from roadworthy.frames import Frame
 from roadworthy.world import VehicleLimits, WorldObject
 from roadworthy.world.shapes import mesh_of
 
@@ -232,3 +246,79 @@ def test_what_is_told_to_a_donkey_simulator() -> None:
     client.connected = False
     simulator.close()
     assert sent[4:] == ["closed"]
+
+
+def situation(time: float, **more: Any) -> Situation:
+    return Situation(time, Frame("f", np.zeros((16, 16, 3), np.uint8)), **more)
+
+
+def test_of_several_ends_the_simulators_comes_first_and_time_last() -> None:
+    limits = DriveLimits(laps=2, seconds=5.0, metres=10.0, standing=3.0, events=("crash", "collision"))
+    events = {"collision": True, "crash": True}
+    everything = situation(5.0, events=events, laps=2, ended="out of fuel")
+    order = []
+    for change in (
+        {}, {"ended": ""}, {"events": {"collision": True}}, {"events": {"crash": False}}, {"laps": 1},
+    ):  # fmt: skip
+        everything = dataclasses.replace(everything, **change)
+        order.append(limits.reached(everything, 10.0, 3.1))
+    assert order == ["out of fuel", "crash", "collision", "2 laps complete", "distance driven"]
+    assert limits.reached(everything, 9.9, 3.1) == "stopped"
+    assert limits.reached(everything, 9.9, 3.0) == "time over"
+    assert limits.reached(dataclasses.replace(everything, time=4.9), 9.9, 3.0) == ""
+    endless = DriveLimits(laps=None)
+    assert endless.reached(situation(1.0, laps=9), 1e9, 0.0) == ""
+    assert DriveLimits().reached(situation(1.0, laps=1), 0.0, 0.0) == "lap complete"
+
+
+def test_what_a_recorder_keeps_and_leaves_out() -> None:
+    recorder = DriveRecorder("me", "oval")
+    with pytest.raises(InputError, match="drive me: nothing was driven"):
+        recorder.finished("x")
+    recorder.answered(Controls(1.0))
+    assert (len(recorder), recorder.metres) == (0, 0.0)
+    recorder.add(situation(0.0, signals={"speed": 10.0, "brake": math.nan}, events={"crash": False}))
+    recorder.answered(Controls(2.0, speed=3.0))
+    recorder.add(situation(0.5, signals={"speed": 20.0}, sector="b"))
+    recorder.add(situation(0.5, signals={"speed": 99.0}))
+    drive = recorder.finished("done", ["mended"])
+    assert drive.notes == ("mended", "1 situation left out in which time did not go on")
+    assert drive.signals["distance"].tolist() == [0.0, 7.5]
+    assert "brake" not in drive.signals
+    assert drive.signals["answered_steering"][0] == 2.0
+    assert drive.signals["answered_speed"][0] == 3.0
+    assert (drive.sector_names, drive.sectors.tolist()) == (("start", "b"), [0, 1])
+    assert (drive.ended, drive.track, drive.events["crash"].tolist()) == ("done", "oval", [False, False])
+    recorder.add(situation(0.4))
+    assert recorder.finished("done").notes == ("2 situations left out in which time did not go on",)
+    recorder.add(situation(1.0, signals={"distance": 50.0}))
+    assert recorder.metres == 50.0
+    for name in ("steering", "speed", "throttle"):
+        with pytest.raises(InputError, match=f"{name} must be a finite number, got inf"):
+            Controls(**{"steering": 0.0, name: math.inf})
+
+
+def test_a_drive_is_written_every_five_seconds_while_it_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 0.0, 5.0, 5.1, 5.1, 9.0])
+    monkeypatch.setattr(scenarios.time, "monotonic", lambda: next(clock))
+    written: list[Any] = []
+    monkeypatch.setattr(scenarios, "write_drive", lambda drive, path: written.append((drive.ended, path)))
+    for frames, kept in (("none", 0), ("failing", 3)):
+        keeper = scenarios._Keeper(tmp_path, Scenario("world:town", frames=frames), "me")  # type: ignore[arg-type]
+        if frames == "failing":
+            clock = iter([0.0, 0.0, 1.0, 2.0])
+        for number in range(3):
+            now = situation(float(number), signals={"speed": 1.0})
+            keeper.recorder.add(now)
+            keeper.watch(now)
+        assert len(keeper._frames) == kept
+    assert [ended for ended, _ in written] == ["the drive was cut off"] * 3
+    assert written[0][1] == tmp_path / "drives/drive-me-1.parquet"
+
+
+def test_numbers_may_be_names_of_sectors() -> None:
+    given = {"oracle": {"thresholds": {"SD(LP)": 0.2}}, "scenarios": ["donkey"], "sectors": [1, 2]}
+    quality = DrivingQuality.of(Requirement("R", "text", "driving", given))
+    assert quality.sectors == ("1", "2")
