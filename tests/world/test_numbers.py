@@ -34,8 +34,10 @@ from roadworthy.world import (
     track,
 )
 from roadworthy.world.atmosphere import Sensor, _flakes, _rain
+from roadworthy.world.conditions import LEAVES, SNOW, grass
 from roadworthy.world.ground import Placement, ground_faces
 from roadworthy.world.lamps import halos
+from roadworthy.world.mesh import PAINTS
 from roadworthy.world.raster import _standing, _thing_order
 from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around, traffic_near
 from roadworthy.world.scene import KINDS, WorldObject
@@ -116,6 +118,18 @@ def shapes(element: str) -> dict[str, list[float]]:
                     numbers += [*mesh.footprint, mesh.height, mesh.shadow, mesh.reach, mesh.upright]
                     numbers += [*weighed(mesh.corners), *weighed(mesh.surface), *weighed(mesh.layout)]
             found[f"{kind}, {'near' if near else 'far'}"] = weighed(numbers)
+    return found
+
+
+def paints() -> dict[str, Any]:
+    """Vehicles in every colour, leaves and grass in every season."""
+    found: dict[str, Any] = {}
+    for color in PAINTS:
+        vehicles = [WorldObject(1, "vehicle", 0, 0, kind=kind, color=color) for kind in KINDS["vehicle"]]
+        found[color] = [one for vehicle in vehicles for one in weighed(mesh_of(vehicle, near=True).surface)]
+    for season in SEASONS:
+        leaves = LEAVES.get(season, ())
+        found[season] = [*weighed(leaves), *weighed([grass((100, 120, 60), season), SNOW])]
     return found
 
 
@@ -266,6 +280,7 @@ LOOKS: dict[str, Callable[[], Any]] = {
     "light": light,
     "views": views,
     "air": air,
+    "paints": paints,
     "lamps": lamps,
 }
 
