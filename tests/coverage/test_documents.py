@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.kept import as_kept
 
-from roadworthy.coverage import FunctionalCoverage, Layer, OperatingDomain
+from roadworthy.coverage import Activations, FunctionalCoverage, Layer, OperatingDomain, join
+from roadworthy.coverage._torch import _fetched
 from roadworthy.coverage._uncounted import Uncounted
 from roadworthy.coverage.functional import DomainElement
 from roadworthy.coverage.measuring import CoverageMeasurement, Covered
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 
 KEPT = Path(__file__).with_name("kept")
@@ -111,3 +114,64 @@ def test_what_fits_what_is_wanted() -> None:
     assert DomainElement("pedestrian").fits(truck) is False
     assert truck.fits(red) is None
     assert DomainElement.of("drizzle", {"level": "heavy"}) == DomainElement("rainy", (("level", "light"),))
+
+
+class OnGpu(torch.Tensor):
+    """Says that it is on another device."""
+
+    @property
+    def device(self) -> Any:  # type: ignore[override]
+        return SimpleNamespace(type="cuda")
+
+
+def test_numbers_from_a_gpu_come_in_one_go_and_keep_their_shapes() -> None:
+    tensors = [torch.arange(6.0).reshape(2, 3), torch.tensor([7.0]), torch.arange(4.0).reshape(1, 2, 2)]
+    for given in (tensors, [one.as_subclass(OnGpu) for one in tensors]):
+        found = _fetched(given)
+        assert [one.tolist() for one in found] == [one.tolist() for one in tensors]
+    assert _fetched([]) == []
+
+
+@pytest.mark.parametrize("table", ["values", "lows", "highs"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_neurons_answer_with_numbers(table: str, value: float) -> None:
+    given: dict[str, Any] = {
+        "values": np.zeros((2, 3)), "lows": np.zeros((2, 2)), "highs": np.zeros((2, 2)),
+    }  # fmt: skip
+    layers = (Layer("a", "conv", 2), Layer("b", "dense", 1))
+    assert Activations(layers, **given).values.shape == (2, 3)
+    given[table][1, -1] = value
+    with pytest.raises(SystemUnderTestError):
+        Activations(layers, **given)
+    for name in given:
+        with pytest.raises(InputError):
+            Activations(layers, **{**given, name: np.zeros((2, 9))})
+
+
+def test_the_first_layer_that_is_wrong_is_the_cause() -> None:
+    layers = (Layer("a", "conv", 2), Layer("b", "dense", 1))
+    values, lows, highs = np.zeros((3, 3)), np.zeros((3, 2)), np.zeros((3, 2))
+    values[0, 2], lows[2, 0], highs[1, 0] = np.nan, -np.inf, np.inf
+    with pytest.raises(SystemUnderTestError, match="layer 'a' answered frame 'y' with inf: are its weights"):
+        Activations(layers, values, lows, highs, ("x", "y", "z"))
+    highs[1, 0] = 0
+    with pytest.raises(SystemUnderTestError, match="layer 'a' answered frame '2' with -inf"):
+        Activations(layers, values, lows, highs)
+    lows[2, 0] = 0
+    with pytest.raises(SystemUnderTestError, match="layer 'b' answered frame '0' with nan"):
+        Activations(layers, values, lows, highs)
+    good = Activations(layers, np.arange(9.0).reshape(3, 3), lows, highs)
+    assert good.frames == ("0", "1", "2")
+    assert good.of("b").tolist() == [[2], [5], [8]]
+    assert (good.take([2, 0]).frames, good.take([2, 0]).values[:, 0].tolist()) == (("2", "0"), [6, 0])
+    assert join([good.take([1]), good.take([0, 2])]).values[:, 0].tolist() == [3, 0, 6]
+    assert join([good]) is good
+    with pytest.raises(InputError, match="there is no layer 'c': "):
+        good.of("c")
+    with pytest.raises(InputError, match="frames must name the 3 images, got 1 names"):
+        Activations(layers, good.values, lows, highs, ("x",))
+    with pytest.raises(InputError, match="expected at least one batch of activations, got none"):
+        join([])
+    other = Activations((Layer("a", "conv", 3),), good.values, lows[:, :1], highs[:, :1])
+    with pytest.raises(InputError, match="the batches are of different networks, or counted differently"):
+        join([good, other])
