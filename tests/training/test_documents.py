@@ -6,17 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from tests.kept import as_kept, defaults_of
 
-from roadworthy.errors import InputError
+from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.models.zoo import architecture
 from roadworthy.training import EpochResult, Settings
 from roadworthy.training.card import Card, DataNote, _text, json_text
 from roadworthy.training.engines.pictures import classes_in, labels_of, read_pictures, resized
 from roadworthy.training.evaluation import Lap, Measure
+from roadworthy.training.samples import Samples
+from roadworthy.training.stored import reading_material, stored, write_material
 
 KEPT = Path(__file__).with_name("kept")
 
@@ -128,3 +131,54 @@ def test_images_at_another_size() -> None:
     )
     same = resized(steps[:, ::2], (2, 4))
     assert (same.tolist(), same.flags["C_CONTIGUOUS"]) == (steps[:, ::2].tolist(), True)
+
+
+class Skipping(Pictures):
+    """The first frame cannot be read."""
+
+    on_error = "skip"
+
+    def __getitem__(self, number: int) -> Frame:
+        if number == 0:
+            raise FrameError("it is cut short")
+        return super().__getitem__(number)
+
+
+def test_frames_that_cannot_be_read_are_left_out_where_the_data_says_so() -> None:
+    data: Any = Skipping()
+    found = read_pictures(data, (4, 8))
+    assert found.arrays["image"][:, 0, 0, 0].tolist() == [80]
+    data.on_error = "raise"
+    with pytest.raises(FrameError, match="cut short"):
+        read_pictures(data, (4, 8))
+
+
+def test_stored_images_are_jpegs_of_quality_95_with_all_their_colours(tmp_path: Path) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (1, 3, 16, 24), np.uint8)
+    numbers = np.zeros((1, 1), np.int64)
+    samples = Samples("some", image, numbers, numbers.astype(np.float32), numbers[0])
+    plain = np.ascontiguousarray(np.moveaxis(image[0], 0, -1))
+    how = [
+        cv2.IMWRITE_JPEG_QUALITY,
+        95,
+        cv2.IMWRITE_JPEG_SAMPLING_FACTOR,
+        cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
+    ]
+    wanted = cv2.imencode(".jpg", plain, how)[1].ravel()
+    assert stored(samples, "jpg")["bytes"].tolist() == wanted.tolist()
+    assert stored(samples)["sizes"].tolist() == [len(cv2.imencode(".png", plain)[1])]
+    variant = architecture("dave2").variant(["steering"])
+    write_material(
+        tmp_path / "a.npz", "one", variant, {"part": samples}, header={"more": [1]}, encoding="jpg"
+    )
+    with reading_material(tmp_path / "a.npz", "one", otherwise="{why}") as found:
+        assert {name: found.header[name] for name in ("format", "network", "outputs", "encoding", "more")} == {
+            "format": "one", "network": "dave2", "outputs": ["steering"], "encoding": "jpg", "more": [1],
+        }  # fmt: skip
+        assert found.variant == variant
+        assert found.samples("part").targets.tolist() == [[0.0]]
+    with (
+        pytest.raises(InputError, match=r"a\.npz is none \(ValueError: expected 'two', got 'one'\)"),
+        reading_material(tmp_path / "a.npz", "two", otherwise="is none ({why})"),
+    ):
+        pass
