@@ -13,12 +13,14 @@ import pytest
 from tests.coverage.search.searching import Drive, searched
 from tests.papers.test_ranking import outcome
 
+from roadworthy.coverage import Counting
 from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers
+from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 from roadworthy.papers import reliability
-from roadworthy.papers.deeptest import faults, study_deviation
-from roadworthy.papers.deeptest.activity import Activity, HowCounted, steering_of
+from roadworthy.papers.deeptest import ask_models, faults, study_deviation, study_directions
+from roadworthy.papers.deeptest.activity import Activity, HowCounted, observe_changes, steering_of
 from roadworthy.papers.deeptest.checking import Check, count_false_alarms
 from roadworthy.papers.deeptest.comparison import add_every_change
 from roadworthy.papers.deeptest.deviation import DeviationFinding, count_by_model, count_by_threshold
@@ -31,6 +33,7 @@ from roadworthy.reliability.checking import Pairs
 from roadworthy.reliability.measures import Accuracy
 from roadworthy.runs import read_rows
 from roadworthy.runs.changed_images import stored_images
+from roadworthy.transforms import make_transform
 
 
 class NamedDrive(Drive):
@@ -473,3 +476,49 @@ def test_of_many_seed_images_as_many_as_500_are_compared(seeds: int, compared: i
     nothing = np.zeros((seeds, 1), np.int64)
     one = Activity("m", 8, HowCounted(), ("a",), (1,), packed, {"a": nothing}, nothing, nothing, {})
     assert len(one.seed_distances()) == compared * (compared - 1) // 2
+
+
+def test_studies_tell_how_far_they_are_and_three_frames_are_enough(
+    colours: Any, colour: Callable[..., Frame]
+) -> None:
+    frames = [colour(200, 0, 9), colour(0, 0, 200), colour(90, 9, 0)]
+    done: list[int] = []
+    study = study_directions([colours], frames, batch=2, progress=done.append)
+    assert (done, study.rows[0].images, study.angle) == ([2, 3], 3, "predicted")
+    brighter, darker = (
+        ParameterSet(name, (ParameterChoice(1, make_transform("brightness", bias=bias)),))
+        for name, bias in (("brighter", 20), ("darker", -20))
+    )
+    done.clear()
+    (found,) = observe_changes([colours], frames, [brighter, darker], batch=2, progress=done.append)
+    assert (done, found.transformations, found.parameters) == ([1, 2, 3], ("brighter", "darker"), (1, 1))
+    done.clear()
+    (answers,) = ask_models([colours], frames, [brighter, darker], progress=done.append)
+    assert (done, answers.frames) == ([1, 2, 3], tuple(frame.id for frame in frames))
+    for wrong, message in (([], "got none"), ([brighter], "two transformations or more to compare, got 1")):
+        given = frames if wrong else []
+        with pytest.raises(InputError, match=message):
+            observe_changes([colours], given, wrong or [brighter, darker])
+
+
+@pytest.mark.parametrize(
+    ("counting", "text"),
+    [
+        ("distinct", "distinct counting, threshold 0.25, scaling by outputs"),
+        (Counting(), "own counting, threshold 0.25, scaling by outputs"),
+    ],
+)
+def test_how_neurons_are_counted_is_told(counting: Any, text: str) -> None:
+    assert str(HowCounted(counting, 0.25)) == text
+
+
+def test_what_other_seed_images_cover_together() -> None:
+    packed = np.array([[0b1000_0000], [0b0100_0000], [0b0010_0000]], np.uint8)
+    nothing = np.zeros((3, 1), np.int64)
+    one = Activity("m", 8, HowCounted(), ("a",), (1,), packed, {"a": nothing}, nothing, nothing, {})
+    assert one.baseline.tolist() == [1, 1, 1]
+    assert one.other_seeds(3) is None
+    found = one.other_seeds(2)
+    assert found is not None
+    assert found.tolist() == [2, 2, 2], "the two others, never the image itself"
+    assert one.seed_distances().tolist() == [1.0, 1.0, 1.0]

@@ -172,7 +172,8 @@ def test_stored_images_are_jpegs_of_quality_95_with_all_their_colours(tmp_path: 
         tmp_path / "a.npz", "one", variant, {"part": samples}, header={"more": [1]}, encoding="jpg"
     )
     with reading_material(tmp_path / "a.npz", "one", otherwise="{why}") as found:
-        assert {name: found.header[name] for name in ("format", "network", "outputs", "encoding", "more")} == {
+        told = ("format", "network", "outputs", "encoding", "more")
+        assert {name: found.header[name] for name in told} == {
             "format": "one", "network": "dave2", "outputs": ["steering"], "encoding": "jpg", "more": [1],
         }  # fmt: skip
         assert found.variant == variant
