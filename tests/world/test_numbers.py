@@ -31,14 +31,16 @@ from roadworthy.world import (
     cautions,
     make_scene,
     render,
+    shading,
     track,
 )
-from roadworthy.world.atmosphere import Sensor, _flakes, _rain
+from roadworthy.world.atmosphere import Sensor, _flakes, _rain, clearness
 from roadworthy.world.conditions import LEAVES, SNOW, grass
 from roadworthy.world.ground import Placement, ground_faces
-from roadworthy.world.lamps import halos
+from roadworthy.world.lamps import Influence, halos
 from roadworthy.world.mesh import PAINTS
-from roadworthy.world.raster import _standing, _thing_order
+from roadworthy.world.raster import SubPixels, _standing, _thing_order, rasterise
+from roadworthy.world.render import _depth, _labels
 from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around, traffic_near
 from roadworthy.world.scene import KINDS, WorldObject
 from roadworthy.world.shapes import mesh_of
@@ -269,6 +271,38 @@ def lamps() -> dict[str, list[float]]:
     return found
 
 
+def surfaces() -> dict[str, list[float]]:
+    """Texture, colours of faces, snow, haze, wet road and lights: what a picture is mixed of, part by part."""
+    found = {}
+    for name, s, sky in (
+        ("town", 100.0, Conditions("rainy", "heavy", "night")),
+        ("mountain", 150.0, Conditions("snowy", 0.4)),
+        ("village", 300.0, Conditions("sunny", time="dusk", season="winter")),
+        ("meadow", 560.0, Conditions("foggy", "light")),
+    ):
+        scene = make_scene(name, s, seed=6, traffic=3.0, conditions=sky)
+        raster = rasterise(scene, Camera(96, 48))
+        labels, depth = _labels(raster), _depth(raster)
+        influence = Influence.of(raster, (labels > 0).astype(np.uint8), sky.light)
+        canvas = shading._Canvas(scene, raster, labels, depth, influence)
+        rows = slice(0, 48)
+        bright, coarse = canvas.texture.brightness(rows, depth, 10)
+        kept = clearness(sky.light, labels, depth, has_sky=True)
+        veil = 1 - kept
+        shading._wet_road(kept, veil, 0.7, labels, depth, coarse)
+        *colors, glow = SubPixels.of(raster, rows).colors(canvas.color)
+        lights = shading._lights(canvas, rows, glow)
+        mixed = [shading._mixed(lights, channel) for channel in range(3)]
+        shares = [bright - 1, kept, veil, *mixed, SubPixels.of(raster, rows).sky()]
+        tables = [coarse, *colors, glow, *(100 * share for share in shares)]
+        lines = [table.astype(np.float64).mean(axis) for table in tables for axis in (0, 1)]
+        numbers = [one for line in lines for one in weighed(line)]
+        numbers += weighed(canvas.color.view(np.uint8))
+        numbers += [] if canvas.snow is None else weighed(np.maximum(canvas.snow, -1))
+        found[f"{name} {sky.weather} {sky.time}"] = numbers
+    return found
+
+
 LOOKS: dict[str, Callable[[], Any]] = {
     **{f"the road of {name}": partial(road, name) for name in TRACKS},
     **{f"beside the road of {name}": partial(roadside, name, 1) for name in TRACKS},
@@ -281,6 +315,7 @@ LOOKS: dict[str, Callable[[], Any]] = {
     "views": views,
     "air": air,
     "paints": paints,
+    "surfaces": surfaces,
     "lamps": lamps,
 }
 
