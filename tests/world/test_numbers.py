@@ -272,7 +272,7 @@ def lamps() -> dict[str, list[float]]:
 
 
 def surfaces() -> dict[str, list[float]]:
-    """Texture, colours of faces, snow, haze, wet road and lights: what a picture is mixed of, part by part."""
+    """Texture, colours of faces, snow, haze, wet road and lights: what a picture is mixed of."""
     found = {}
     for name, s, sky in (
         ("town", 100.0, Conditions("rainy", "heavy", "night")),
