@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.driving.drives.readers.test_readers import _bounds, _scenario, _tub, _vehicle
 from tests.driving.oracles.test_learning import GOOD, MUTANTS
-from tests.driving.test_method import asked, judged, lap
+from tests.driving.test_method import asked, cases_of, judged, lap
 from tests.kept import as_kept, defaults_of
 
 from roadworthy.cases import Status
@@ -33,10 +33,13 @@ from roadworthy.driving.drives.readers.tables import _number
 from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.metrics import MetricSettings, compute, per_step
 from roadworthy.driving.metrics.operators import _time_to
+from roadworthy.driving.oracles import OracleTable
 from roadworthy.driving.oracles.learning import LearnedOracle, OracleProblem
 from roadworthy.driving.sectors import SectorTable, variance_scores
+from roadworthy.driving.simulators import Scenario
 from roadworthy.errors import InputError, NotApplicable
 
+approx: Any = pytest.approx  # may stand beside what is exact in one tuple
 NAN = math.nan
 
 
@@ -326,6 +329,24 @@ def test_what_the_settings_do_not_say_is_missing() -> None:
         compute(drive, "SP")
 
 
+def test_targets_and_reactions_that_the_settings_do_not_say() -> None:
+    time = np.arange(30) / 10
+    events = {"hazard": time == 1.0}
+    drive = Drive("d", time, {"lane_offset": np.zeros(30), "brake": (time > 1.5) * 0.5}, events)
+    empty = MetricSettings.standard().model_copy(update={"targets": {}, "reactions": {}})
+    found = compute(drive, ["DevT(LP)", "RT(BR)"], settings=empty)
+    assert dict(found.missing) == {
+        "DevT(LP)": "a target of LP in the settings",
+        "RT(BR)": "what counts as a reaction for RT(BR) in the settings",
+    }
+
+
+def test_drives_of_a_requirement_are_called_after_it() -> None:
+    quality = asked({"SD(LP)": 0.2}, Scenario("world:town"), Scenario("world:meadow"))
+    keys = list(dict.fromkeys(case.asks[0].scenario.key for case in cases_of(quality)))  # type: ignore[union-attr]
+    assert keys == [("R1", 1), ("R1", 2)]
+
+
 def test_seconds_to_cover_a_distance() -> None:
     found = _time_to(np.array([10.0, 10.0, 10.0, NAN, 10.0]), np.array([2.0, 0.0, -1.0, 1.0, NAN]))
     assert found == pytest.approx([5.0, math.inf, math.inf, NAN, NAN], nan_ok=True)
@@ -357,7 +378,7 @@ def test_variances_that_are_explained_exactly() -> None:
     one, two = np.array([1.0, -1.0, 1.0, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
     table = SectorTable.of({"b": one, "a": two, "c": [3.0] * 4})
     half = variance_scores(table, explained=0.5)
-    assert (half.ratios, half.constant) == (pytest.approx((0.5,)), ("c",))
+    assert (half.ratios, half.constant) == (approx((0.5,)), ("c",))
     whole = variance_scores(table, explained=1.0)
     assert whole.ratios == pytest.approx((0.5, 0.5))
     assert whole.ranking == ("a", "b"), "of equal scores the first name"
@@ -380,7 +401,7 @@ def test_an_oracle_says_what_was_cut_off_and_not_proved() -> None:
     row = table.solution.rows[0]  # type: ignore[union-attr]
     unproved = dataclasses.replace(row, oracle=dataclasses.replace(row.oracle, bound=row.oracle.alarms + 1))
     assert not unproved.oracle.optimal
-    several = dataclasses.replace(table.solution, rows=(row, unproved))
+    several = OracleTable((row, unproved), 1, 1, 1, 1)
     assert "* not proved optimal within --seconds" in LearnedOracle(table.problem, several).lines()
     with pytest.raises(InputError, match="no metric is known in every sector of all drives: name some with"):
         OracleProblem.of(

@@ -35,6 +35,8 @@ from roadworthy.runs import read_rows
 from roadworthy.runs.changed_images import stored_images
 from roadworthy.transforms import make_transform
 
+approx: Any = pytest.approx  # may stand beside what is exact in one tuple
+
 
 class NamedDrive(Drive):
     """The drive of the search, which names its frames."""
@@ -188,8 +190,8 @@ def test_a_run_is_ranked_beside_its_benchmark(monkeypatch: pytest.MonkeyPatch) -
     assert [table.title for table in tables] == ["fog: accuracy", "rain: accuracy"]
     assert "ImageNet-C's five levels" in tables[0].note
     assert "the original images" in tables[1].note
-    found = {(row["transformation"], row["model"]): row for row in rows}
-    assert {key: (row["benchmark"], row["benchmark_place"]) for key, row in found.items()} == {
+    told = {(row["transformation"], row["model"]): row for row in rows}
+    assert {key: (row["benchmark"], row["benchmark_place"]) for key, row in told.items()} == {
         ("fog", "a"): (0.75, 1), ("fog", "b"): (0.25, 2), ("rain", "b"): (1.0, 1), ("rain", "a"): (0.5, 2),
     }  # fmt: skip
     assert [(row["places"], row["gaps"]) for row in rows] == [
@@ -233,7 +235,7 @@ def test_frames_that_a_change_does_not_apply_to_are_left_out(monkeypatch: pytest
     changes = iter([0.1, None, 0.3])
 
     def made(data: Any, transformation: Any, limit: float, **how: Any) -> Any:
-        assert (how["versions"], how["sampling"], limit) == (3, "even", pytest.approx(0.77))
+        assert (how["versions"], how["sampling"], limit) == (3, "even", approx(0.77))
 
         def changed() -> SimpleNamespace:
             if (value := next(changes)) is None:
@@ -263,7 +265,8 @@ def test_mutants_that_a_folder_holds(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
     monkeypatch.setattr(saving, "read_mutants", lambda folder: kept if folder == tmp_path else kept[1:3])
     monkeypatch.setattr(faults, "load_model", lambda path, *, name: (path, name))
-    assert faults.read_faults(tmp_path) == [(tmp_path / "one", "a"), (tmp_path / "four", "d")]
+    found: Any = faults.read_faults(tmp_path)
+    assert found == [(tmp_path / "one", "a"), (tmp_path / "four", "d")]
     with pytest.raises(InputError, match="x has no mutants that differ: make some with roadworthy driving"):
         faults.read_faults(tmp_path / "x")
 
@@ -358,18 +361,20 @@ def test_an_error_exactly_at_the_bound_is_no_violation() -> None:
 
 def test_what_was_checked_as_json_and_in_print() -> None:
     checks = [Check("m-1", "m", "rain", "false alarm"), Check("m-2", "m", "rain", "true fault")]
-    found = count_false_alarms([*checks, Check("m-3", "m", "blur", "unsure"), Check("m-4", "m", "blur", "")])
+    found = count_false_alarms(
+        [*checks, Check("m-3", "m", "blur", "unsure"), Check("m-4", "m", "blur", None)]
+    )
     simple, rain, every = (row.as_dict() for row in found.rows)
     assert (simple["changes"], rain["changes"], every["changes"]) == ("simple", "rain", "all")
     assert (simple["rate"], simple["interval"], simple["at_most"]) == (None, None, 1.0)
-    assert (rain["rate"], tuple(rain["interval"])) == (0.5, pytest.approx((0.0126, 0.9874), abs=1e-4))
+    assert (rain["rate"], tuple(rain["interval"])) == (0.5, approx((0.0126, 0.9874), abs=1e-4))
     assert rain["at_most"] == pytest.approx(0.9747, abs=1e-4)
     assert {name: every[name] for name in ("true_faults", "false_alarms", "unsure", "not_checked")} == {
         "true_faults": 1, "false_alarms": 1, "unsure": 1, "not_checked": 1,
     }  # fmt: skip
     assert str(found) == str(found.table())
     with pytest.raises(InputError, match="no finding was judged"):
-        count_false_alarms([Check("m-1", "m", "rain", "")])
+        count_false_alarms([Check("m-1", "m", "rain", None)])
 
 
 def test_answers_without_steering_are_the_models_fault() -> None:
@@ -431,7 +436,7 @@ def test_changes_that_do_not_apply_make_no_images(colours: Any, colour: Callable
 
 def test_tables_are_in_order_and_documents_are_plain() -> None:
     names = ("translation", "shear", "rotation", "fog", "contrast", "blur", "rain")
-    changed = {(name, 1): [0.5, 1.5] for name in names}
+    changed: Any = {(name, 1): [0.5, 1.5] for name in names}
     answers = ModelAnswers("m", [0.0, 1.0], [0.5, 1.5], changed, unit="deg")
     table = count_by_model([answers], epsilon=9.0)
     first = [row[0] for row in table.rows]

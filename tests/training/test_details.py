@@ -16,8 +16,10 @@ from roadworthy.frames import Boxes, Frame, Signals, SignalUnits
 from roadworthy.models import DetectionOutput, ImageInput
 from roadworthy.models.zoo import architecture
 from roadworthy.training import evaluation, make_weights
-from roadworthy.training.evaluation import Measure, SignalScorer, _lap_failure, measures_table, signal_errors
-from roadworthy.training.samples import Samples, in_processes
+from roadworthy.training.evaluation import SignalScorer, _lap_failure, measures_table, signal_errors
+from roadworthy.training.mutants.faults import _LOSSES, FaultyTask
+from roadworthy.training.samples import _MOST_OF_THE_DEVICE, Samples, _fits, in_processes
+from roadworthy.training.settings import Measure
 from roadworthy.training.stored import restored, stored
 from roadworthy.training.tasks import ClassificationTask, DetectionTask, DrivingTask, task_for
 
@@ -52,7 +54,7 @@ def test_classes_are_learned_by_their_numbers() -> None:
 
 def test_boxes_are_learned_large_ones_first_and_hidden_ones_are_ignored() -> None:
     task = DetectionTask(DETECTOR, 64, 32)
-    corners = [[0, 0, 10, 6], [0, 0, 10, 5.9], [20, 0, 40, 20], [41, 0, 45, 9], [0, 0, 9, 9]]
+    corners: Any = [[0, 0, 10, 6], [0, 0, 10, 5.9], [20, 0, 40, 20], [41, 0, 45, 9], [0, 0, 9, 9]]
     boxes = Boxes(
         corners,
         ["vehicle", "vehicle", "pedestrian", "pedestrian", "tree"],
@@ -237,7 +239,7 @@ def test_which_data_a_recipe_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(whole.training[name]), whole.validation[later][0]) == (3600, 3600)  # type: ignore[comparison-overlap]
     assert whole.evaluation == whole.validation
     quick = make_weights._real(Path("x"), quick=True)
-    assert {key: len(one) for key, one in (quick.training | quick.validation).items()} == {
+    assert {key: len(one) for key, one in ({**quick.training, **quick.validation}).items()} == {
         "udacity-ch2[:32]": 32, "udacity-ch2[-16:]": 16,
     }  # fmt: skip
     with pytest.raises(InputError, match="need the folder of Udacity's challenge 2: --udacity FOLDER"):
@@ -310,3 +312,31 @@ def test_validation_shows_nothing_that_was_learned() -> None:
         InputError, match="some has 1 sample, too few to keep 20% for validation: use more data"
     ):
         samples(1).split(0.2)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(59, True), (60, False), (61, False)])
+def test_samples_stay_on_a_device_that_has_room_for_them(size: int, fits: bool) -> None:
+    library: Any = SimpleNamespace(cuda=SimpleNamespace(mem_get_info=lambda device: (100, 999)))
+    share = round(100 * _MOST_OF_THE_DEVICE)
+    assert _fits(library, size - 60 + share, torch.device("cuda", 0)) is fits
+    assert _fits(library, 10**12, torch.device("cpu"))
+    assert not _fits(library, 1, torch.device("meta"))
+
+
+def test_a_faulty_task_is_the_right_one_but_for_its_loss() -> None:
+    right = DrivingTask(("steering",))
+    task = (
+        FaultyTask(right, name="mean_absolute_error")
+        if "mean_absolute_error" in _LOSSES
+        else FaultyTask(right)
+    )
+    frame = Frame("a", GREY, signals=Signals(steering=3.0))
+    assert task.target(seen(frame)).tolist() == [3.0]
+    assert task.mirrored(torch.tensor([[2.0]])).tolist() == [[-2.0]]
+    fitted: list[Any] = []
+    module: Any = SimpleNamespace(head=SimpleNamespace(fit=lambda *given: fitted.append(given)))
+    task.prepare(module, np.array([[1.0], [3.0]], np.float32))
+    assert fitted == [([1.0], [0.0])]
+    assert [one.name for one in task.measures(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))] == [
+        one.name for one in right.measures(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))
+    ]

@@ -17,8 +17,9 @@ from roadworthy.models.zoo import architecture
 from roadworthy.training import EpochResult, Settings
 from roadworthy.training.card import Card, DataNote, _text, json_text
 from roadworthy.training.engines.pictures import classes_in, labels_of, read_pictures, resized
-from roadworthy.training.evaluation import Lap, Measure
+from roadworthy.training.evaluation import Lap
 from roadworthy.training.samples import Samples
+from roadworthy.training.settings import Measure
 from roadworthy.training.stored import reading_material, stored, write_material
 
 KEPT = Path(__file__).with_name("kept")
@@ -108,7 +109,7 @@ def test_pictures_are_read_at_one_size_with_labels_and_edges(tmp_path: Path) -> 
     assert found.arrays["labels"][1, :, 0].tolist() == [1, 1, 0, 0]
     # Where instances are not known, edges lie between classes.
     assert found.arrays["edges"][1].any(axis=1).tolist() == [False, True, True, False]
-    things = read_pictures(Pictures(instances=True), (4, 8), classes=["road", "sky"], edges=True)  # type: ignore[arg-type]
+    things = read_pictures(Pictures(instances=True), (4, 8), classes=["road", "sky"], edges=True)
     assert things.arrays["edges"][1, 0].tolist() == [0, 0, 0, 1, 1, 0, 0, 0]
     assert (tmp_path / "kept").exists()
     plain = read_pictures([data, data], (4, 8))

@@ -15,7 +15,7 @@ import pytest
 import torch
 from tests.training.test_retraining import CHANGES, Listed, one_of, world
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.models.zoo import Variant, architecture
 from roadworthy.runs.changed_images import StoredImage
@@ -111,9 +111,9 @@ def test_errors_are_compared_with_those_of_a_control() -> None:
         "rmse_before": pytest.approx((5 / 3) ** 0.5), "rmse_after": 1.0,
     }  # fmt: skip
     rng = np.random.default_rng(1)
-    errors = rng.normal(size=(2, 40))
+    before, after = rng.normal(size=(2, 40))
     ends = [
-        compared("fog", signal, "°", *errors, np.arange(40), seed=seed)
+        compared("fog", signal, "°", before, after, np.arange(40), seed=seed)
         for signal, seed in (("steering", 0), ("steering", 0), ("steering", 1), ("speed", 0))
     ]
     assert ends[0] == ends[1]
@@ -515,3 +515,22 @@ def test_every_way_of_retraining_is_written_down_as_it_is_done(
     ]  # fmt: skip
     assert {folder for *_, folder in made} == {None}
     assert {(plan.learn, plan.control) for _, _, plan, *_ in made} == {((), False)}
+
+
+def test_frames_that_a_change_does_not_apply_to_are_counted(variant: Variant) -> None:
+    rain = CHANGES["rain"]
+
+    class Sometimes:
+        name = "rain"
+
+        def __call__(self, frame: Frame, rng: Any, *, measure: bool) -> Frame:
+            if frame.id in left_out:
+                raise NotApplicable("no sky")
+            return rain(frame, rng, measure=measure)
+
+    data = world(4, 2)
+    left_out = {data[0].id, data[2].id}
+    change: Any = Sometimes()
+    found = read_material(variant, world(4, 1), data, {"rain": change, "fog": CHANGES["fog"]})
+    assert found.left_out == {"rain": 2, "fog": 0}
+    assert found.changed["rain"].originals.tolist() == [1, 3]

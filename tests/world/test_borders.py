@@ -44,6 +44,7 @@ from roadworthy.world.roadside import _RoadsidePlanner, traffic_after, traffic_n
 from roadworthy.world.scene import details_of
 
 EMPTY = Scene(track("meadow"), 100.0)
+approx: Any = pytest.approx  # may stand beside what is exact in one tuple
 NEVER = 1e-6
 
 
@@ -76,7 +77,7 @@ def test_a_cause_counts_from_in_front_of_us_to_its_reach(
     assert caused(thing(element, -1.0, kind=kind)) == []
     for share in (0.001, 0.5, 0.999):
         ((name, factor),) = caused(thing(element, reach * share, kind=kind))
-        assert (name, factor) == (cause, pytest.approx(close + (far - close) * share))
+        assert (name, factor) == (cause, approx(close + (far - close) * share))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_who_stands_aside_is_no_cause(
 def test_the_nearest_vehicle_ahead_counts_and_oncoming_ones_do_not() -> None:
     one, two = thing("vehicle", 40), replace(thing("vehicle", 20), id=2)
     assert caused(one, two) == caused(two, one) == caused(two)
-    assert caused(two) == [("vehicle", pytest.approx(0.05 + 0.92 * (20 - 7.4) / 60))]
+    assert caused(two) == [("vehicle", approx(0.05 + 0.92 * (20 - 7.4) / 60))]
     assert caused(thing("vehicle", 67.4)) == []
     assert caused(thing("vehicle", 67.3)) != []
     assert caused(thing("vehicle", 20, yaw=math.pi)) == []
@@ -110,7 +111,7 @@ def test_scenery_behind_the_start_of_the_lap_counts() -> None:
     sign = WorldObject(1, "traffic sign", 10.0, 4.5, kind="stop")
     scene = Scene(road, road.length - 20, scenery=Scenery((sign,)))
     ((cause),) = cautions(scene)
-    assert (cause.cause, cause.factor) == ("stop", pytest.approx(0.3 + 0.6 * 30 / 50))
+    assert (cause.cause, cause.factor) == ("stop", approx(0.3 + 0.6 * 30 / 50))
 
 
 def test_a_posted_limit_is_in_kilometres_an_hour_and_the_lowest_counts() -> None:
@@ -382,7 +383,7 @@ def test_a_camera_turns_the_world() -> None:
     assert down == pytest.approx([0, cos, -sin], abs=1e-6)
     assert forward == pytest.approx([0, sin, cos], abs=1e-6)
     lens = Camera(200, 100, field_of_view=90).projection(2)
-    assert (lens.focal, lens.centre) == (pytest.approx(200), (199.5, 99.5))
+    assert (lens.focal, lens.centre) == (approx(200), (199.5, 99.5))
     assert lens.horizon(view) == pytest.approx(99.5 + 200 * math.tan(math.radians(10)), abs=1e-3)
 
 

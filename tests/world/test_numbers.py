@@ -217,7 +217,17 @@ def placed(name: str) -> dict[str, list[float]]:
         one = Placement.of(scene, camera, view, "spring")
         standing, (rank, key) = _standing(one, view), _thing_order(one, view)
         away = one.base - view.origin
-        tables = [away, one.middle, one.heading, one.gap, one.size, one.upright, standing.distance, rank, key]
+        tables: list[Any] = [
+            away,
+            one.middle,
+            one.heading,
+            one.gap,
+            one.size,
+            one.upright,
+            standing.distance,
+            rank,
+            key,
+        ]
         found[f"{s:.0f} m"] = [
             float(len(one.things)),
             *(value for table in tables for value in weighed(table)),

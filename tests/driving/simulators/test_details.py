@@ -6,7 +6,7 @@ import dataclasses
 import math
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from roadworthy.driving.simulators import (
     Controls,
     DriveLimits,
     DriveRecorder,
+    MetaDriveSimulator,
     Scenario,
     Situation,
     WorldSimulator,
@@ -32,6 +33,8 @@ from roadworthy.errors import InputError, SimulatorError
 from roadworthy.frames import Frame
 from roadworthy.world import VehicleLimits, WorldObject
 from roadworthy.world.shapes import mesh_of
+
+approx: Any = pytest.approx  # may stand beside what is exact in one tuple
 
 
 def test_names_and_paths_of_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +92,7 @@ def test_vehicles_beside_and_behind_are_near_and_those_ahead_are_not(meadow: Wor
 
     half = mesh_of(somebody("vehicle", 0), near=True).footprint[0] / 2
     ahead = signals(somebody("vehicle", 3.6 + half))
-    assert (math.isnan(ahead["vehicle_distance"]), ahead["headway"]) == (True, pytest.approx(0.1, abs=1e-6))
+    assert (math.isnan(ahead["vehicle_distance"]), ahead["headway"]) == (True, approx(0.1, abs=1e-6))
     beside = signals(somebody("vehicle", 3.4 + half, -1.75))
     assert beside["vehicle_distance"] == pytest.approx(1.7, abs=0.1)
     assert math.isnan(beside["headway"])
@@ -119,7 +122,7 @@ def test_a_collision_is_touching_anybody(meadow: WorldSimulator) -> None:
 def test_a_foot_presses_what_is_asked_for() -> None:
     limits = VehicleLimits(acceleration=2.5, braking=7.0)
     foot = Foot(limits, 0.1, 10.0)
-    assert (foot.throttle, foot.brake) == (pytest.approx(0.5 / 3.0), 0.0)
+    assert (foot.throttle, foot.brake) == (approx(0.5 / 3.0), 0.0)
     assert foot.press(Controls(0.0, throttle=1.0), 10.0) == pytest.approx(2.5)
     assert foot.press(Controls(0.0, throttle=9.0), 10.0) == pytest.approx(2.5)
     assert foot.press(Controls(0.0, throttle=-1.0), 10.0) == pytest.approx(-7.0)
@@ -221,7 +224,7 @@ def test_options_and_addresses_of_simulators() -> None:
     for name in ("limit", "full_lock", "wait", "stall"):
         for value in (0.0, -1.0, math.nan):
             with pytest.raises(InputError, match=f"{name} must be above 0, got {value}"):
-                DonkeySimulator("localhost", **{name: value})
+                DonkeySimulator("localhost", **cast("Any", {name: value}))
     for width, height in ((10, 0), (0, 10), (-1, -1)):
         with pytest.raises(
             InputError, match=f"width and height of the camera, or neither, got {width}x{height}"
@@ -235,8 +238,9 @@ def test_what_is_told_to_a_donkey_simulator() -> None:
     client = SimpleNamespace(send=sent.append, connected=True, close=lambda: sent.append("closed"))
     simulator._client = client  # type: ignore[assignment]
     simulator._next = lambda: "seen"  # type: ignore[assignment, method-assign, return-value]
+    told: Any = simulator
     for steering, throttle in ((5.0, 0.25), (-40.0, -0.5)):
-        assert simulator.step(Controls(steering, throttle=throttle)) == "seen"
+        assert told.step(Controls(steering, throttle=throttle)) == "seen"
     assert sent == [
         {"msg_type": "control", "steering": "0.25", "throttle": "0.25", "brake": "0"},
         {"msg_type": "control", "steering": "-1", "throttle": "0", "brake": "0.5"},
@@ -302,7 +306,7 @@ def test_a_drive_is_written_every_five_seconds_while_it_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([0.0, 0.0, 5.0, 5.1, 5.1, 9.0])
-    monkeypatch.setattr(scenarios.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
     written: list[Any] = []
     monkeypatch.setattr(scenarios, "write_drive", lambda drive, path: written.append((drive.ended, path)))
     for frames, kept in (("none", 0), ("failing", 3)):
@@ -322,3 +326,34 @@ def test_numbers_may_be_names_of_sectors() -> None:
     given = {"oracle": {"thresholds": {"SD(LP)": 0.2}}, "scenarios": ["donkey"], "sectors": [1, 2]}
     quality = DrivingQuality.of(Requirement("R", "text", "driving", given))
     assert quality.sectors == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("terminated", "truncated", "info", "ended"),
+    [
+        (False, False, {}, ""),
+        (True, True, {"arrive_dest": True}, "destination reached"),
+        (True, True, {}, "time over"),
+        (True, False, {"crash": True}, "crash"),
+        (True, False, {}, "ended by MetaDrive"),
+    ],
+)
+def test_why_metadrive_ends_a_drive(
+    terminated: bool, truncated: bool, info: dict[str, Any], ended: str
+) -> None:
+    told: list[Any] = []
+
+    def step(action: list[float]) -> Any:
+        told.append(action)
+        return "seen", 0.0, terminated, truncated, info
+
+    simulator: Any = SimpleNamespace(
+        _env=SimpleNamespace(step=step), _steps=0, _limit=10.0,
+        _vehicle=lambda: SimpleNamespace(max_steering=40.0, speed=5.0),
+        _events=lambda info: {"crash": bool(info.get("crash"))},
+        _situation=lambda observed, info, ended: (observed, ended),
+    )  # fmt: skip
+    assert MetaDriveSimulator.step(simulator, Controls(10.0, throttle=0.5)) == ("seen", ended)
+    assert (told, simulator._steps) == ([[-0.25, 0.5]], 1)
+    with pytest.raises(InputError, match="the simulator must be reset before the first step"):
+        MetaDriveSimulator.step(SimpleNamespace(_env=None), Controls(0.0))  # type: ignore[arg-type]

@@ -14,8 +14,8 @@ import torch
 
 from roadworthy.errors import InputError
 from roadworthy.training.engine_networks.settings import network_for
-from roadworthy.training.engines import comparing, writing
 from roadworthy.training.engines.comparing import EngineComparison, changes_of, interval
+from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.writing import (
     Import,
@@ -28,6 +28,9 @@ from roadworthy.training.engines.writing import (
     training_note,
     write_engine,
 )
+from roadworthy.transforms.learned.card import NETWORK
+
+approx: Any = pytest.approx  # may stand beside what is exact in one tuple
 
 
 def numbers(*values: float) -> Any:
@@ -62,7 +65,7 @@ def test_an_engine_beside_the_classical_transform() -> None:
         round(high, 5),
         None,
     )
-    assert (gone.value, gone.classical, gone.better) == (pytest.approx(1 - 1.375 / 4), 0.25, "higher")
+    assert (gone.value, gone.classical, gone.better) == (approx(1 - 1.375 / 4), 0.25, "higher")
     assert (alike.value, alike.better) == (0.85, "higher")
     worse = dataclasses.replace(found, distances={**distances, "learned": numbers(3, 3, 4, 4)})
     assert not worse.is_better
@@ -72,9 +75,9 @@ def test_an_engine_beside_the_classical_transform() -> None:
     ):
         changes_of(engine)
     some: Any = SimpleNamespace(
-        name="x", supports=lambda operation: operation == next(iter(comparing.CHANGES.values())).operation
+        name="x", supports=lambda operation: operation == next(iter(CHANGES.values())).operation
     )
-    assert changes_of(some)[0] is next(iter(comparing.CHANGES.values()))
+    assert changes_of(some)[0] is next(iter(CHANGES.values()))
 
 
 def test_label_channels_of_other_networks() -> None:
@@ -112,7 +115,7 @@ def test_a_checkpoint_becomes_an_engine_that_takes_our_labels(tmp_path: Path) ->
     assert card.training.method == "imported"
     assert card.training.teacher == "latest_net_G.pth"
     assert any(note.startswith("Imported from latest_net_G.pth, SHA-256 ") for note in card.notes)
-    session = onnxruntime.InferenceSession(tmp_path / "engine" / writing.NETWORK)
+    session = onnxruntime.InferenceSession(tmp_path / "engine" / NETWORK)
     assert [(one.name, one.shape[1]) for one in session.get_inputs()] == [("labels", 3), ("edges", 1)]
     ours = np.zeros((1, 3, 16, 32), np.float32)
     ours[:, 0, :, :8], ours[:, 1, :, 8:20], ours[:, 2, :, 20:] = 1, 1, 1
@@ -140,8 +143,6 @@ def test_a_checkpoint_becomes_an_engine_that_takes_our_labels(tmp_path: Path) ->
 
 
 def _supports() -> Any:
-    from roadworthy.training.engines.pairs import CHANGES
-
     return [next(iter(CHANGES.values())).supports]
 
 

@@ -16,6 +16,7 @@ from roadworthy.errors import InputError
 from roadworthy.training.engines import make_engines, making
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.settings import (
+    CLASSES,
     QUICK,
     RECIPES,
     Effort,
@@ -72,12 +73,12 @@ def test_fewer_pairs_are_rendered_of_larger_sizes(monkeypatch: pytest.MonkeyPatc
         ((), 3, Path("data"))
     }
     maker(EDIT)._pairs("validation", (32, 64), 0)
-    assert asked[-1][1] == making.CLASSES
+    assert asked[-1][1] == CLASSES
 
 
 def test_networks_of_edits_see_labels_and_what_is_around() -> None:
     edit, look = maker(EDIT, width=8, blocks=1, noise=2), maker(LOOK, width=8, blocks=1, noise=2)
-    assert (edit.inputs.labels, edit.inputs.context, edit.inputs.noise) == (len(making.CLASSES) + 1, True, 2)
+    assert (edit.inputs.labels, edit.inputs.context, edit.inputs.noise) == (len(CLASSES) + 1, True, 2)
     assert (look.inputs.labels, look.inputs.context, look.inputs.noise) == (0, False, 2)
     built: list[Any] = []
 
@@ -131,15 +132,15 @@ def test_a_teacher_learns_first_and_each_gets_half_of_the_time(monkeypatch: pyte
         10_000,
     )
     seen.clear()
-    short = maker(effort=dataclasses.replace(QUICK, steps=40))._fitted(
-        EngineVariant("plain"), ("a", "b"), 0.01, 120.0
-    )  # type: ignore[arg-type]
+    feeds: Any = ("a", "b")
+    brief = maker(effort=dataclasses.replace(QUICK, steps=40))
+    short = brief._fitted(EngineVariant("plain"), feeds, 0.01, 120.0)
     assert [(name, minutes, teacher) for name, minutes, _, teacher, _ in seen] == [("plain", 2.0, None)]
     assert (short.settings.save_every, short.settings.sheet_every) == (40, 40)
 
 
 def test_the_time_for_learning_ends_before_writing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making.time, "time", lambda: 1000.0)
+    monkeypatch.setattr("time.time", lambda: 1000.0)
     for minutes, until, ends in ((10.0, None, 1600.0), (10.0, 1100.0, 1080.0), (1.0, 5000.0, 1060.0)):
         assert maker(effort=dataclasses.replace(QUICK, minutes=minutes, until=until))._ends() == ends
 
