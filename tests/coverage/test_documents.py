@@ -14,9 +14,11 @@ from tests.kept import as_kept
 
 from roadworthy.coverage import Activations, FunctionalCoverage, Layer, OperatingDomain, join
 from roadworthy.coverage._torch import _fetched
-from roadworthy.coverage._uncounted import Uncounted
+from roadworthy.coverage._uncounted import Operation, Uncounted, not_counted, not_counted_text
 from roadworthy.coverage.functional import DomainElement
 from roadworthy.coverage.measuring import CoverageMeasurement, Covered
+from roadworthy.coverage.search.settings import SEARCHES, SearchSettings
+from roadworthy.coverage.search.trials import TrialResult
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 
@@ -175,3 +177,74 @@ def test_the_first_layer_that_is_wrong_is_the_cause() -> None:
     other = Activations((Layer("a", "conv", 3),), good.values, lows[:, :1], highs[:, :1])
     with pytest.raises(InputError, match="the batches are of different networks, or counted differently"):
         join([good, other])
+
+
+@pytest.mark.parametrize(
+    ("operations", "text"),
+    [
+        # Scores without a product before them, and weights that nothing is multiplied by, are no attention.
+        ([("softmax", 0), ("matmul", 1, 0)], "2 operations (1 softmax, 1 matmul)"),
+        ([("matmul", 0, 0), ("softmax", 1)], "2 operations (1 matmul, 1 softmax)"),
+        ([("matmul", 0, 0), ("softmax", 1), ("matmul", 2, 0)], "1 attention block (2 matmul, 1 softmax)"),
+        # What only passes values on may lie between them; what mixes may not.
+        (
+            [("bmm", 0, 0), ("mul", 1), ("softmax", 2), ("dropout", 3), ("bmm", 4, 0)],
+            "1 attention block (2 bmm, 1 softmax)",
+        ),
+        (
+            [("matmul", 0, 0), ("tanh", 1), ("softmax", 2), ("matmul", 3, 0)],
+            "4 operations (2 matmul, 1 tanh, 1 softmax)",
+        ),
+        # A product with a constant is no product of two things.
+        ([("matmul", 0), ("softmax", 1), ("matmul", 2, 0)], "3 operations (2 matmul, 1 softmax)"),
+        ([("scaled_dot_product_attention", 0, 0, 0)], "1 attention block (1 scaled_dot_product_attention)"),
+        ([("add", 0), ("maxpool", 1), ("__iadd__", 2, 0), ("reduce_sum", 3)], "1 operation (1 add)"),
+        ([("transpose", 0), ("reshape", 1)], ""),
+    ],
+)
+def test_what_an_attention_block_is(operations: list[tuple[Any, ...]], text: str) -> None:
+    several = [
+        Operation("input", counted=True),
+        *(Operation(name, tuple(parents)) for name, *parents in operations),
+    ]
+    told = not_counted_text(not_counted(several))
+    assert told == (f"not counted: {text}" if text else "")
+
+
+def test_counted_and_hidden_operations_are_no_others() -> None:
+    block = [
+        Operation("input", counted=True),
+        Operation("matmul", (0, 0)),
+        Operation("softmax", (1,), counted=True),
+    ]
+    found = not_counted([*block, Operation("matmul", (2, 0)), Operation("If", (3,), hidden=True)])
+    assert [str(one) for one in found] == [
+        "2 operations (2 matmul)",
+        "1 part that cannot be looked into (1 If)",
+    ]
+    assert [Uncounted.from_dict(one.as_dict()) for one in found] == list(found)
+    counted = Operation("scaled_dot_product_attention", (0, 0), counted=True)
+    assert not_counted([block[0], counted]) == ()
+
+
+def test_the_state_of_a_search_does_not_change_with_it() -> None:
+    for name in SEARCHES:
+        settings = SearchSettings(search=name, tries=40, transforms=("rotation", "brightness"), again=True)
+        search = settings.make(3, np.random.default_rng(1))
+        for number in range(12):
+            for trial in search.propose(2):
+                search.tell(trial, TrialResult(0.1 if number % 3 == 0 else 0.0))
+        state = search.state()
+        before = json.dumps(state)
+        again = settings.make(3, np.random.default_rng(9))
+        again.restore(json.loads(before))
+        courses = []
+        for one in (search, again):
+            course = []
+            for number in range(12):
+                for trial in one.propose(2):
+                    one.tell(trial, TrialResult(0.1 if number % 4 == 0 else 0.0))
+                    course.append(trial)
+            courses.append(course)
+        assert json.dumps(state) == before, f"{name}: what was asked for before stays"
+        assert courses[0] == courses[1], name

@@ -14,12 +14,12 @@ import torch
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, Signals, SignalUnits
 from roadworthy.models import DetectionOutput, ImageInput
+from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import architecture
 from roadworthy.training import evaluation, make_weights
 from roadworthy.training.evaluation import SignalScorer, _lap_failure, measures_table, signal_errors
 from roadworthy.training.mutants.faults import _LOSSES, FaultyTask
 from roadworthy.training.samples import _MOST_OF_THE_DEVICE, Samples, _fits, in_processes
-from roadworthy.training.settings import Measure
 from roadworthy.training.stored import restored, stored
 from roadworthy.training.tasks import ClassificationTask, DetectionTask, DrivingTask, task_for
 

@@ -196,7 +196,7 @@ def ground(name: str) -> dict[str, Any]:
         faces = ground_faces(scene, season)
         edges = np.diff(faces.corners.astype(np.float64), axis=1)
         parts = [edges[:, :, axis] for axis in range(3)]
-        tables = [*parts, faces.surface, faces.label, faces.key, faces.rank]
+        tables: list[Any] = [*parts, faces.surface, faces.label, faces.key, faces.rank]
         found[f"{s:.0f} m, {season}"] = [
             float(len(faces.key)),
             *(one for table in tables for one in weighed(table)),
@@ -304,7 +304,7 @@ def surfaces() -> dict[str, list[float]]:
         lights = shading._lights(canvas, rows, glow)
         mixed = [shading._mixed(lights, channel) for channel in range(3)]
         shares = [bright - 1, kept, veil, *mixed, SubPixels.of(raster, rows).sky()]
-        tables = [coarse, *colors, glow, *(100 * share for share in shares)]
+        tables: list[Any] = [coarse, *colors, glow, *(100 * share for share in shares)]
         lines = [table.astype(np.float64).mean(axis) for table in tables for axis in (0, 1)]
         numbers = [one for line in lines for one in weighed(line)]
         numbers += weighed(canvas.color.view(np.uint8))

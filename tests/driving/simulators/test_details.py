@@ -353,7 +353,8 @@ def test_why_metadrive_ends_a_drive(
         _events=lambda info: {"crash": bool(info.get("crash"))},
         _situation=lambda observed, info, ended: (observed, ended),
     )  # fmt: skip
-    assert MetaDriveSimulator.step(simulator, Controls(10.0, throttle=0.5)) == ("seen", ended)
+    found: Any = MetaDriveSimulator.step(simulator, Controls(10.0, throttle=0.5))
+    assert found == ("seen", ended)
     assert (told, simulator._steps) == ([[-0.25, 0.5]], 1)
     with pytest.raises(InputError, match="the simulator must be reset before the first step"):
         MetaDriveSimulator.step(SimpleNamespace(_env=None), Controls(0.0))  # type: ignore[arg-type]
