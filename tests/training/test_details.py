@@ -340,3 +340,37 @@ def test_a_faulty_task_is_the_right_one_but_for_its_loss() -> None:
     assert [one.name for one in task.measures(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))] == [
         one.name for one in right.measures(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32))
     ]
+
+
+def test_a_drive_ends_that_stood_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Standing:
+        """Moves in the steps that are named, half a second each, and stands in all others."""
+
+        track = SimpleNamespace(length=100.0, ahead=lambda one, two: two - one)
+
+        def __init__(self, track: str, traffic: float) -> None:
+            self.steps = 0
+
+        def _seen(self) -> Any:
+            return SimpleNamespace(
+                scene=SimpleNamespace(s=0.0), frame=SimpleNamespace(signals=Signals(steering=0.0, speed=5.0)),
+                time=self.steps / 2, laps=0, events=set(), lane_offset=0.0,
+                state=SimpleNamespace(speed=0.1 if self.steps in moving else 0.09),
+            )  # fmt: skip
+
+        def reset(self) -> Any:
+            return self._seen()
+
+        def step(self, steering: float, speed: float) -> Any:
+            self.steps += 1
+            return self._seen()
+
+    monkeypatch.setattr(evaluation, "Simulation", Standing)
+    answering: Any = SimpleNamespace(answer=lambda frame, otherwise: otherwise)
+    monkeypatch.setattr(evaluation, "Driver", lambda system: answering)
+    allowed = evaluation._LONGEST_STOP
+    for moving in ((), (1, 2, 9)):
+        found = evaluation.drive_lap(None, "meadow")  # type: ignore[arg-type]
+        last = max(moving, default=0) / 2
+        assert (found.ended, found.share) == ("stopped", 0.0)
+        assert found.seconds == pytest.approx(last + allowed + 0.5)
