@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,13 +17,14 @@ from tests.papers.test_ranking import outcome
 from roadworthy.coverage import Counting
 from roadworthy.coverage.oracle import BrokenRelation, ModelAnswers
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
+from roadworthy.coverage.search.settings import SearchSettings
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Frame, Signals
 from roadworthy.papers import reliability
-from roadworthy.papers.deeptest import ask_models, faults, study_deviation, study_directions
+from roadworthy.papers.deeptest import ask_models, comparison, faults, study_deviation, study_directions
 from roadworthy.papers.deeptest.activity import Activity, HowCounted, observe_changes, steering_of
 from roadworthy.papers.deeptest.checking import Check, count_false_alarms
-from roadworthy.papers.deeptest.comparison import add_every_change
+from roadworthy.papers.deeptest.comparison import Reached, add_every_change
 from roadworthy.papers.deeptest.deviation import DeviationFinding, count_by_model, count_by_threshold
 from roadworthy.papers.deeptest.directions import DirectionRow
 from roadworthy.papers.deeptest.seeds import GuidedImages, SeedImages, Seeds
@@ -527,3 +529,40 @@ def test_what_other_seed_images_cover_together() -> None:
     assert found is not None
     assert found.tolist() == [2, 2, 2], "the two others, never the image itself"
     assert one.seed_distances().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_searches_try_as_many_images_as_all_transformations_make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def searched(watched: Any, seeds: Any, settings: Any, folder: Path, seed: int, told: Any) -> Any:
+        asked.append((settings.search, settings.tries, settings.criterion, folder.name, seed))
+        return Reached(watched.name, settings.search, 1, 2, 3, kept=1, failures=4), "growth"
+
+    monkeypatch.setattr(comparison, "observable", lambda system, counting: system)
+    monkeypatch.setattr(comparison, "_unguided", lambda *given: [])
+    monkeypatch.setattr(comparison, "_searched", searched)
+    monkeypatch.setattr(comparison, "read_rows", lambda folder: folder)
+    monkeypatch.setattr(comparison, "distinct_failures", lambda rows: dict.fromkeys(rows, 7))
+    system: Any = SimpleNamespace(name="a/b")
+    seeds: Any = Seeds(SeedImages(NamedDrive(3), (0, 1, 2)))
+    settings = SearchSettings(transforms=("rotation", "brightness(bias=20)"))
+    shown: list[tuple[str, int]] = []
+
+    @contextmanager
+    def progress(what: str, total: int) -> Iterator[Any]:
+        shown.append((what, total))
+        yield None
+
+    how: dict[str, Any] = {"out": tmp_path, "progress": progress, "seed": 5, "threshold": 0.4}
+    study, growths = comparison.study_guided([system], seeds, settings, **how)
+    images = 3 * sum(len(one) for one in settings.space().sets)
+    assert study.tries == images == 33
+    assert [(name, tries, criterion, seed) for name, tries, criterion, _, seed in asked] == [
+        (name, 33, "neuron(threshold=0.4)", 5) for name in ("random", "algorithm-1", "curious")
+    ]
+    assert shown[1:] == [(f"a/b: {name}", 36) for name in ("random", "algorithm-1", "curious")]
+    assert {row.findings for row in study.rows} == {7}
+    assert set(growths["a/b"]) == {"random", "algorithm-1", "curious"}
+    assert all("/" not in folder for *_, folder, _ in asked)
