@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,8 +33,9 @@ from roadworthy.driving.drives.readers.tables import _number
 from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.metrics import MetricSettings, compute, per_step
 from roadworthy.driving.metrics.operators import _time_to
-from roadworthy.driving.oracles import OracleTable
+from roadworthy.driving.oracles import Oracle, OracleTable
 from roadworthy.driving.oracles.learning import LearnedOracle, OracleProblem
+from roadworthy.driving.oracles.sweeping import OracleRow
 from roadworthy.driving.sectors import SectorTable, variance_scores
 from roadworthy.driving.simulators import Scenario
 from roadworthy.errors import InputError, NotApplicable
@@ -390,19 +391,17 @@ def test_variances_that_are_explained_exactly() -> None:
 def test_an_oracle_says_what_was_cut_off_and_not_proved() -> None:
     problem = OracleProblem.of(GOOD, MUTANTS, metrics=["SD(LP)"])
     learned = problem.solve()
-    collections = [dataclasses.replace(one, cut_off=("lap 9", "lap 10")) for one in problem.collections]
-    cut = dataclasses.replace(problem, collections=tuple(collections))
+    collections = [replace(one, cut_off=("lap 9", "lap 10")) for one in problem.collections]
+    cut = replace(problem, collections=tuple(collections))
     lines = LearnedOracle(cut, learned.solution).lines()
     assert "Cut off, so not counted as laps, 2: lap 9, lap 10" in lines
-    table = OracleProblem.of(
-        GOOD, MUTANTS[:1], test_nominal=GOOD, test_mutants=MUTANTS[:1], metrics=["SD(LP)"]
-    ).solve()
-    assert "* not proved optimal within --seconds" not in table.lines()
-    row = table.solution.rows[0]  # type: ignore[union-attr]
-    unproved = dataclasses.replace(row, oracle=dataclasses.replace(row.oracle, bound=row.oracle.alarms + 1))
+    assert isinstance(learned.solution, Oracle)
+    row = OracleRow(1, 0, learned.solution, 0, (), ("b",))
+    unproved = replace(row, oracle=replace(row.oracle, bound=row.oracle.alarms + 1))
     assert not unproved.oracle.optimal
-    several = OracleTable((row, unproved), 1, 1, 1, 1)
-    assert "* not proved optimal within --seconds" in LearnedOracle(table.problem, several).lines()
+    for rows, told in (((row,), False), ((row, unproved), True)):
+        table = LearnedOracle(problem, OracleTable(rows, 1, 1, 1, 1))
+        assert ("* not proved optimal within --seconds" in table.lines()) is told
     with pytest.raises(InputError, match="no metric is known in every sector of all drives: name some with"):
         OracleProblem.of(
             [Drive("x", [0.0, 0.1], {"speed": [1.0, 2.0]})],

@@ -111,7 +111,18 @@ def test_mutants_are_made_judged_and_listed(tmp_path: Path, monkeypatch: pytest.
         judged.append((place.name, track, len(images) > 1))
         return JudgedMutant("alive", "fine", 0.5)
 
+    def save(mutant: Any, variant: Any, folder: Path, *, original: str) -> dict[str, Any]:
+        document = {"name": folder.name, "kind": "post-training", "original": original, "lap": None}
+        document |= {"mutation": mutant.mutation.to_dict(), "fate": None, "difference": None, "reason": ""}
+        if mutant.mutation.sigma > 1:
+            document |= {"failed": "no numbers", "fate": "crashing"}
+        folder.mkdir(parents=True)
+        (folder / "mutant.json").write_text(json.dumps(document))
+        return document
+
     monkeypatch.setattr(saving, "_judged", judge)
+    monkeypatch.setattr(saving, "save_mutant", save)
+    monkeypatch.setattr(saving, "probe_images", lambda variant: torch.zeros(2, 1))
     mutations = [Mutation("GF", ratio=0.01), Mutation("GF", ratio=0.01, sigma=1e38)]
     made = saving.make_mutants("dave2", mutations, tmp_path, track="town")
     names = [one.name for one in mutations]
