@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.coverage import Activations, Layer
 from roadworthy.coverage.criteria.named import CRITERIA, Training, parse_criterion, parse_mixture
@@ -188,6 +189,10 @@ def test_a_criterion_says_what_it_needs() -> None:
         parse_criterion("boundary").make(LAYERS, Training())
     assert Training().lacks(["layers", "ranges"])
     assert not Training().lacks(["layers"])
+
+
+def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
+    as_kept(Path(__file__).with_name("kept") / "defaults.txt", defaults_of("coverage"))
 
 
 if __name__ == "__main__":

@@ -182,6 +182,27 @@ def test_a_branch_of_an_onnx_file_cannot_be_looked_into(tmp_path: Path) -> None:
     assert told(tmp_path / "net.onnx") == ["1 operation (1 exp)", "1 part that cannot be looked into (1 if)"]
 
 
+def test_rows_of_a_table_are_told_apart_from_parts_of_what_is_seen(tmp_path: Path) -> None:
+    weights = [
+        numpy_helper.from_array(np.ones((3, 2), np.float32), "w"),
+        numpy_helper.from_array(np.ones((300, 4), np.float32), "table"),
+        numpy_helper.from_array(np.array([0, 1]), "two"),
+    ]
+    nodes = [
+        helper.make_node("ReduceMean", ["image"], ["pooled"], axes=[2, 3], keepdims=0),
+        helper.make_node("MatMul", ["pooled", "w"], ["dense"]),
+        helper.make_node("Gather", ["dense", "two"], ["part"], axis=1),
+        helper.make_node("Cast", ["part"], ["numbers"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["table", "numbers"], ["answer"]),
+    ]
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 16, 16])
+    answer = helper.make_tensor_value_info("answer", TensorProto.FLOAT, ["n", 2, 4])
+    graph = helper.make_graph(nodes, "net", [image], [answer], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "net.onnx")
+    assert told(tmp_path / "net.onnx") == ["1 operation (1 gather of embeddings)"]
+
+
 def test_nothing_is_missing_from_a_network_of_layers_alone() -> None:
     _, found = Observed(load_model("dave2")).observe(list(load("world:town", count=1)))  # type: ignore[arg-type]
     assert found.not_counted == ()

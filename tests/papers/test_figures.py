@@ -118,3 +118,15 @@ def test_a_sheet_has_two_pictures_of_each_finding() -> None:
     assert one.shape[0] < three.shape[0]
     with pytest.raises(InputError, match="no findings to check"):
         check_sheet([])
+
+
+def test_long_names_stand_aslant() -> None:
+    activities = [activity("dave2"), activity("epoch")]
+    answers = ModelAnswers("m", [0.0, 0.1], [0.0, 0.2], {("fog", 1): [4.0, -4.0]}, unit="rad")
+    drawn = {
+        25: draw_change(study_change(activities)).axes[0],
+        40: draw_transformations(study_transformations(activities)).axes[1],
+        60: draw_deviation(study_deviation([answers])).axes[0],
+    }
+    for degrees, axes in drawn.items():
+        assert {one.get_rotation() for one in axes.get_xticklabels()} == {float(degrees)}

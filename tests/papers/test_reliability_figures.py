@@ -67,3 +67,36 @@ def test_ranges_and_distributions_show_every_transformation() -> None:
     ends = {(round(box.x0, 6), round(box.x1, 6)) for box in boxes}
     assert ends == {(0.0, 0.6), (0.0, 0.8), (0.1, 0.7)}
     assert [one.get_title() for one in distribution_figure(studies).axes] == ["fog", "rgb-shift"]
+
+
+def test_sizes_grids_and_empty_places_of_figures() -> None:
+    plain = estimate_threshold(BINS, samples=0)
+    sizes = {count: draw_thresholds([plain] * count).get_size_inches().tolist() for count in (1, 2, 4, 5)}
+    assert sizes == {
+        1: pytest.approx([6.4, 4.4]),
+        2: pytest.approx([7.2, 3.5]),
+        4: pytest.approx([14.4, 3.5]),
+        5: pytest.approx([14.4, 6.6]),
+    }
+    some = np.linspace(0.1, 0.7, 30)
+    studies = [LevelStudy(f"change {n}", 0.8, 0.6, some.reshape(5, 6), some, some) for n in range(5)]
+    (axis,) = range_figure(studies).axes
+    assert not any(line.get_visible() for line in axis.get_ygridlines())
+    assert any(line.get_visible() for line in axis.get_xgridlines())
+    assert range_figure(studies).get_size_inches().tolist() == pytest.approx([7.2, 0.55 * 5 + 1.2])
+    drawn = distribution_figure(studies)
+    assert drawn.get_size_inches().tolist() == pytest.approx([4 * 3.1 + 0.6, 2 * 2.3 + 0.6])
+    assert [one.get_visible() for one in drawn.axes] == [True] * 5 + [False] * 3
+    assert [bool(one.get_xlabel()) for one in drawn.axes] == [False] * 4 + [True] * 4
+    (legend,) = drawn.legends
+    assert [one.get_text() for one in legend.get_texts()] == [
+        *("ImageNet-C, five levels", "parameters drawn as published", "even over Δv (ours)")
+    ]
+
+
+def test_what_was_published_is_drawn_where_it_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = estimate_threshold(BINS, samples=0)
+    for published, drawn in ((found.value + 0.1, True), (found.value, False), (None, False)):
+        monkeypatch.setattr(type(BINS), "published", published)
+        labels = draw_thresholds([found]).axes[0].get_legend_handles_labels()[1]
+        assert ("published" in labels) is drawn

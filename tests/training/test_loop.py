@@ -295,3 +295,56 @@ def test_the_learning_rate_falls_along_a_cosine() -> None:
     settings = Settings(learning_rate=0.2, decay="cosine")
     assert [settings.rate(share) for share in (0, 0.5, 1)] == pytest.approx([0.2, 0.1, 0])
     assert Settings(learning_rate=0.2).rate(0.9) == 0.2
+
+
+def test_hashes_are_told_by_their_start_and_memory_that_is_too_small(tmp_path: Path) -> None:
+    file, known = tmp_path / "checkpoint.pt", {"training data": "a" * 64, "name": "b" * 63}
+    trained(fresh(), dataclasses.replace(QUICK, epochs=1), checkpoint=file, identity=known)
+    other = {"training data": "c" * 64, "name": "d" * 63}
+    told = f"training data was {'a' * 12}… and is {'c' * 12}…; name was '{'b' * 63}' and is '{'d' * 63}'"
+    with pytest.raises(InputError, match=told):
+        trained(fresh(), checkpoint=file, resume=True, identity=other)
+
+    class Large(Normed):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            raise torch.OutOfMemoryError("tried to allocate")
+
+    with pytest.raises(
+        InputError, match="cpu has too little memory for batches of 8 images: use smaller ones"
+    ):
+        trained(Large())
+
+    class Odd(Normed):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            raise ValueError("something else")
+
+    with pytest.raises(ValueError, match="something else"):
+        trained(Odd())
+
+
+def test_an_epoch_is_not_begun_that_would_not_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.training import loop
+
+    assert loop.Learner.room(None, 3) == 0.0  # type: ignore[arg-type]
+    assert loop.Learner.stopped(None) == ""  # type: ignore[arg-type]
+    now = iter(float(second) for second in range(0, 10**6, 10))
+    monkeypatch.setattr("time.perf_counter", lambda: next(now))
+    fitted = trained(fresh(), dataclasses.replace(QUICK, epochs=1000, patience=1000, minutes=10.0))
+    # By this clock an epoch takes 40 s, and 50 or more with all around it: after 560 s there is no room.
+    assert [one.seconds for one in fitted.curve] == [40.0] * 10
+    assert fitted.stopped == "10 minutes were over"
+    with pytest.raises(InputError, match=r"0\.001 minutes are too few for one epoch: allow more"):
+        trained(fresh(), dataclasses.replace(QUICK, minutes=0.001))
+
+
+def test_the_rate_falls_within_an_epoch_and_the_last_images_wait_for_the_next() -> None:
+    rates: list[float] = []
+
+    class Noting(torch.optim.SGD):
+        def step(self, closure: Any = None) -> None:  # type: ignore[override]
+            rates.append(self.param_groups[0]["lr"])
+
+    settings = dataclasses.replace(QUICK, epochs=2, batch=10, decay="cosine", learning_rate=0.2)
+    trained(fresh(), settings, optimizer=lambda parameters, settings: Noting(parameters, lr=1.0))
+    # 24 images make two batches of ten.
+    assert rates == pytest.approx([settings.rate(share) for share in (0, 0.25, 0.5, 0.75)])

@@ -6,6 +6,7 @@ that was meant, `python -m tests.looks` keeps the numbers as they are now.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,11 +30,21 @@ from roadworthy.world import (
     careful_driver,
     cautions,
     make_scene,
+    render,
+    shading,
     track,
 )
+from roadworthy.world.atmosphere import Sensor, _flakes, _rain, clearness
+from roadworthy.world.conditions import LEAVES, SNOW, grass
+from roadworthy.world.ground import Placement, ground_faces
+from roadworthy.world.lamps import Influence, halos
+from roadworthy.world.mesh import PAINTS
+from roadworthy.world.raster import SubPixels, _standing, _thing_order, rasterise
+from roadworthy.world.render import _depth, _labels
 from roadworthy.world.roadside import scenery_of, traffic_after, traffic_around, traffic_near
 from roadworthy.world.scene import KINDS, WorldObject
 from roadworthy.world.shapes import mesh_of
+from roadworthy.world.sky import _skyline, panorama
 
 KEPT = Path(__file__).with_name("numbers.json")
 TRACKS = (*TRACK_NAMES, *HELD_OUT_TRACK_NAMES)
@@ -112,6 +123,18 @@ def shapes(element: str) -> dict[str, list[float]]:
     return found
 
 
+def paints() -> dict[str, Any]:
+    """Vehicles in every colour, leaves and grass in every season."""
+    found: dict[str, Any] = {}
+    for color in PAINTS:
+        vehicles = [WorldObject(1, "vehicle", 0, 0, kind=kind, color=color) for kind in KINDS["vehicle"]]
+        found[color] = [one for vehicle in vehicles for one in weighed(mesh_of(vehicle, near=True).surface)]
+    for season in SEASONS:
+        leaves = LEAVES.get(season, ())
+        found[season] = [*weighed(leaves), *weighed([grass((100, 120, 60), season), SNOW])]
+    return found
+
+
 def drive(name: str) -> dict[str, Any]:
     simulation = Simulation(name, seed=2, traffic=2.0, conditions=Conditions("rainy", "light", "dusk"))
     seen = simulation.reset(40.0)
@@ -160,14 +183,150 @@ def views() -> dict[str, list[float]]:
     return found
 
 
+def ground(name: str) -> dict[str, Any]:
+    """Strips, lines and markings: as differences, because a few centimetres are little beside a place."""
+    found = {}
+    length = track(name).length
+    for s, season, centre in (
+        (10.0, "summer", None),
+        (length - 30, "winter", ("solid", "white")),
+        (400.0, "autumn", None),
+    ):
+        scene = make_scene(name, s, traffic=0).replace(centre_line=centre)
+        faces = ground_faces(scene, season)
+        edges = np.diff(faces.corners.astype(np.float64), axis=1)
+        parts = [edges[:, :, axis] for axis in range(3)]
+        tables: list[Any] = [*parts, faces.surface, faces.label, faces.key, faces.rank]
+        found[f"{s:.0f} m, {season}"] = [
+            float(len(faces.key)),
+            *(one for table in tables for one in weighed(table)),
+        ]
+    return found
+
+
+def placed(name: str) -> dict[str, list[float]]:
+    """Where things in view stand, how they are turned, which of them is painted when."""
+    found = {}
+    for s, camera in (
+        (60.0, Camera()),
+        (300.0, Camera(200, 100, field_of_view=110)),
+        (500.0, Camera(field_of_view=30)),
+    ):
+        scene = make_scene(name, s, seed=3, traffic=3.0)
+        view = scene.view(camera)
+        one = Placement.of(scene, camera, view, "spring")
+        standing, (rank, key) = _standing(one, view), _thing_order(one, view)
+        away = one.base - view.origin
+        tables: list[Any] = [
+            away,
+            one.middle,
+            one.heading,
+            one.gap,
+            one.size,
+            one.upright,
+            standing.distance,
+            rank,
+            key,
+        ]
+        found[f"{s:.0f} m"] = [
+            float(len(one.things)),
+            *(value for table in tables for value in weighed(table)),
+        ]
+    return found
+
+
+def air() -> dict[str, list[float]]:
+    """What falls, what the sensor adds, how skies and hills lie: rows and columns of each."""
+
+    def lines(picture: Any) -> list[float]:
+        rows = np.asarray(picture, np.float64)
+        rows = rows.reshape(*rows.shape[:2], -1).mean(2)
+        return [*weighed(rows.mean(1)), *weighed(rows.mean(0)), round(float(rows.std()), 3)]
+
+    found: dict[str, list[float]] = {}
+    for level in (1, 7, 12):
+        found[f"rain {level}"] = lines(_rain(60, 400, level, 2))
+        found[f"flakes {level}"] = lines(_flakes(60, 400, level, 2))
+    for seed in (0, 5):
+        for soft in (False, True):
+            flat = [np.full((40, 600), value, np.float32) for value in (60.0, 150.0, 300.0)]
+            picture = Sensor(seed, (40, 600), 4.0, soft=soft).image(flat, slice(0, 40))
+            found[f"sensor {seed} {soft}"] = lines(picture)
+    for name in TRACKS:
+        found[f"hills of {name}"] = weighed(_skyline(name))
+    for weather, time in (("sunny", "day"), ("cloudy", "dusk"), ("rainy", "night")):
+        sky = panorama(Conditions(weather, time=time, season="winter")).view(np.uint8)
+        found[f"sky {weather} {time}"] = lines(sky.reshape(sky.shape[0], -1, 4)[..., :3])
+    return found
+
+
+def lamps() -> dict[str, list[float]]:
+    """Pools of light, halos and shadows at night and in the sun."""
+    found = {}
+    for name, s, weather, time in (
+        ("town", 100.0, "sunny", "night"),
+        ("town", 700.0, "rainy", "night"),
+        ("mountain", 150.0, "sunny", "day"),
+        ("village", 300.0, "sunny", "dusk"),
+    ):
+        scene = make_scene(name, s, seed=6, traffic=4.0, conditions=Conditions(weather, time=time))
+        picture = render(scene, Camera(200, 100))
+        glow = halos((100, 200), picture.raster, scene.conditions.light).astype(np.float64)
+        parts = [getattr(picture.influence, one.name) for one in dataclasses.fields(picture.influence)]
+        tables = [glow.mean((1, 2)), glow.mean((0, 2))]
+        tables += [
+            table for part in parts if isinstance(part, np.ndarray) for table in (part.mean(1), part.mean(0))
+        ]
+        found[f"{name} {s:.0f} m {weather} {time}"] = [value for table in tables for value in weighed(table)]
+    return found
+
+
+def surfaces() -> dict[str, list[float]]:
+    """Texture, colours of faces, snow, haze, wet road and lights: what a picture is mixed of."""
+    found = {}
+    for name, s, sky in (
+        ("town", 100.0, Conditions("rainy", "heavy", "night")),
+        ("mountain", 150.0, Conditions("snowy", 0.4)),
+        ("village", 300.0, Conditions("sunny", time="dusk", season="winter")),
+        ("meadow", 560.0, Conditions("foggy", "light")),
+    ):
+        scene = make_scene(name, s, seed=6, traffic=3.0, conditions=sky)
+        raster = rasterise(scene, Camera(96, 48))
+        labels, depth = _labels(raster), _depth(raster)
+        influence = Influence.of(raster, (labels > 0).astype(np.uint8), sky.light)
+        canvas = shading._Canvas(scene, raster, labels, depth, influence)
+        rows = slice(0, 48)
+        bright, coarse = canvas.texture.brightness(rows, depth, 10)
+        kept = clearness(sky.light, labels, depth, has_sky=True)
+        veil = 1 - kept
+        shading._wet_road(kept, veil, 0.7, labels, depth, coarse)
+        *colors, glow = SubPixels.of(raster, rows).colors(canvas.color)
+        lights = shading._lights(canvas, rows, glow)
+        mixed = [shading._mixed(lights, channel) for channel in range(3)]
+        shares = [bright - 1, kept, veil, *mixed, SubPixels.of(raster, rows).sky()]
+        tables: list[Any] = [coarse, *colors, glow, *(100 * share for share in shares)]
+        lines = [table.astype(np.float64).mean(axis) for table in tables for axis in (0, 1)]
+        numbers = [one for line in lines for one in weighed(line)]
+        numbers += weighed(canvas.color.view(np.uint8))
+        numbers += [] if canvas.snow is None else weighed(np.maximum(canvas.snow, -1))
+        found[f"{name} {sky.weather} {sky.time}"] = numbers
+    return found
+
+
 LOOKS: dict[str, Callable[[], Any]] = {
     **{f"the road of {name}": partial(road, name) for name in TRACKS},
     **{f"beside the road of {name}": partial(roadside, name, 1) for name in TRACKS},
     **{f"traffic in {name}": partial(traffic, name) for name in TRACKS},
     **{f"shapes of a {element}": partial(shapes, element) for element in KINDS},
     **{f"a drive through {name}": partial(drive, name) for name in ("town", "coast")},
+    **{f"the ground of {name}": partial(ground, name) for name in ("meadow", "mountain", "village")},
+    **{f"things in view of {name}": partial(placed, name) for name in ("town", "mountain")},
     "light": light,
     "views": views,
+    "air": air,
+    "paints": paints,
+    "surfaces": surfaces,
+    "lamps": lamps,
 }
 
 

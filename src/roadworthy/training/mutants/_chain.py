@@ -216,7 +216,8 @@ class Chain:
         (user, *others) = layer.node.users or [None]
         if user is None or others or user.op != "call_module":
             return False
-        return isinstance(self.layer(str(user.target)).module, kinds)
+        # Also where it runs several times: nothing of it is changed.
+        return any(one.name == user.target and isinstance(one.module, kinds) for one in self.layers)
 
     def _shape(self, node: Any) -> tuple[int, ...]:
         value = self._values.get(node) if isinstance(node, fx.Node) else None
