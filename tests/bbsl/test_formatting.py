@@ -158,8 +158,12 @@ def test_a_page_with_all_there_is_stays_as_it_is(ascii: bool) -> None:
     [
         ("case go: {a} and b endcase", "  {a} and b\n", "  {a}\n  and b\n"),
         ("case go: not ({a} and b) endcase", "  not ({a} and b)\n", "  not (\n    {a} and b\n  )\n"),
-        ("precondition [{a} and b] endprecondition", "  [{a} and b]\n", "  [{a}\n   and b]\n"),
-        ("case go: c and ({a} or b) endcase", "  and ({a} or b)\n", "  and (\n    {a} or b\n  )\n"),
+        (
+            "precondition [{a} and b] endprecondition case go: c endcase",
+            "  [{a} and b]\n",
+            "  [{a}\n   and b]\n",
+        ),
+        ("case go: c and ({a} or b) endcase", "  and ({a} or b)\n", "  and (\n    {a}\n    or b\n  )\n"),
     ],
 )
 def test_lines_are_as_long_as_they_may_be(source: str, whole: str, broken: str) -> None:
