@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import z3
 from tests.bbsl.published_specs import mended
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.bbsl import Bindings, parse
 from roadworthy.bbsl.arrays import many_values, one_value
@@ -615,3 +616,7 @@ class TestValues:
     def test_one_row_of_many_is_the_value_of_its_frame(self, kind: Type, values: list[Any]) -> None:
         many = many_values(values, kind)
         assert [one_value(many, row) for row in range(len(values))] == values
+
+
+def test_what_is_done_when_nothing_is_said_stays() -> None:
+    as_kept(Path(__file__).parent / "kept" / "defaults.txt", defaults_of("bbsl"))

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.labelling import cache, chain, fit, labelled, street
@@ -409,3 +410,7 @@ class TestCache:
         files = sorted(one.relative_to(tmp_path).as_posix() for one in tmp_path.rglob("*.npz"))
         keys = sorted(cache._key("me", one.image) for one in frames)
         assert files == [f"labels/{key[:2]}/{key[2:]}.npz" for key in keys]
+
+
+def test_what_is_done_when_nothing_is_said_stays() -> None:
+    as_kept(Path(__file__).with_name("defaults.txt"), defaults_of("labelling"))
