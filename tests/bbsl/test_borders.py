@@ -112,7 +112,8 @@ class TestBindings:
     @pytest.mark.parametrize(
         ("text", "value"),
         [(" 275, 375 ", [275.0, 375.0]), ("[1,2,3,4]", [1.0, 2.0, 3.0, 4.0]), ("(0.5)", 0.5), ("TRUE", True),
-         ("false", False),          ("-3", -3.0), ("", None), ("nan", None), ("1, inf", None), ("car", None), ("1,,2", None)],
+         ("false", False), ("-3", -3.0), ("", None), ("nan", None), ("1, inf", None), ("car", None),
+         ("1,,2", None)],
     )  # fmt: skip
     def test_values_as_people_type_them(self, text: str, value: Any) -> None:
         if value is None:
