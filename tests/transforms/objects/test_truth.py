@@ -84,11 +84,10 @@ def test_what_is_known_afterwards_is_what_it_was() -> None:
         np.testing.assert_allclose(numbers, wanted, rtol=0.01, atol=1.01, err_msg=now)
 
 
-@pytest.mark.parametrize("text", THINGS)
+@pytest.mark.parametrize("text", [one for one in THINGS if one.startswith(("remove", "replace"))])
 def test_nothing_is_known_of_what_went_and_the_image_changes_where_labels_do(text: str) -> None:
     found = changed(text, "all")
-    if isinstance(found, str):
-        pytest.skip(found)
+    assert isinstance(found, Frame)
     before = real("all")
     assert found.boxes is not None
     assert found.instances is not None
