@@ -100,7 +100,7 @@ class TestNames:
     def test_a_match_needs_more_than_the_least(self, least: float, index: list[int]) -> None:
         truth, found = Boxes([[0, 0, 10, 10]], ["car"]), Boxes([[0, 0, 10, 5]], ["car"])
         for how in ("best", "greedy", "optimal"):
-            matched = match(truth, found, how, least=least)  # type: ignore[arg-type]
+            matched = match(truth, found, how, least=least)
             assert matched.index.tolist() == index
             assert matched.iou.tolist() == [0.5 if index == [0] else 0.0]
             assert len(matched) == 1
@@ -177,7 +177,7 @@ class TestBindings:
         for name in ("focal_length", "camera_height", "deceleration"):
             for wrong in (0, -1, math.inf, math.nan):
                 with pytest.raises(InputError, match=f"{name} must be above 0, got {wrong}"):
-                    StoppingDistance(**{"focal_length": 1, "horizon": 1, name: wrong})
+                    StoppingDistance(**{"focal_length": 1, "horizon": 1, name: wrong})  # type: ignore[arg-type]
         with pytest.raises(
             InputError, match="frame 'a': the stopping distance needs the height of the image"
         ):
@@ -196,7 +196,7 @@ class TestBindings:
             with pytest.raises(
                 InputError, match=r"strip must be a whole number of rows and share in \(0, 1\]"
             ):
-                Lane("road", **wrong)  # type: ignore[arg-type]
+                Lane("road", **wrong)
         assert _runs(np.array([1, 0, 0, 1, 1], np.bool_)) == [(0, 1), (3, 5)]
         assert _most_shared([(0, 4), (4, 9), (9, 12)], (2, 7)) == (4, 9)
         assert _most_shared([(0, 2), (7, 9)], (2, 7)) is None

@@ -30,9 +30,10 @@ from roadworthy.cases import Case, RecordDrive, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 
-CAR = FunctionValue("car", (), Box(Interval(0, 50), Interval(75, 125.5)))
-GAP = FunctionValue("gap", (CAR.value,), Interval(1, 2))
-CALLS = (CAR, GAP, FunctionValue("cars", (), (CAR.value,)), FunctionValue("wet", (), True))
+BOX = Box(Interval(0, 50), Interval(75, 125.5))
+CAR = FunctionValue("car", (), BOX)
+GAP = FunctionValue("gap", (BOX,), Interval(1, 2))
+CALLS = (CAR, GAP, FunctionValue("cars", (), (BOX,)), FunctionValue("wet", (), True))
 
 
 def finding(concerns: Any, status: ProofStatus, *labels: str, **more: Any) -> CheckFinding:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -402,7 +401,7 @@ class TestCache:
             asked.append([one.id for one in frames])
             return [{"level": one.image.max()} for one in frames]
 
-        frames = [Frame(str(level), cv2.merge([np.full((4, 5), level, np.uint8)] * 3)) for level in (3, 1, 2)]
+        frames = [Frame(str(level), np.full((4, 5, 3), level, np.uint8)) for level in (3, 1, 2)]
         assert [int(one["level"]) for one in cache.cached("me", frames[1:2], ask)] == [1]
         assert [int(one["level"]) for one in cache.cached("me", frames, ask)] == [3, 1, 2]
         assert [int(one["level"]) for one in cache.cached("me", frames, ask)] == [3, 1, 2]
