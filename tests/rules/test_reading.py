@@ -203,7 +203,8 @@ def test_numbers_in_words(words: str, number: tuple[float, bool, int] | None) ->
 )
 def test_quantities_with_their_units(text: str, kind: str, value: float, upper: float | None) -> None:
     (found,) = quantities(analysed(f"slow down by {text}"))
-    assert (found.kind, found.value) == (kind, pytest.approx(value))
+    assert found.kind == kind
+    assert found.value == pytest.approx(value)
     assert (None if found.upper is None else pytest.approx(found.upper)) == upper
 
 
