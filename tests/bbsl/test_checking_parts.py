@@ -157,3 +157,30 @@ def test_a_pair_of_boxes_of_one_set_counts_twice() -> None:
     assert sufficient_sizes(spec, [(a, False)]) == {"p": 0}
     assert sufficient_sizes(spec, [(b, True)]) is None
     assert sufficient_sizes(spec, [(b, False)]) == {"p": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "condition"),
+    [
+        ("s: setBB", "p() union q()", "RAT(s, q()) > 0.5"),
+        ("s: setBB", "p()", "exists x in s, exists y in s. (PROJ_x(x) < PROJ_x(y))"),
+        ("s: setBB", "p() intersect {v()}", "RAT(s, {v()}) > 0.3 and RAT(s, {v()}) < 0.9"),
+        ("s: bool", "exists x in p(). (RAT(q() intersect {x}, {x}) > 0.5)", "s"),
+        ("s: bool", "exists x in p(). (x = x)", "s = true"),
+        ("s: setBB", "p()", "forall x in s. (RAT(q() intersect {x}, {x}) > 0.5)"),
+    ],
+)
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_let_needs_as_many_boxes_as_what_it_stands_for(
+    name: str, value: str, condition: str, wanted: bool
+) -> None:
+    head = "exfunction v(): bb p(): setBB q(): setBB endexfunction case a"
+    word = name.partition(":")[0]
+    plain = condition.replace("RAT(s", f"RAT({value}").replace("in s", f"in {value}")
+    plain = f"({value}){plain[1:]}" if condition in (word, "s = true") else plain
+    found = []
+    for text in (f"let {name} = {value} in {condition}", plain):
+        spec = parse(f"{head} {text} endcase")
+        found.append(sufficient_sizes(spec, [(spec.case_blocks[0], wanted)]))
+    assert found[0] == found[1]
+    assert found[0] is not None

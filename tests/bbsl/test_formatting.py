@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.bbsl.strategies import SPECS
+from tests.kept import as_kept
 
 from roadworthy.bbsl import load, parse
 from roadworthy.bbsl.specification import Spec
@@ -142,3 +143,31 @@ endcase
 // the end
 """
     )
+
+
+@pytest.mark.parametrize("ascii", [False, True])
+def test_a_page_with_all_there_is_stays_as_it_is(ascii: bool) -> None:
+    kept = Path(__file__).parent / "kept"
+    page = parse((kept / "unformatted.bbsl").read_text("utf-8")).format(ascii=ascii)
+    as_kept(kept / f"formatted{'-ascii' if ascii else ''}.bbsl", page)
+    assert parse(page).format(ascii=ascii) == page
+
+
+@pytest.mark.parametrize(
+    ("source", "whole", "broken"),
+    [
+        ("case go: {a} and b endcase", "  {a} and b\n", "  {a}\n  and b\n"),
+        ("case go: not ({a} and b) endcase", "  not ({a} and b)\n", "  not (\n    {a} and b\n  )\n"),
+        (
+            "precondition [{a} and b] endprecondition case go: c endcase",
+            "  [{a} and b]\n",
+            "  [{a}\n   and b]\n",
+        ),
+        ("case go: c and ({a} or b) endcase", "  and ({a} or b)\n", "  and (\n    {a}\n    or b\n  )\n"),
+    ],
+)
+def test_lines_are_as_long_as_they_may_be(source: str, whole: str, broken: str) -> None:
+    """A line of the page has 88 characters."""
+    most = 88 - len(whole.format(a="").rstrip("\n"))
+    for count, form in ((most, whole), (most + 1, broken)):
+        assert form.format(a="a" * count) in parse(source.format(a="a" * count)).format()

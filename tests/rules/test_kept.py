@@ -13,6 +13,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.rules.counterfactual import find_spot
@@ -167,6 +168,10 @@ def test_expectations_as_data() -> None:
     assert same != "the speed should decrease by at least 30%"
     assert same.implies(Expectation("speed", "decrease"))
     assert not Expectation("speed", "decrease").implies(same)
+
+
+def test_what_is_done_when_nothing_is_said_stays() -> None:
+    as_kept(KEPT.with_name("defaults.txt"), defaults_of("rules"))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.kept import as_kept, defaults_of
 
 from roadworthy.errors import InputError, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
@@ -226,6 +227,10 @@ def test_the_identity_changes_no_byte() -> None:
         if kind_of(name).has_amount():
             made = kind_of(name).at(0.0)(scene(), 3, measure=False)
             np.testing.assert_array_equal(made.image, scene().image, err_msg=name)
+
+
+def test_what_is_done_when_nothing_is_said_stays() -> None:
+    as_kept(KEPT.with_name("defaults.txt"), defaults_of("transforms"))
 
 
 if __name__ == "__main__":

@@ -144,7 +144,9 @@ def violation_table(
         rows.append((rule, qualify, *(_cell(tallies, rule, model) for model in models)))
     errors = sum(one.counts[Status.ERROR] for one in tallies.values())
     note = "Violations, and their share of the frames that were judged."
-    if errors:
+    if errors == 1:
+        note += " 1 answer could not be used; it is no violation, but counts as a failure."
+    elif errors:
         note += f" {errors} answers could not be used; they are no violations, but count as failures."
     return ResultTable(title, ("rule", "frames", *models), tuple(rows), note)
 

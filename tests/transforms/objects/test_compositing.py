@@ -9,7 +9,7 @@ import pytest
 
 from roadworthy.frames import Boxes, Frame
 from roadworthy.transforms import make_transform
-from roadworthy.transforms.objects import CutOut
+from roadworthy.transforms.objects import CutOut, compositing
 from roadworthy.transforms.objects.compositing import composited, haze_of, look_of
 from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
@@ -284,3 +284,74 @@ def test_numbers_that_need_more_bits(street: Street) -> None:
     assert after.instances is not None
     assert after.instances.dtype == np.int32
     assert after.instances.max() == 65536
+
+
+@pytest.mark.parametrize(("apart", "grey"), [(0, True), (2, True), (3, False)])
+def test_a_camera_without_colours(apart: int, grey: bool) -> None:
+    image = np.full((48, 48, 3), 90, np.uint8)
+    image[::2, ::2, 1] += np.uint8(apart)
+    assert compositing._is_grey(Frame("f", image)) is grey
+
+
+@pytest.mark.parametrize(
+    ("level", "known", "night"),
+    [(29, {}, True), (30, {}, False), (200, {"time": "night"}, True), (5, {"time": "day"}, False)],
+)
+def test_night_is_what_the_frame_says_or_a_dark_sky(level: int, known: dict[str, str], night: bool) -> None:
+    image = np.full((40, 60, 3), 250, np.uint8)
+    image[:20] = level
+    assert compositing._is_night(Frame("f", image, metadata=known)) is night
+
+
+def test_how_much_light_comes_through() -> None:
+    haze = compositing.Haze(0.05, (200.0, 200.0, 200.0), (90.0, 90.0, 90.0))
+    assert (haze.clear(0), haze.clear(20)) == (1, pytest.approx(np.exp(-1)))
+    values = np.array([5, 1, 4, 2, 3], np.float32)
+    assert [compositing._quantile(values, share) for share in (0, 0.5, 0.8, 1)] == [1, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("color", "lit"),
+    [
+        ((250, 40, 30), 1),
+        ((120, 0, 0), 0),
+        ((150, 50, 50), 0.5),
+        ((250, 200, 200), 0),
+        ((180, 105, 105), 0.5),
+    ],
+)
+def test_a_lamp_is_bright_and_of_a_clear_colour(color: tuple[int, int, int], lit: float) -> None:
+    patch = np.array([[(*color, 255)]], np.float32)
+    assert compositing._lit(patch)[0, 0] == pytest.approx(lit)
+
+
+def test_things_with_all_their_views() -> None:
+    ones = [cut_out(thing=name) for name in ("a", "b", "a")]
+    found = compositing._grouped(ones)
+    assert list(found) == ["pedestrian"]
+    assert [[one.thing for one in views] for views in found["pedestrian"]] == [["a", "a"], ["b"]]
+
+
+def test_cut_outs_of_like_light_come_first(street: Street) -> None:
+    site = GroundSurroundings(street(brightness=100))
+    levels = [100, 150, 60, 152, 40, *([300] * 12)]
+    ones = [cut_out(ambience=(float(level),) * 3) for level in levels]
+    found = compositing._in_like_light(ones, site)
+    assert len(found) == 10, "at least so many"
+    near = [sum(one.ambience) / 3 for one in found[:5]]
+    assert near[0] == 100
+    assert near == sorted(
+        near, key=lambda level: abs(np.log(level / sum(site.ground_color((0, 0, 320, 159), 1.0)) * 3))
+    )
+    many = [cut_out(ambience=(100.0 + number,) * 3) for number in range(14)]
+    assert len(compositing._in_like_light(many, site)) == 14
+
+
+def test_a_number_that_no_thing_has(street: Street) -> None:
+    frame = street()
+    assert compositing._free_number(frame) == 1
+    boxes = Boxes([[0, 0, 1, 1]], ["car"], track_ids=[41])
+    assert compositing._free_number(frame.replace(boxes=boxes)) == 42
+    instances = np.full(frame.image.shape[:2], 50, np.uint16)
+    assert compositing._free_number(frame.replace(boxes=boxes, instances=instances)) == 51
+    assert compositing._free_number(frame.replace(boxes=Boxes.empty())) == 1

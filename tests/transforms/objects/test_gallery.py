@@ -208,3 +208,100 @@ def test_there_must_be_a_gallery(tmp_path: Path) -> None:
         cut_out(height=0.0)
     with pytest.raises(InputError, match="must be higher than 0 m, got inf"):
         cut_out(height=float("inf"))
+
+
+def test_an_index_says_what_is_known_and_no_more(tmp_path: Path) -> None:
+    known = {
+        "properties": {"color": "red", "type": "car"},
+        "facing": "away",
+        "bearing": 1.236,
+        "source": "ä:1",
+    }
+    car = cut_out("car", "vehicle", height=1.50049, ambience=(90.04, 0.0, 255.0), thing="mine", **known)
+    Gallery([cut_out("a", ambience=(1.0, 2.0, 3.0)), car]).save(tmp_path)
+    assert json.loads((tmp_path / "gallery.json").read_text("utf-8")) == {
+        "format": 1,
+        "cut_outs": [
+            {"name": "a", "element": "pedestrian", "height": 1.7, "ambience": [1, 2, 3], "thing": "a"},
+            {
+                "name": "car",
+                "element": "vehicle",
+                "height": 1.5,
+                "ambience": [90, 0, 255],
+                "properties": {"color": "red", "type": "car"},
+                "thing": "mine",
+                "facing": "away",
+                "bearing": 1.24,
+                "source": "ä:1",
+            },
+        ],
+    }
+    assert not (tmp_path / ".gallery.json.new").exists()
+    assert Gallery.load(tmp_path)[1].facts() == {
+        "name": "car", "element": "vehicle", "properties": {"color": "red", "type": "car"}, "height": 1.5,
+        "thing": "mine", "facing": "away", "source": "ä:1",
+    }  # fmt: skip
+
+
+def test_contents_count_things_and_not_their_views() -> None:
+    red = {"properties": {"type": "car", "color": "red"}}
+    gallery = Gallery(
+        [
+            cut_out("a", "vehicle", thing="one", **red),
+            cut_out("b", "vehicle", thing="one", **red),
+            cut_out("c", "vehicle", thing="two", **red),
+            cut_out("d", "vehicle", properties={"type": "truck"}),
+            cut_out("e"),
+        ],
+        "mine",
+    )
+    assert gallery.contents() == "vehicle 3 (red car 2, truck), pedestrian 1"
+    assert gallery.counts() == {"vehicle": {"red car": 2, "truck": 1}, "pedestrian": {"": 1}}
+    assert repr(gallery) == "Gallery('mine', 5 cut-outs)"
+    assert [one.name for one in gallery.fitting("red vehicle")] == ["a", "b", "c"]
+    assert gallery.fitting("dynamic object") == tuple(gallery)
+    assert gallery.fitting("tree") == ()
+    merged = Gallery.merged([gallery, Gallery([cut_out("z")], "other")])
+    assert (merged.name, len(merged)) == ("mine,other", 6)
+
+
+def test_real_frames_get_solid_models_where_there_are_some() -> None:
+    drawn, solid = (Gallery.shipped_for(one) for one in (True, False))
+    assert drawn is Gallery.shipped()
+    assert solid.select("pedestrian")[0].name.startswith("solid-")
+    kinds = {(one.element, one.properties.get("type")) for one in drawn}
+    assert kinds <= {(one.element, one.properties.get("type")) for one in solid}
+    assert not [one for one in solid.select("pedestrian") if not one.name.startswith("solid-")]
+
+
+def test_what_a_cut_out_says_of_itself(tmp_path: Path) -> None:
+    assert [cut_out(element=one).readable for one in ("stop sign", "traffic light", "car", "tree")] == [
+        True, True, False, False
+    ]  # fmt: skip
+    assert cut_out("bus", "vehicle", properties={"type": "school bus"}).readable
+    assert cut_out().highlights == pytest.approx(350 / 3)
+    feet = cut_out().rgba.copy()
+    feet[-2:] = 0
+    feet[-1, 3] = 255
+    assert cut_out(pixels=feet).foot == (0.3, 0.4)
+    assert cut_out(pixels=feet).foot_span(True) == pytest.approx((0.6, 0.7))
+    feet[-1, 3, 3] = 127
+    assert cut_out(pixels=feet).foot == (0.0, 1.0)
+    ids = np.zeros((20, 10), np.uint8)
+    ids[:8, :5] = 1
+    sign = cut_out("s", "stop sign", parts=ids, part_names=("pole", "traffic sign"))
+    small = sign.scaled_parts(10, 5)
+    assert small is not None
+    assert small[:4, :2].tolist() == [[1, 1]] * 4
+    mirrored = sign.scaled_parts(20, 10, True)
+    assert mirrored is not None
+    assert np.array_equal(mirrored, ids[:, ::-1])
+    assert cut_out().scaled_parts(4, 4) is None
+    Gallery([sign]).save(tmp_path)
+    cv2.imwrite(str(tmp_path / "s.parts.png"), np.full((20, 10), 2, np.uint8))
+    with pytest.raises(InputError, match=r"s\.parts\.png does not fit s\.png: make the gallery again"):
+        _ = Gallery.load(tmp_path)[0].part_ids
+    Gallery([cut_out("l")]).save(tmp_path / "lossy", lossy=True)
+    assert not (tmp_path / "lossy" / "l.png").exists()
+    found = Gallery.load(tmp_path / "lossy")[0].rgba.astype(int)
+    assert np.abs(found - cut_out().rgba)[4, 4].max() < 12

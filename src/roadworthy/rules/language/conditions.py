@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.nouns import Words, is_environment
+from roadworthy.rules.language.nouns import NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
 from roadworthy.rules.reading import Comparative, Op, Position, Proposition, SceneChange
 
@@ -76,6 +76,11 @@ class WordStream:
         """Refuse a verb that is negated where nothing would change then."""
         if group.negated or group.no_longer:
             raise group.words.refuse("something that does not happen is no change", UNDERSTOOD)
+
+    def some(self, thing: NounReading) -> None:
+        """Refuse a thing that there is none of, where nothing would change then: "no tree is removed"."""
+        if thing.negated:
+            raise thing.words.refuse("something that does not happen is no change", UNDERSTOOD)
 
     def weather_at(self, ahead: int) -> bool:
         """Return whether a word further on names a weather, a time or a season."""

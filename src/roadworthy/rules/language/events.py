@@ -83,6 +83,8 @@ class EventReader(ExchangeReader):
             inner = self.modified()
             tail = self.tail()
             for thing in things:
+                if op == "remove":
+                    self.some(thing)
                 if ego and lemma == "approach" and self.refers(thing):
                     self.affirmed(group)
                     self.compare(thing, "closer")
@@ -228,7 +230,7 @@ class EventReader(ExchangeReader):
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
-        if group.lemma not in ("cross", "enter", "use", "block", "cover", "occupy", "join", "pass"):
+        if group.lemma not in ("cross", "enter", "cover", "pass"):
             return None
         if prepositional(self.words, self.at) is not None or self.over():
             return None
@@ -236,7 +238,7 @@ class EventReader(ExchangeReader):
         thing = self.thing()
         if thing is None:
             return None
-        position: Position = "in" if group.lemma in ("enter", "join") and thing.element == "lane" else "on"
+        position: Position = "in" if group.lemma == "enter" and thing.element == "lane" else "on"
         if self.is_ego(thing):
             position = "front"
         tail = self.tail()
@@ -266,6 +268,7 @@ class EventReader(ExchangeReader):
         kept = [one for one in tail.phrases if one.preposition not in AWAY]
         tail = dataclasses.replace(tail, phrases=kept)
         for thing in things:
+            self.some(thing)
             self.put("remove", thing, joined(inner, tail), str(group.words))
 
     def comparison(self, group: VerbGroup, things: Sequence[NounReading] = ()) -> bool:
@@ -287,7 +290,8 @@ class EventReader(ExchangeReader):
         if kind in (None, "heavier", "lighter") and not away:
             self.at = begin
             return False
-        if away and kind is None and group.lemma == "go" and self.lower(1) != "from":
+        after = self.lower() if group.particle == "away" else self.lower(1)
+        if away and kind is None and group.lemma == "go" and after != "from":
             self.at = begin
             return False
         self.affirmed(group)

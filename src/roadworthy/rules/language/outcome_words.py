@@ -20,7 +20,7 @@ IRREGULAR = """
     grow grew grown, keep kept, hold held, leave, lose lost, cut, bring brought, make made, give gave given,
     lead led, begin began begun, let, bear bore borne, become became, take took taken, stick stuck,
     speed sped, swing swung, shrink shrank shrunk, sink sank sunk, show showed shown, hit, tell told,
-    mean meant, do did done
+    mean meant, do did done, ride rode ridden, overtake overtook overtaken
 """
 """Verbs with their past forms; but "left" is a side."""
 REGULAR = """
@@ -29,14 +29,15 @@ REGULAR = """
     accelerate increase raise gain boost climb pick quicken halve double triple
     change alter adjust deviate differ fluctuate shift affect influence impact
     swerve veer drift turn pull rotate touch
-    stay remain maintain preserve retain sustain continue move proceed cruise ride match equal fix
+    stay remain maintain preserve retain sustain continue move proceed cruise match equal fix
     exceed surpass limit restrict cap predict output result cause produce occur happen start
     expect require suppose oblige instruct advise need allow permit prohibit avoid refrain
-    wait yield prepare react respond overtake park signal watch look honk
+    wait yield prepare react respond park signal watch look honk
     apply vary modify hurry carry travel steer
 """
 DOUBLED = (
-    "stop", "drop", "shed", "dip", "cap", "permit", "occur", "get", "run", "cut", "begin", "let", "hit",
+    "stop", "step", "drop", "shed", "dip", "cap", "permit", "occur", "output", "get", "run", "cut", "begin",
+    "let", "hit",
 )  # fmt: skip
 
 

@@ -217,14 +217,13 @@ class _OutcomeClause:
         return "change"
 
     def _check_prepositions(self, amount: ExpectedAmount) -> None:
-        """Refuse "slow down at 3 m/s" and "accelerate up to 50 km/h", which can mean two things."""
+        """Refuse "slow down at 3 m/s" and "increase up to 50 km/h", which can mean two things."""
         items = self.part.items
         ahead = [head for head in self.heads if items.index(head) < items.index(amount.items[0])]
         in_half = amount.items[0].text == "in" and amount.found and amount.found.number == "half"
         at_a_value = amount.led_by("at") and ahead and not in_half  # not "at a 10% lower speed"
         up_to = self.change == "increase" and any(item.text == "up to" for item in amount.items)
-        accelerating = any(head.output == "speed" for head in self.heads) and not amount.quantity.relative
-        if at_a_value or (up_to and accelerating):
+        if at_a_value or (up_to and self.output == "speed" and not amount.quantity.relative):
             raise self.refuse(amount.items, "by how much, or to which value?", "by 3 m/s", "to 3 m/s")
 
     def _is_noun(self, amount: ExpectedAmount) -> bool:

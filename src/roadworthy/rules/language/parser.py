@@ -34,7 +34,8 @@ _AWAY = re.compile(
 _IN_FRONT = re.compile(r"\s*in front of\b", re.IGNORECASE)
 _NEAREST, _FARTHEST = 3.0, 100.0  # metres
 _ENDS = frozenset({".", ";", "!", "?"})
-_COMMAS = frozenset({",", ":", "–", "—", "->", "→", "=>"})
+_COMMAS = frozenset({",", ":", "–", "—", "→"})
+_ARROW = re.compile(r"[-=]>")
 _CONNECTORS = frozenset(
     {"and", "but", "also", ",", "additionally", "furthermore", "moreover", "so", "in", "please", "likewise"}
 )
@@ -181,8 +182,9 @@ def _check_length(piece: Words) -> None:
 
 
 def _without_headings(text: str) -> str:
-    """Return a text without distances in which headings of test plans are words, all in its place."""
+    """Return a text without distances in which headings of test plans are words and arrows one sign."""
     plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
+    plain = _ARROW.sub("→ ", plain)
     for heading, instead in _LABELS.items():
 
         def padded(found: re.Match[str], instead: str = instead) -> str:

@@ -30,7 +30,7 @@ _VERBS = (
     | lexicon.HEAVIER_VERBS
     | lexicon.LIGHTER_VERBS
     | frozenset(lexicon.WEATHER_VERBS)
-    | lexicon.words_of("fall set roll shine break rise give let have keep dim start begin")
+    | lexicon.words_of("fall set roll shine break rise give let have keep dim start begin end")
 )
 _ADVERB_PLACES: dict[tuple[str, ...], Position] = {
     ("up", "ahead"): "front",
@@ -146,9 +146,7 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
             last = at + 1
         elif word.lemma in _AUXILIARIES and lower != "having":
             last = at + 1
-        elif (
-            lower in ("to", "about") and last > begin and at + 1 < len(words) and _leads_on(words[at + 1])
-        ) or lower in lexicon.FILLERS:
+        elif (last > begin and _to_verb(words, at)) or lower in lexicon.FILLERS:
             pass
         elif _opens(words, at):
             being = being and lower.endswith("ing")
@@ -188,6 +186,12 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         last += 1
     group = VerbGroup(lemma or "be", words[begin:last], passive, negated, no_longer, particle)
     return group, last
+
+
+def _to_verb(words: Words, at: int) -> bool:
+    """Return whether "to" or "about to" leads on to a verb: "is about to cross"."""
+    at += 1 if words[at].lower == "about" else 0
+    return at + 1 < len(words) and words[at].lower == "to" and _leads_on(words[at + 1])
 
 
 def _opens(words: Words, at: int) -> bool:

@@ -34,6 +34,7 @@ class Reader(WordStream):
 
     def compare(self, thing: nouns.NounReading, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
+        self.some(thing)
         plural = not thing.element and thing.words[-1].lower in ("they", "them", "these", "those")
         added = [change for change in self.latest if change.op == "add"]
         for before in added if plural and added else [self.antecedent(thing)]:
@@ -68,6 +69,8 @@ class Reader(WordStream):
 
     def heavier(self, thing: nouns.NounReading, kind: Comparative, words: nouns.Words) -> None:
         """Make the weather of an earlier block heavier or lighter."""
+        if kind not in ("heavier", "lighter"):
+            raise words.refuse(f"weather cannot be {kind}", ["the rain gets heavier"])
         if (condition := ontology().condition_of(thing.element)) not in ("weather", None):
             raise words.refuse(
                 f"a {condition} cannot be {kind}: only weather has levels", ["the rain gets heavier"]
@@ -299,7 +302,7 @@ class Reader(WordStream):
         self, op: Op, thing: nouns.NounReading, tail: Tail, verb: str, place: PlacePhrase | None = None
     ) -> None:
         """Add a thing to the scene or take it out."""
-        if op == "add" and any(word in verb for word in ("add", "attach")):
+        if op == "add" and "add" in verb:
             # "Added to the roadside" is on it.
             phrases = [
                 dataclasses.replace(one, position="on") if one.preposition == "to" else one

@@ -221,6 +221,10 @@ class WeatherReader(Reader):
             others = [one for one in tail.phrases if one is not new and one.preposition != "from"]
             self.leftover(dataclasses.replace(tail, phrases=others), allow_environment=True)
             return
+        if tail.comparative is not None:
+            self.heavier(thing, tail.comparative, words)
+            self.leftover(tail, allow_environment=True)
+            return
         if thing.element in (*CONDITIONS, SCENE):
             if wrong := self._misspelt(after):
                 raise wrong
@@ -327,13 +331,15 @@ class ExchangeReader(WeatherReader):
         if is_environment(old.element) or is_environment(new.element):
             self.exchange_environment(old, new)
             return
+        self.some(old)
+        self.some(new)
         old = self.resolved(old)
         new = self.resolved(new)
         self.check_element(new)
         self.check_element(old)
         self.result.found("ONTOLOGY", str(old.words), old.element)
         self.result.found("PREP", str(new.words), new.element)
-        if old.element == new.element and not new.properties:
+        if old.element == new.element and new.properties.items() <= old.properties.items():
             raise new.words.refuse(f"a {new.element} in the place of a {old.element} changes nothing")
         replaced = {"replacement": new.element, "target_properties": old.properties}
         where = place or PlacePhrase()
@@ -343,6 +349,7 @@ class ExchangeReader(WeatherReader):
         self, thing: NounReading, value: Value, old: Value | None, words: Words, place: PlacePhrase | None
     ) -> None:
         """Give a thing another value of a property: "the light turns red", "is replaced with a red one"."""
+        self.some(thing)
         thing = self.resolved(thing)
         key, name = value
         known = ontology().resolve(thing.element).properties
