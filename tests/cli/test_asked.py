@@ -8,9 +8,11 @@ What they call is replaced by something that writes down how it is called and an
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import FunctionType, MethodType
@@ -20,6 +22,7 @@ import pytest
 from tests.kept import as_kept
 from typer.testing import Result
 
+import roadworthy
 from roadworthy.cli._answer import Answer
 
 KEPT = Path(__file__).with_name("kept")
@@ -121,6 +124,15 @@ def told(value: Any) -> str:
         parts = [f"{name}={told(one)}" for name, one in vars(value).items() if not name.startswith("_")]
         return f"{type(value).__name__}({', '.join(parts)})"
     return value.__name__ if isinstance(value, type) else re.sub(r" at 0x\w+", "", repr(value))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _everything_is_loaded() -> None:
+    """Load all of the package: what is loaded while something is replaced would keep the replacement."""
+    for one in pkgutil.walk_packages(roadworthy.__path__, "roadworthy."):
+        if not one.name.endswith("__main__"):
+            with suppress(ImportError):  # extras that are not installed
+                importlib.import_module(one.name)
 
 
 @pytest.fixture

@@ -503,3 +503,38 @@ def test_a_folder_that_is_named_is_taken_as_it_is(tmp_path: Path) -> None:
     for given in ([], ["--out", str(tmp_path / "x")]):
         assert CliRunner().invoke(own, given).exit_code == 0
     assert seen == [tmp_path / "x-2", tmp_path / "x"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [((160, 320), (160, 320)), ((1080, 1920), (192, 320)), ((20, 50), (32, 32)), ((100, 100), (96, 96))],
+)
+def test_the_size_of_an_engine_is_that_of_its_data_in_steps(
+    shape: tuple[int, int], size: tuple[int, int]
+) -> None:
+    from roadworthy.cli.engine_training import _size
+
+    data: Any = [SimpleNamespace(image=SimpleNamespace(shape=(*shape, 3)))]
+    assert _size(None, data) == size
+    assert _size("64x48", data) == (48, 64)
+
+
+def test_how_an_imported_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roadworthy.cli import networks
+
+    monkeypatch.setattr(networks, "is_named", lambda name: name == "fills")
+    known = {"missing": (), "folder": Path("nets/x"), "get": "ask them", "opened_by": "open_it"}
+    told = {
+        (name, described): networks._state(SimpleNamespace(name=name, describe=described, **known))  # type: ignore[arg-type]
+        for name in ("sees", "fills")
+        for described in (True, False)
+    }
+    assert {key: one["use it"] for key, one in told.items()} == {
+        ("sees", True): "--model sees",
+        ("sees", False): "open_it('sees')",
+        ("fills", True): "--engines fills, to remove things from images; --model fills",
+        ("fills", False): "--engines fills, to remove things from images; open_it('fills')",
+    }
+    assert {one["imported to"] for one in told.values()} == {"nets/x"}
+    lacking: Any = SimpleNamespace(missing=("a.onnx", "b.onnx"), get="ask them")
+    assert networks._state(lacking) == {"still missing": "a.onnx, b.onnx", "get it": "ask them"}
