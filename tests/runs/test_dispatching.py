@@ -651,7 +651,7 @@ def test_what_failed_before_is_not_made_by_others(monkeypatch: pytest.MonkeyPatc
 def test_arrays_in_the_object_store_stay_as_writable_as_they_were() -> None:
     fixed, free = np.arange(5, dtype=np.uint8), np.arange(3, dtype=np.float64)
     fixed.setflags(write=False)
-    packed = sent(Parcel(b"pickle", [memoryview(fixed), memoryview(free), b""]))
+    packed = sent(Parcel(b"pickle", [fixed.data, free.data, b""]))
     assert packed.fixed == (True, False, True)
     assert [len(one) for one in packed.arrays] == [5, 24, 0]
     found = received(packed)

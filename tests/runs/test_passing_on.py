@@ -16,6 +16,7 @@ from roadworthy.runs.evidence import reopening, rerunning
 from roadworthy.runs.executors.work import Retention
 from roadworthy.runs.gate import Gate
 from roadworthy.runs.several import _cases, _check_names, _executor, run_several
+from roadworthy.runs.store import StoredRun
 from roadworthy.runs.store.digests import content_of_dataset
 from roadworthy.runs.suites import running
 from roadworthy.runs.suites.running import RunWatcher, SuiteResult
@@ -34,7 +35,9 @@ class Called:
         return self.answer
 
 
-DATA, SYSTEM, METHOD, EXECUTOR, SIMULATOR = Frames(2), Meter(), Bright(), SimpleNamespace(), SimpleNamespace()
+DATA, SYSTEM, METHOD = Frames(2), Meter(), Bright()
+EXECUTOR: Any = SimpleNamespace()
+SIMULATOR: Any = SimpleNamespace()
 GATE = Gate()
 OPTIONS: dict[str, Any] = {
     "seed": 5, "batch_size": 7, "simulator": SIMULATOR, "executor": EXECUTOR, "resume": True, "gate": GATE,
@@ -45,19 +48,9 @@ def test_a_run_of_one_passes_everything_on(tmp_path: Path, monkeypatch: pytest.M
     called = Called(({("R1", "meter"): "result"}, {}))
     monkeypatch.setattr(single, "carry_out_pairs", called)
     counts: list[Any] = []
-    assert (
-        run(
-            METHOD,
-            REQUIREMENT,
-            DATA,
-            SYSTEM,
-            out=tmp_path,
-            images="sample",
-            progress=counts.append,
-            **OPTIONS,
-        )
-        == "result"
-    )
+    how: dict[str, Any] = {**OPTIONS, "images": "sample", "progress": counts.append}
+    found: Any = run(METHOD, REQUIREMENT, DATA, SYSTEM, out=tmp_path, **how)
+    assert found == "result"
     assert called.given == [METHOD, [(REQUIREMENT, SYSTEM, tmp_path)], DATA, EXECUTOR]
     progress = called.named.pop("progress")
     assert called.named == {
@@ -79,7 +72,8 @@ def test_a_run_of_several_passes_everything_on(tmp_path: Path, monkeypatch: pyte
         METHOD, [REQUIREMENT, other], DATA, [SYSTEM], out=tmp_path, images="all", passes=0.25,
         progress=cases.append, tested=lambda one, system: (one.id, system.name) != ("R2", "meter"), **OPTIONS,
     )  # fmt: skip
-    assert (dict(found.results), dict(found.costs)) == ({("R1", "meter"): "result"}, {"R1": "cost"})
+    results: Any = dict(found.results), dict(found.costs)
+    assert results == ({("R1", "meter"): "result"}, {"R1": "cost"})
     assert found.images == tmp_path / "images"
     assert called.given == [METHOD, [(REQUIREMENT, SYSTEM, tmp_path / "runs/r1/meter")], DATA, EXECUTOR]
     progress = called.named.pop("progress")
@@ -92,7 +86,7 @@ def test_a_run_of_several_passes_everything_on(tmp_path: Path, monkeypatch: pyte
     assert cases == [7], "of several systems the one that is farthest"
     assert _cases({}) == 0
     (tmp_path / "manifest.json").write_text("{}")
-    run_several(METHOD, [REQUIREMENT], DATA, [SYSTEM], out=tmp_path, executor=EXECUTOR, gate="off")  # type: ignore[arg-type]
+    run_several(METHOD, [REQUIREMENT], DATA, [SYSTEM], out=tmp_path, executor=EXECUTOR, gate="off")
     assert (called.named["content"], called.named["gate"]) == ("", None), "a manifest says what the data are"
     assert (called.named["seed"], called.named["batch_size"]) == (0, 32)
     assert called.named["retention"] == Retention("failures", 0.0, 0)
@@ -110,7 +104,7 @@ def test_several_need_names_that_differ_and_something_to_do(tmp_path: Path) -> N
     with pytest.raises(InputError, match="processes must be 1 or more, got 0"):
         run_several(METHOD, [REQUIREMENT], DATA, [SYSTEM], out=tmp_path, processes=0)
     _check_names("systems", ["a", "b"])
-    with _executor(None, 1) as alone, _executor(EXECUTOR, 4) as given:  # type: ignore[arg-type]
+    with _executor(None, 1) as alone, _executor(EXECUTOR, 4) as given:
         assert alone.name == "serial"
         assert given is EXECUTOR
     with _executor(None, 2) as two:
@@ -136,7 +130,7 @@ def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.Monkey
 
     watch = Watcher()
     result = SuiteResult(tmp_path, plan)
-    running._run(one, result, ("sample", 0.5), EXECUTOR, watch)  # type: ignore[arg-type]
+    running._run(one, result, ("sample", 0.5), EXECUTOR, watch)
     assert called.given == [(METHOD, [SYSTEM]), [REQUIREMENT], DATA, [SYSTEM]]
     tested = called.named.pop("tested")
     assert (tested(REQUIREMENT, SYSTEM), tested(REQUIREMENT, Meter("other"))) == (True, False)
@@ -145,7 +139,8 @@ def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.Monkey
         "simulator": SIMULATOR, "progress": watch.counts, "resume": True, "gate": GATE,
     }  # fmt: skip
     assert simulator.given == [tmp_path]
-    assert (result.outcomes, result.costs) == ({("R1", "meter"): "well"}, {"R1": "cost"})
+    came: Any = result.outcomes, result.costs
+    assert came == ({("R1", "meter"): "well"}, {"R1": "cost"})
     assert told == [("R1", "meter", "well")]
 
 
@@ -181,10 +176,11 @@ def test_a_run_is_planned_again_as_it_was(
     reader = Called(read)
     monkeypatch.setattr(reopening, "read_suite", reader)
     pairs = [SimpleNamespace(requirement=SimpleNamespace(id=id)) for id in ("A", "B", "A")]
-    monkeypatch.setattr(reopening.StoredRun, "open", lambda _: SimpleNamespace(pairs=pairs))
+    monkeypatch.setattr(StoredRun, "open", lambda _: SimpleNamespace(pairs=pairs))
     called = Called("plan")
     monkeypatch.setattr(reopening, "plan_suite", called)
-    assert reopening.plan_of(tmp_path) == "plan"
+    made: Any = reopening.plan_of(tmp_path)
+    assert made == "plan"
     assert (reader.given, reader.named) == ([tmp_path / "suite.yaml", None], {"of_run": True})
     assert called.given == [read]
     assert called.named == {

@@ -159,8 +159,10 @@ def test_what_a_suite_asks_for_must_be_in_the_run() -> None:
 
 
 def test_the_plan_of_a_command_has_the_names_of_its_run() -> None:
-    plan = SuitePlan(None, None, [trial("a-b", "t", "net-x", data="folder-y")],  # type: ignore[arg-type]
-                     {"net-x": 1, "other": 2}, {"folder-y": 3})  # fmt: skip  # type: ignore[dict-item]
+    nothing: Any = None
+    models: Any = {"net-x": 1, "other": 2}
+    data: Any = {"folder-y": 3}
+    plan = SuitePlan(nothing, nothing, [trial("a-b", "t", "net-x", data="folder-y")], models, data)
     pairs: Any = [SimpleNamespace(requirement=SimpleNamespace(id="a/b"))]
     found = _as_stored(plan, {"models": {"net/x": {}}, "data": {"folder/y": {}}}, pairs)
     (one,) = found.trials

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from roadworthy.cases import Status
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.runs.sinks.mlflow_runs import export_mlflow
+from roadworthy.runs.sinks.mlflow_runs import _digests, _metrics, _name, export_mlflow
 from roadworthy.runs.store import StoredRun
 
 
@@ -66,3 +70,23 @@ def test_an_experiment_is_gone_on_with(stored: StoredRun, mlflow_folder: str) ->
 def test_where_mlflow_does_not_write_the_reason_is_told(stored: StoredRun, mlflow_folder: str) -> None:
     with pytest.raises(InputError, match="MLflow cannot write to nosuch://place"):
         export_mlflow(stored, uri="nosuch://place")
+
+
+def test_numbers_and_names_are_as_mlflow_takes_them() -> None:
+    counts = {Status.PASSED: 3, Status.VIOLATED: 1, Status.ENGINE_ERROR: 0}
+    bare: Any = SimpleNamespace(counts=counts, applicable=4, failed=1, outcome=None)
+    usual = {"cases_passed": 3, "cases_violated": 1, "cases_not_applicable": 0, "cases_error": 0}
+    assert _metrics(bare) == {**usual, "failure_rate": 0.25}
+    measures = {"bound": 0.5, "ok": True, "words": "x", "worst": -math.inf, "odd name": 2}
+    concluded: Any = SimpleNamespace(
+        counts={**counts, Status.ENGINE_ERROR: 2},
+        applicable=0,
+        failed=0,
+        outcome=SimpleNamespace(measures=measures),
+    )
+    assert _metrics(concluded) == {**usual, "cases_engine_error": 2, "bound": 0.5, "ok": 1.0, "odd_name": 2.0}
+    assert _name("a b/c:d*") == "a_b/c-d-"
+    assert len(_name("x" * 300)) == 250
+    manifest = {"models": {"net": {"sha256": "a"}}, "data": {"town": {}}, "suite": None, "engines": {"x": {}}}
+    assert _digests(manifest) == "models net a\ndata town None"
+    assert len(_digests({"models": {"x" * 9000: {}}})) == 5000

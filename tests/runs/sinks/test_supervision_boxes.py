@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -78,3 +78,28 @@ def test_detections_that_do_not_say_what_they_are_are_refused() -> None:
 
 def test_classes_can_be_left_out() -> None:
     assert len(from_supervision(detections(), ["x", "dog"], class_names={"dog": None, "x": None})) == 0
+
+
+def test_boxes_go_there_and_back_again_where_the_library_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = ModuleType("supervision")
+    library.Detections = detections  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "supervision", library)
+    found = to_supervision(BOXES, NAMES)
+    assert found.class_id.tolist() == [2, 0, 1]
+    assert found.confidence.tolist() == pytest.approx([0.9, 0.5, 0.25])
+    assert found.tracker_id.tolist() == [7, 8, 9]
+    assert found.data["class_name"].tolist() == ["truck", "person", "car"]
+    assert found.data["occlusion"][0] == 0.5
+    assert "truncation" not in found.data, "what is not known is left out"
+    assert [one.get("color") for one in found.data["attributes"]] == ["red", None, None]
+    assert from_supervision(found) == from_supervision(found, NAMES) == BOXES
+    assert to_supervision(BOXES, {5: "truck", 6: "person", 7: "car"}).class_id.tolist() == [5, 6, 7]
+    plain = Boxes([[0, 0, 2, 2]], ["pedestrian"])
+    bare = to_supervision(plain, NAMES)
+    assert (bare.confidence, bare.tracker_id, set(bare.data)) == (None, None, {"class_name"})
+    assert from_supervision(bare) == plain
+    nothing = detections(xyxy=np.zeros((0, 4)), class_id=None)
+    assert len(from_supervision(nothing)) == 0
+    some = to_supervision(BOXES, NAMES)
+    kept = from_supervision(some, NAMES, class_names={"truck": None})
+    assert kept.classes == ("pedestrian", "vehicle"), "a class may be left out"
