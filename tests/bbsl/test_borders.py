@@ -275,7 +275,7 @@ class TestMany:
         assert each["wide"].tolist() == [0, 1, 0, 1]
         for sizes in ({"height": 100}, {"width": 50}):
             with pytest.raises(InputError, match=r"size of the image|height of the image|width"):
-                spec.evaluate_many(boxes, **sizes)  # type: ignore[arg-type]
+                spec.evaluate_many(boxes, **sizes)
 
     def test_sizes_of_images_reach_functions_with_arguments(self) -> None:
         spec = parse("exfunction f(bb): bool v(): bb endexfunction case go f(v()) endcase")
