@@ -259,6 +259,24 @@ class TestMany:
         assert both.taken(np.array([3, 0])).counts.tolist() == [3, 2]
         assert both.owners().tolist() == [0, 0, 1, 3, 3, 3]
 
+    def test_the_image_is_a_box_of_every_frame(self) -> None:
+        spec = parse(
+            "exfunction v(): bb endexfunction case inside v() subseteq IMG endcase "
+            "case low PROJ_y.lower(v()) = PROJ_y.lower(IMG) endcase case wide w(PROJ_x(IMG)) > 55 endcase"
+        )
+        boxes = {"v": [[0, 0, 50, 100], [0, 0, 51, 100], [0, 0, 50, 101], [0, 5, 9, 90]]}
+        found = spec.evaluate_many(boxes, height=100, width=50).values
+        assert found["inside"].tolist() == [1, 0, 0, 1]
+        assert found["low"].tolist() == [1, 1, 0, 0]
+        assert found["wide"].tolist() == [0] * 4
+        each = spec.evaluate_many(boxes, height=[100, 100, 200, 90], width=[50, 60, 50, 60]).values
+        assert each["inside"].tolist() == [1, 1, 1, 1]
+        assert each["low"].tolist() == [1, 1, 0, 1]
+        assert each["wide"].tolist() == [0, 1, 0, 1]
+        for sizes in ({"height": 100}, {"width": 50}):
+            with pytest.raises(InputError, match=r"size of the image|height of the image|width"):
+                spec.evaluate_many(boxes, **sizes)
+
     def test_sizes_of_images_reach_functions_with_arguments(self) -> None:
         spec = parse("exfunction f(bb): bool v(): bb endexfunction case go f(v()) endcase")
         seen: list[Any] = []

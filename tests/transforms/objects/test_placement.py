@@ -13,7 +13,7 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects import CutOut
-from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
+from roadworthy.transforms.objects.placement import CutOutPlace, Views, _sharp, find_place
 from roadworthy.transforms.objects.request import Draws, Request, plan_of
 from roadworthy.transforms.objects.surroundings import OCCUPYING, GroundSurroundings
 from roadworthy.transforms.perspective import ROAD
@@ -318,3 +318,34 @@ def test_nothing_stands_in_relation_to_what_floats(
     frame = with_thing(street(), "vehicle", (130, 20, 190, 46))
     with pytest.raises(NotApplicable):
         placed(frame, Request("pedestrian", relation, "vehicle"))
+
+
+@pytest.mark.parametrize("chance", [MIDDLE, Draws(0.0, 0.1, 0.2, 0.9, 0.1), Draws(0.0, 0.6, 0.9, 0.1, 0.5)])
+def test_on_a_crosswalk_there_are_stripes_on_both_sides(street: Street, chance: Draws) -> None:
+    frame = street()
+    labels = frame.label_map
+    classes = labels.classes_with("crosswalk")
+    ids = labels.ids.copy()
+    stripes = np.zeros(ids.shape, np.bool_)
+    stripes[104:124, 100:220] = (np.arange(120) // 8 % 2 == 0)[None, :]
+    ids[stripes & (ids == classes.index("road"))] = classes.index("crosswalk")
+    walked = frame.replace(labels=LabelMap(ids, classes))
+    place = placed(walked, Request("pedestrian", reference="crosswalk"), chance)
+    row, (low, high) = place.window[3] - 1, place.foot
+    assert classes_under(walked, place) <= {"road", "crosswalk"}
+    near = round(0.6 * (row + 1 - HORIZON) / CAMERA) + 2
+    middle = (low + high) // 2
+    crosswalk = ids[row] == classes.index("crosswalk")
+    assert crosswalk[max(0, low - near) : middle].any()
+    assert crosswalk[middle : high + near].any()
+    with pytest.raises(NotApplicable, match="no ground for a pedestrian on the crosswalk"):
+        placed(frame, Request("pedestrian", reference="crosswalk"), chance)
+
+
+def test_sharp_things_are_preferred() -> None:
+    small, large = (
+        (CutOut(str(size), "pedestrian", 1.7, (100.0,) * 3, pixels=np.full((size, 20, 4), 255, np.uint8)),)
+        for size in (20, 200)
+    )
+    assert [one[0].name for one in _sharp((small, large), 400)] == ["200"]
+    assert [one[0].name for one in _sharp((small, small), 400)] == ["20", "20"], "those that have most"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roadworthy.frames import Frame
+from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms import make_transform
 from roadworthy.world import Camera, Scene, WorldObject, frame_of, make_scene, track, with_conditions
 
@@ -169,3 +169,27 @@ def test_more_shadow_darkens_what_less_shadow_darkened() -> None:
     )
     assert (more - less).max() <= 1
     assert more.mean() < less.mean()
+
+
+@pytest.mark.parametrize(
+    ("place", "colour", "brightness"),
+    [
+        (-0.35, (0.6, 1.0, 0.7), 0.20),
+        (0.35, (1.0, 0.7, 0.5), 0.22),
+        (0.62, (0.6, 0.8, 1.0), 0.14),
+        (1.00, (0.9, 1.0, 0.6), 0.20),
+        (1.45, (0.7, 0.6, 1.0), 0.12),
+    ],
+)
+def test_reflections_lie_on_the_line_through_the_centre(
+    place: float, colour: tuple[float, float, float], brightness: float
+) -> None:
+    labels = LabelMap(np.zeros((200, 300), np.uint8), ("sky",))
+    frame = Frame("f", np.full((200, 300, 3), 40, np.uint8), labels=labels)
+    seen, none = (
+        make_transform("sun-glare", amount=1, x=0.2, y=0.2, ghosts=ghosts)(frame, 1, measure=False).image
+        for ghosts in (1, 0)
+    )
+    x, y = (int((0.2 + 0.3 * (1 + place)) * side) for side in (300, 200))
+    more = seen[y, x].astype(float) - none[y, x]
+    assert more == pytest.approx(0.55 * 255 * brightness * np.array(colour), rel=0.2, abs=2.5)
