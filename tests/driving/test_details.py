@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from tests.driving.drives.readers.test_readers import _bounds, _scenario, _tub, _vehicle
 from tests.driving.oracles.test_learning import GOOD, MUTANTS
@@ -28,7 +29,7 @@ from roadworthy.driving.drives.readers.commonroad import (
     _spread,
     places_of,
 )
-from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, write_drive
+from roadworthy.driving.drives.readers.recorded import DRIVE_FILE, is_recorded, write_drive
 from roadworthy.driving.drives.readers.tables import _number
 from roadworthy.driving.method import NO_FRAMES
 from roadworthy.driving.metrics import MetricSettings, compute, per_step
@@ -442,3 +443,18 @@ def test_standing_still_is_the_last_sectors_fault() -> None:
 
 def test_what_is_done_when_nothing_is_said_is_as_kept() -> None:
     as_kept(Path(__file__).with_name("kept") / "defaults.txt", defaults_of("driving"))
+
+
+def test_which_files_are_drives_that_were_recorded(tmp_path: Path) -> None:
+    drive = Drive("me", [0.0, 0.1], {"speed": [1.0, 2.0]})
+    for name in ("drive.parquet", "LAP.PARQUET"):
+        write_drive(drive, tmp_path / name)
+        assert is_recorded(tmp_path / name)
+    assert is_recorded(tmp_path), "the folder that holds it"
+    (tmp_path / "drive.parquet").rename(tmp_path / "drive.bin")
+    assert not is_recorded(tmp_path / "drive.bin"), "by its content, but not by its name"
+    assert not is_recorded(tmp_path / "none.parquet")
+    (tmp_path / "text.parquet").write_text("no table")
+    assert not is_recorded(tmp_path / "text.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"speed": [1.0]}), tmp_path / "table.parquet")
+    assert not is_recorded(tmp_path / "table.parquet"), "a table of somebody else"
