@@ -56,7 +56,7 @@ class Fault:
         before: The code as it is.
         after: The code with the fault.
         noticed: Whether a test failed; None where none was run yet.
-        by: The test that noticed it, or "time" where the tests did not end.
+        by: The test that noticed it; where none did, whether the tests did not end.
     """
 
     room: str
@@ -238,7 +238,7 @@ def tried(fault: Fault, text: str, tree: Path, *, likely: bool, limit: float) ->
             cwd=tree, env=environment, capture_output=True, text=True, timeout=limit, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Fault(**asdict(fault) | {"noticed": True, "by": "time"})
+        return Fault(**asdict(fault) | {"noticed": False, "by": "no test within the limit"})
     finally:
         file.write_text(before, "utf-8")
     named = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
