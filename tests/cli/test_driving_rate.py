@@ -173,7 +173,7 @@ def test_good_and_poor_by_a_metric(roadworthy: Callable[..., Result], drives: Pa
         (["--good", "lap", "--poor", "lap", "--checks", "0"], "two clips have the same id"),
         (
             ["--good", "lap", "--by", "SD(LP)", "--checks", "0"],
-            "1 questionnaires need 5 good and 5 poor clips",
+            "1 questionnaire needs 5 good and 5 poor clips",
         ),
         (["--good", "lap", "--by", "SD(XX)", "--checks", "0"], "no metric XX"),
         (["--good", "lap", "--by", "SD(LP)", "--longest", "3"], "at most as long as the longest"),

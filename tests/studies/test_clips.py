@@ -531,12 +531,14 @@ def test_a_plan_says_what_it_was_made_of() -> None:
 
 def test_too_few_clips_are_counted() -> None:
     with pytest.raises(
-        InputError, match="1 questionnaires need 5 good and 5 poor clips of one track each, got no clips:"
+        InputError, match="1 questionnaire needs 5 good and 5 poor clips of one track each, got no clips:"
     ):
         plan_clips([], ClipDesign(attention=0))
     with pytest.raises(InputError, match="5 poor clips each, got all tracks: 3 good and 4 poor: give more"):
         plan_clips(pool(3, 4), ClipDesign(mixed=True))
-    with pytest.raises(InputError, match="shows 2 crash to see who pays attention, and 1 drives crash"):
+    with pytest.raises(
+        InputError, match=r"pays attention: 2; drives that crash after 3 s or more: 1\. Give a drive"
+    ):
         plan_clips(pool(5, 5), ClipDesign(attention=2))
 
 

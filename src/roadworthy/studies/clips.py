@@ -396,8 +396,8 @@ def _dealt(
     attention = sum(one.kind == "attention" for one in clips)
     if attention < design.attention:
         raise InputError(
-            f"a questionnaire shows {design.attention} crash to see who pays attention, and {attention} "
-            "drives crash after 3 s or more: give a drive that crashes with --attention, or --checks 0"
+            f"crashes that a questionnaire shows to see who pays attention: {design.attention}; drives that "
+            f"crash after 3 s or more: {attention}. Give a drive that crashes with --attention, or --checks 0"
         )
     tracks = [""] if design.mixed else sorted({one.track for one in clips if one.kind != "attention"})
     piles: dict[str, list[list[Clip]]] = {}
@@ -421,7 +421,8 @@ def _dealt(
     if len(turns) < wanted:
         where = "" if design.mixed else " of one track"
         raise InputError(
-            f"{wanted} questionnaires need {design.good} good and {design.poor} poor clips{where} each, got "
+            f"{wanted} questionnaire{'s need' if wanted != 1 else ' needs'} {design.good} good and "
+            f"{design.poor} poor clips{where} each, got "
             f"{'; '.join(counts) or 'no clips'}: give more drives, fewer clips each, or shorter clips"
         )
     return sorted(turns[:wanted], key=lambda pair: pair[0])

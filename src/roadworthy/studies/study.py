@@ -113,7 +113,8 @@ def read_answers(
             except InputError as error:
                 wrong.append(str(error))
     if wrong:
-        more = f"\nand {len(wrong) - _MOST_NAMED} more rows" if len(wrong) > _MOST_NAMED else ""
+        left = len(wrong) - _MOST_NAMED
+        more = f"\nand {left} more row{'s' * (left != 1)}" if left > 0 else ""
         raise InputError("\n".join(wrong[:_MOST_NAMED]) + more)
 
 

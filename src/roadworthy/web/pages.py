@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import sha256
@@ -51,7 +52,10 @@ class Pages:
         )
 
         filters: dict[str, Any] = {"count": count, "number": number, "percent": percent, "signed": signed}
-        self._templates.filters |= filters | {"sentence": _sentence}
+        self._templates.filters |= filters | {
+            "sentence": _sentence,
+            "shell": lambda path: shlex.quote(str(path)),
+        }
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page."""
