@@ -206,6 +206,9 @@ def test_a_frame_that_cannot_be_read_is_skipped_only_where_the_data_says_so() ->
     data.on_error = "skip"
     with pytest.raises(NotApplicable, match="the frame cannot be read"):
         Original(data, 0)()
+    unsaid = type("Unsaid", (), {"__getitem__": Drive.__getitem__})()
+    with pytest.raises(InputError, match="cut short"):
+        Original(unsaid, 0)()
     assert Original(data, 0) == Original(data, 0) != Original(data, 1)
     assert Original(data, 0) != Original(Drive(), 0)
     assert Original(data, 0) != 0

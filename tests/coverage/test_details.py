@@ -234,6 +234,8 @@ def test_findings_tell_the_worst_and_the_simplest() -> None:
     assert found.transformations == (("blur", 1.0), ("fog", approx(1 / 3)))
     apart = findings.findings_of([*rows, row(5, -9.0, "fog(amount=1)", 1, seen=99.0)])
     assert [one.case for one in apart] == ["try 5", "try 2"]
+    # Shares are those of a finding's own failures, not of all.
+    assert [one.transformations for one in apart] == [(("fog", 1.0),), found.transformations]
     groups = [
         findings.FailureGroup(str(n), str(n), 1, error, -1.0, 1, (), (value,))
         for n, (value, error) in enumerate([(0.0, 0.0), (0.1, 0.0), (9.0, 0.0), (4.0, 1.0)])
