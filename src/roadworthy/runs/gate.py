@@ -140,7 +140,7 @@ class Gate(OpensLater):
 
     def _looked_at(self, change: FrameChange, original: _Original) -> str | EngineError:
         try:
-            reason = _emptied(change, original) or _blurred(change, original)
+            reason = _emptied(change, original) or _formless(change, original)
             if reason or not _is_looked_at(change):
                 return reason
             return _refusal(change, original, self._detected(change.after))
@@ -186,9 +186,13 @@ def _emptied(change: FrameChange, original: _Original) -> str:
     return "much of the image is black, white or empty" if (lost > (_BLANK, _EMPTY)).any() else ""
 
 
-def _blurred(change: FrameChange, original: _Original) -> str:
-    """Return a complaint where no form is left to see; fog and night may hide all they like."""
-    if any(unwrapped(one).family in LOOKED_AT for one in change.steps):
+def _formless(change: FrameChange, original: _Original) -> str:
+    """Return a complaint where several changes together leave no form to see.
+
+    Of a single one people have said what they tolerate; things and weather are looked at by a network.
+    """
+    steps = [unwrapped(one) for one in change.steps if not one.is_identity]
+    if len(steps) < 2 or any(one.family in LOOKED_AT for one in steps):
         return ""
     left = _with_form(change.after.image)
     return "no form is left to be recognised" if left < min(_FORM, _FORM_KEPT * original.form) else ""
@@ -196,23 +200,26 @@ def _blurred(change: FrameChange, original: _Original) -> str:
 
 def _with_form(image: Image) -> float:
     """Return the share of an image in which neighbours differ when it is looked at from afar."""
-    size = _FORM_WIDTH, max(1, round(image.shape[0] * _FORM_WIDTH / image.shape[1]))
-    grey = cv2.cvtColor(cv2.resize(image, size, interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2GRAY)
+    grey = cv2.cvtColor(_shrunk(image, _FORM_WIDTH), cv2.COLOR_RGB2GRAY)
     beside = np.ones((3, 3), np.uint8)
     return float(np.mean(cv2.subtract(cv2.dilate(grey, beside), cv2.erode(grey, beside)) >= _FORM_RANGE))
 
 
 def _without_detail(image: Image) -> tuple[float, float]:
     """Return the shares of an image in which neighbours hardly differ: in black and white, and in all."""
-    height, width = image.shape[:2]
-    if width > _WIDTH:
-        size = _WIDTH, max(1, round(height * _WIDTH / width))
-        image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
-    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    grey = cv2.cvtColor(_shrunk(image, _WIDTH), cv2.COLOR_RGB2GRAY)
     highest, lowest = cv2.dilate(grey, _NEIGHBOURS), cv2.erode(grey, _NEIGHBOURS)
     flat = cv2.subtract(highest, lowest) <= _RANGE
     blank = flat & ((highest <= _BLACK) | (lowest >= _WHITE))
     return float(np.mean(blank)), float(np.mean(flat))
+
+
+def _shrunk(image: Image, width: int) -> Image:
+    """Return an image that is no wider than so many pixels."""
+    if image.shape[1] <= width:
+        return image
+    size = width, max(1, round(image.shape[0] * width / image.shape[1]))
+    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def _is_looked_at(change: FrameChange) -> bool:
