@@ -117,7 +117,7 @@ class TestScores:
             "_BRIGHT",
         ]:
             with monkeypatch.context() as changed:
-                changed.setattr(street, f"_{name}", "other")
+                changed.setattr(street, name, "other")
                 assert StreetNetwork().identity != before, name
 
 

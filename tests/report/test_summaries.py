@@ -127,7 +127,7 @@ def test_the_worst_failures_are_of_different_requirements(tmp_path: Path) -> Non
         add(tmp_path, ROWS, requirement=requirement, system=system, images=False, manifest=notes)
     text = write_summary(StoredRun.open(tmp_path), tmp_path / "summary.md").read_text("utf-8")
     assert re.findall(r"^- (R\d, \w+): worse", text, re.MULTILINE) == ["R1, dave2", "R2, dave2"]
-    assert re.findall(r"^- (note 7|.* more notes .*)$", text, re.MULTILINE) == [
+    assert re.findall(r"^- (note 7|.* more in .*)$", text, re.MULTILINE) == [
         "note 7",
         "2 more in manifest.json",
     ]

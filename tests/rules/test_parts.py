@@ -121,7 +121,7 @@ class TestLess:
 
 class TestPlans:
     def test_what_cannot_be_told_from_what_it_hides_is_refused(self) -> None:
-        box = {"added": ({"box": (4, -3, 9, 8)},)}
+        box = {"added": ({"element": "pedestrian", "properties": {}, "box": (4, -3, 9, 8)},)}
         for level, seen in ((131, False), (132, True)):
             image = GREY.image.copy()
             image[2, 5] = level
@@ -174,9 +174,9 @@ class TestPlans:
     def test_what_was_added_last_says_how_far_away_it_is(self) -> None:
         assert _placed(GREY, 1) == {}
         assert _placed(GREY.replace(metadata={"added": ()}), 1) == {}
-        assert _placed(GREY.replace(metadata={"added": ({"distance": 3}, {"distance": 7})}), 2) == {
-            "distance.2": 7.0
-        }
+        notes = tuple({"element": "tree", "properties": {}, "distance": far} for far in (3, 7))
+        assert _placed(GREY.replace(metadata={"added": notes}), 2) == {"distance.2": 7.0}
+        assert _placed(GREY.replace(metadata={"added": ("2026-11-17",)}), 2) == {}  # somebody else's word
         half = GREY.image.copy()
         half[:, :12] = 104
         assert mean_difference(GREY, GREY.replace(image=half)) == 2.0

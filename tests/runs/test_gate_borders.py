@@ -184,7 +184,9 @@ def test_where_nobody_says_where_more_must_be_seen_than_before() -> None:
     assert failed(change, asked, seen(pedestrian=grid(*PART[:3], value=0.3))) == ""
     assert failed(change, asked, seen(pedestrian=grid(*PART[:2], value=0.3))) != ""
     assert failed(change, asked, seen(pedestrian=0.3), original(pedestrian=0.2)) != ""
-    boxed = bare.replace(metadata={"added": ({"element": "pedestrian", "box": (2, 2, 4, 4)},)})
+    boxed = bare.replace(
+        metadata={"added": ({"element": "pedestrian", "properties": {}, "box": (2, 2, 4, 4)},)}
+    )
     told = FrameChange(bare, boxed, (ADD,))
     assert failed(told, asked, seen(pedestrian=grid(*PART, value=0.3))) == ""
     assert failed(told, asked, seen(pedestrian=grid((8, 8), value=0.9))) != ""
@@ -193,9 +195,9 @@ def test_where_nobody_says_where_more_must_be_seen_than_before() -> None:
 
 def test_the_box_of_what_was_added_last_counts() -> None:
     notes = (
-        {"element": "pedestrian", "box": [1, 2, 3, 4]},
-        {"element": "car", "box": [5, 6, 7, 8]},
-        {"element": "car"},
+        {"element": "pedestrian", "properties": {}, "box": [1, 2, 3, 4]},
+        {"element": "car", "properties": {}, "box": [5, 6, 7, 8]},
+        {"element": "car", "properties": {}},
     )
     frame = Frame("f", GREY, metadata={"added": notes})
     assert gate._box_of(frame, "vehicle") == (5, 6, 7, 8)
@@ -206,7 +208,9 @@ def test_the_box_of_what_was_added_last_counts() -> None:
 
 def test_a_detector_decides_about_people_and_vehicles() -> None:
     bare = Frame("f", np.zeros((SIDE, SIDE, 3), np.uint8))
-    boxed = bare.replace(metadata={"added": ({"element": "pedestrian", "box": (0, 0, 4, 4)},)})
+    boxed = bare.replace(
+        metadata={"added": ({"element": "pedestrian", "properties": {}, "box": (0, 0, 4, 4)},)}
+    )
     change, asked = FrameChange(bare, boxed, (ADD,)), gate._asked(ADD)
     for box, there in (((0, 0, 4, 4), True), ((0, 0, 4, 2), True), ((6, 6, 9, 9), False)):
         found = Boxes([box], ["pedestrian"], scores=[0.9])

@@ -218,7 +218,7 @@ def test_tracks_may_be_mixed_and_questionnaires_fewer() -> None:
 
 
 def test_a_study_needs_a_crash_unless_nobody_is_checked() -> None:
-    with pytest.raises(InputError, match="give a drive that crashes with --attention, or --checks 0"):
+    with pytest.raises(InputError, match="Give a drive that crashes with --attention, or --checks 0"):
         plan_clips(pool(5, 5, attention=0))
     (one,) = plan_clips(pool(5, 5, attention=0), ClipDesign(attention=0)).questionnaires
     assert len(one.clips) == 10
