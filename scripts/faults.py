@@ -56,7 +56,7 @@ class Fault:
         before: The code as it is.
         after: The code with the fault.
         noticed: Whether a test failed; None where none was run yet.
-        by: The test that noticed it; where none did, whether the tests did not end.
+        by: The test that noticed it, or that the limit ended the tests.
     """
 
     room: str

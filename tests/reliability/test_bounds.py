@@ -95,14 +95,14 @@ def test_so_many_images_as_are_told_without_a_loss_are_enough_and_one_fewer_is_n
 
 
 def test_a_model_that_loses_one_image_in_a_hundred_does_not_pass_with_few_of_them() -> None:
-    """The paper's rule passes it in 33% of samples of 30 images, also where 1% is more than is tolerated."""
+    """The paper's rule passes it in 32% of samples of 30 images, also where 1% is more than is tolerated."""
     passed = rate(200, 4, lambda rng: upper(lossy(rng, 30, 0.01, 0.9)) <= 0.005)
     assert passed == 0
     assert rate(200, 4, lambda rng: upper(lossy(rng, 30, 0.01, 0.9)) <= TOLERANCE) == 0
 
 
 def test_a_model_that_loses_some_images_nearly_always_does_not_pass_with_few_of_them() -> None:
-    """One image in a hundred is lost nine times of ten: the paper's rule passes 67% of samples of 50."""
+    """One image in a hundred is lost nine times of ten: the paper's rule passes 61% of samples of 50."""
 
     def passes(rng: np.random.Generator) -> bool:
         hard = rng.random(50) < 0.01

@@ -162,7 +162,7 @@ def test_what_is_wrong_is_told_with_what_the_tool_said() -> None:
     assert missed.complaints() == [
         "f: false alarm about in place: a wolf",
         "f: 1 frame was missed: nothing",
-        "f: 4 frames was missed: odd",
+        "f: 4 frames were missed: odd",
     ]
     assert FaultResult(fault, Sighting(False, ""), seen).complaints() == missed.complaints()[1:]
     limited = _fault(expected=2.0, limitation="y")

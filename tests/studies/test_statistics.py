@@ -247,7 +247,10 @@ def test_a_summary_is_a_row_for_each_metric_the_most_independent_first() -> None
     assert list(ranked.independence.scores) == ["c"]
     assert [row["metric"] for row in ranked.rows()] == ["c", "a", "b"]
     shown = ranked.table("Metrics")
-    assert (shown.title, shown.note) == ("Metrics", "A star marks p < 0.05 of one metric alone, of independent clips; VS is the variance score.")
+    assert (shown.title, shown.note) == (
+        "Metrics",
+        "A star marks p < 0.05 of one metric alone, of independent clips; VS is the variance score.",
+    )
     assert shown.rows[1][:3] == ("a", "-1.00*", "0.00")
     assert [row[-1] for row in shown.rows] == ["1.0000", "–", "–"]
     with pytest.raises(InputError, match="each of 4 drives, got 4 and 3"):

@@ -242,7 +242,7 @@ def test_images_of_a_search_are_divided_by_themselves(material: Material) -> Non
     }  # fmt: skip
     assert early.clean.tolist() == [2, 3, 4, 5, 6, 7]
     with pytest.raises(
-        InputError, match="1 images of kind 'rain' are too few to learn from 50% of them and comp"
+        InputError, match="images of kind 'rain': 1, too few to learn from 50% of them and comp"
     ):
         divide(images_of(material, rain=1), RetrainingPlan(share=0.5))
     with pytest.raises(InputError, match="there are no images of kind 'ran': did you mean 'rain'"):

@@ -215,8 +215,9 @@ class FaultResult:
             lines.append(f"{self.fault.id}: false alarm about {self.fault.sound}: {self.sound.said}")
         expected = self.fault.expected
         return lines + [
-            f"{self.fault.id}: {self.fault.told(size)} was missed: {seen.said}"
+            f"{self.fault.id}: {told} {'were' if told.endswith('s') else 'was'} missed: {seen.said}"
             for size, seen in self.seen.items()
+            for told in [self.fault.told(size)]
             if expected is not None and size >= expected and not seen.found
         ]
 

@@ -209,7 +209,8 @@ class Condition:
     def standing(self) -> str:
         """Where the interval lies: ``above`` or ``within`` what is accepted, or ``undecided``.
 
-        As of a requirement, a rate of fewer than five clusters of several cases is undecided.
+        As of a requirement, a rate of fewer than five clusters of several cases is undecided, unless none
+        may fail.
         """
         lower, upper = self.lower, self.upper
         few = self.accepted != 0 and self.clusters < min(FEWEST_CLUSTERS, self.cases)

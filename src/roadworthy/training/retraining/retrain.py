@@ -126,7 +126,7 @@ def divide(material: Material, plan: RetrainingPlan) -> Division:
     for kind, chosen in learned.items():
         if chosen.all() or not chosen.any():
             raise InputError(
-                f"{len(chosen)} images of kind {kind!r} are too few to learn from {plan.share:.0%} of them "
+                f"images of kind {kind!r}: {len(chosen)}, too few to learn from {plan.share:.0%} of them "
                 "and compare on the rest: give more frames"
             )
     held = [one.originals[~learned[kind]] for kind, one in material.changed.items()]
