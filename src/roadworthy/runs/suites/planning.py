@@ -33,7 +33,7 @@ from roadworthy.runs.suites.reading import Suite, SuiteError, about_rule, compla
 from roadworthy.runs.suites.schema import SuiteForm
 from roadworthy.transforms import Add, Remove, Replace
 from roadworthy.transforms.objects.filling import FILL
-from roadworthy.transforms.objects.gallery import OWN
+from roadworthy.transforms.objects.gallery import OWN, SHIPPED, Gallery
 from roadworthy.transforms.objects.remove import PAINTED
 
 T = TypeVar("T")
@@ -123,19 +123,19 @@ def engines_of(plan: SuitePlan) -> dict[str, Digest]:
     if plan.estimated():
         add(STREET_SOURCE.told, STREET_FILE, "the network that labels frames which have no labels")
     real = [one for one in plan.trials if one.data and not plan.data[one.data].first.drawn]
-    steps = [unwrapped(step) for one in real for step in one.kind.steps(one.part)]
-    if any(isinstance(one, Remove | Replace) and one.element not in PAINTED for one in steps):
+    steps = [(one.data, unwrapped(step)) for one in real for step in one.kind.steps(one.part)]
+    if any(isinstance(one, Remove | Replace) and one.element not in PAINTED for _, one in steps):
         add(
             "fill (shipped network)",
             FILL,
             "the network that fills what is left where things of real frames go",
         )
-    for one in real:
-        for step in map(unwrapped, one.kind.steps(one.part)):
-            if isinstance(step, Add) and (things := step.cut_from(plan.data[one.data].frames)):
-                source = one.data if step.gallery == OWN else step.gallery
-                found[f"things of {source}"] = digest_of_things(things)
-    if plan.gate is not None and any(one.family in LOOKED_AT for one in steps):
+    for name, step in steps:
+        if isinstance(step, Add) and (things := step.cut_from(plan.data[name].frames)):
+            found[f"things of {name if step.gallery == OWN else step.gallery}"] = digest_of_things(things)
+        elif isinstance(step, Replace) and step.gallery not in (SHIPPED, OWN):
+            found[f"things of {step.gallery}"] = digest_of_things(Gallery.opened(step.gallery))
+    if plan.gate is not None and any(one.family in LOOKED_AT for _, one in steps):
         add(f"gate {STREET}", STREET_FILE, "the network of the gate, which looks at real frames")
     if plan.gate is not None and plan.gate.detector is not None:
         found[f"gate {plan.gate.name}"] = digest_of_model(plan.gate.detector)
