@@ -92,13 +92,16 @@ def test_what_one_has_scrolled_past_is_forgotten(page: Page) -> None:
 
     page.goto("/look/large?status=all")
     page.wait_for_selector(".tile .case-head")
-    sizes = []
-    for lots in (range(1, 31), range(31, 91)):
+
+    def scrolled(lots: range) -> float:
         for lot in lots:
             page.evaluate("(to) => scrollTo(0, to)", lot * 20 * 240)
             page.wait_for_timeout(40)
-        sizes.append(held())
-    assert sizes[1] - sizes[0] < 1e6
+        return held()
+
+    early, late = scrolled(range(1, 31)), scrolled(range(31, 91))
+    # On a busy machine some answers are still on their way.
+    wait_until(page, lambda: min(late, held()) - early < 1e6)
 
 
 def test_the_last_one_is_opened_and_the_keyboard_goes_on_from_there(page: Page) -> None:
