@@ -18,6 +18,7 @@ from roadworthy.papers.truth_matrix import (
     TruthMatrix,
     TruthRow,
     TruthRule,
+    _percent,
     truth_matrix,
 )
 from roadworthy.rules import parse, read_rules
@@ -223,3 +224,8 @@ def test_rendered_counterfactuals_are_judged_alike_by_the_method_of_rules(driver
             assert (verdict.margin or 0.0) <= 0 if driver in one.caught else (verdict.margin or 0.0) > 0
             judged_rules.add(one.id)
     assert len(judged_rules) == 13
+
+
+def test_only_none_and_all_look_whole() -> None:
+    shares = (0, 0.00001, 0.5, 0.99999, 1)
+    assert [_percent(one) for one in shares] == ["0", "0.01%", "50.00%", "99.99%", "100%"]

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from tests.kept import as_kept
 
+from roadworthy.cases import Status
 from roadworthy.coverage import OperatingDomain
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
@@ -169,6 +170,11 @@ def test_tables_of_rules_are_those_of_the_rows(rules: Published) -> None:
     assert found["thresholds"]["0.5"] == {"violations": 3, "judged": 3}
     assert (found["folder"], found["worst_margin"]) == ("runs/r1/still", 0.0)
     assert [one["ratio"] for one in document["results"]] == [1.0, 0.0]
+    others = {Status.PASSED: 1, Status.NOT_APPLICABLE: 2, Status.ERROR: 1}
+    report.tallies["R1", "still"].counts.update(others)
+    found = report.document()["results"][0]
+    assert (found["judged"], found["ratio"]) == (4, 0.75), "of the frames that were judged"
+    assert (found["not_applicable"], found["errors"]) == (2, 1)
 
 
 def test_composed_rules_and_frames_that_do_not_qualify_have_tables_of_their_own(tmp_path: Path) -> None:

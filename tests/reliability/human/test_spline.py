@@ -79,6 +79,19 @@ def test_intervals_hold_the_true_curve_about_as_often_as_they_say() -> None:
     assert 0.75 < inside.mean() < 0.92
 
 
+def test_intervals_are_narrow_where_a_point_weighs_much() -> None:
+    x = np.linspace(0.01, 1, 60)
+    weights = np.where(np.arange(60) % 2, 4.0, 0.25)
+    true = 0.97 - 0.4 * x**4
+    noisy = true[:, None] + RNG.normal(0, 0.03, (60, 200)) / np.sqrt(weights[:, None])
+    fit = SmoothingSpline(x, weights).fit(noisy)
+    # The curve hardly turns between neighbours, so that what is known of one is known of the next.
+    band = fit.band.mean(axis=1)
+    assert band[1::2] == pytest.approx(band[:-1:2], rel=0.35)
+    inside = (np.abs(fit.values - true[:, None]) <= fit.band).mean(axis=1)
+    assert all(0.7 < inside[number::2].mean() < 0.95 for number in range(2))
+
+
 @pytest.mark.parametrize(
     ("x", "weights", "message"),
     [
