@@ -232,7 +232,8 @@ def _misfit(judge: Street, painted: Tensor, image: Tensor, mask: Tensor) -> Tens
     share = hole.sum().clamp(min=1)
     fits = (found.softmax(1) * around).sum(1, keepdim=True).clamp(min=1e-3)
     alike = -(told * found.log_softmax(1)).sum(1, keepdim=True)
-    return ((alike - fits.log()) * hole).sum() / share
+    misfit: Tensor = ((alike - fits.log()) * hole).sum() / share
+    return misfit
 
 
 def _crops(frames: Frames, count: int, device: str) -> tuple[Tensor, Tensor]:
@@ -256,7 +257,7 @@ def train(
     resume: Path | None = None,
     limit: int | None = None,
     tune: bool = False,
-    judge: Path | None = None,
+    judge_file: Path | None = None,
 ) -> None:
     """Train until the time is over; the checkpoint and losses are written every minute.
 
@@ -271,7 +272,7 @@ def train(
         resume: A checkpoint to go on from.
         limit: The most frames of each pack, to try things out.
         tune: Whether to search for the fastest convolutions first, which takes a minute.
-        judge: The street network as ONNX, for what the hole is taken to be.
+        judge_file: The street network as ONNX, for what the hole is taken to be.
     """
     began = time.monotonic()
     torch.manual_seed(5)
@@ -297,19 +298,19 @@ def train(
         network.load_state_dict(saved["weights"])
         critic.load_state_dict(saved["critic"])
     eye = eye.to(device)
-    sense: Street | None = None
-    if judge is not None:
-        sense = Street(drop=0.0)
-        load_onnx(sense, judge, frames.images[::40].float().cpu())
-        sense = sense.eval().requires_grad_(False).to(device)
+    judge: Street | None = None
+    if judge_file is not None:
+        judge = Street(drop=0.0)
+        load_onnx(judge, judge_file, frames.images[::40].float().cpu())
+        judge = judge.eval().requires_grad_(False).to(device)
     average = Average(network, 0.998)
     painter = torch.optim.AdamW(network.parameters(), 6e-4, betas=(0.5, 0.99), weight_decay=1e-3)
-    critic_steps = torch.optim.AdamW(critic.parameters(), 4e-4, betas=(0.5, 0.99), weight_decay=1e-3)
+    critic_optimizer = torch.optim.AdamW(critic.parameters(), 4e-4, betas=(0.5, 0.99), weight_decay=1e-3)
     step, written, losses = 0, time.monotonic(), torch.zeros(6, device=device)
     history: list[dict[str, Any]] = []
     while (progress := (time.monotonic() - began) / seconds) < 1:
         pace = min(1, step / 300 + 0.01) * (0.03 + 0.97 * math.cos(progress * math.pi / 2) ** 2)
-        painter.param_groups[0]["lr"], critic_steps.param_groups[0]["lr"] = 6e-4 * pace, 4e-4 * pace
+        painter.param_groups[0]["lr"], critic_optimizer.param_groups[0]["lr"] = 6e-4 * pace, 4e-4 * pace
         image, things = _crops(frames, batch, device)
         mask = _placed(masks, things)
         with torch.autocast(device, torch.bfloat16):
@@ -324,9 +325,9 @@ def train(
             functional.relu(1 - real).mean()
             + (functional.relu(1 + fake) * seen + functional.relu(1 - fake) * (1 - seen)).sum() / seen.numel()
         )
-        critic_steps.zero_grad(set_to_none=True)
+        critic_optimizer.zero_grad(set_to_none=True)
         truth.backward()  # type: ignore[no-untyped-call]
-        critic_steps.step()
+        critic_optimizer.step()
         step += 1
         if step <= alone:
             continue
@@ -343,7 +344,7 @@ def train(
         adversarial = -(fake.float() * seen).sum() / share
         weight = _ADVERSARIAL * (min(1.0, step / 600) if resume is None else 1.0)
         total = 2.0 * pixels + 1.0 * looks + weight * adversarial + 5.0 * matching
-        misfit = pixels.new_zeros(()) if sense is None else _misfit(sense, painted, image, mask)
+        misfit = pixels.new_zeros(()) if judge is None else _misfit(judge, painted, image, mask)
         total = total + _MISFIT * misfit
         painter.zero_grad(set_to_none=True)
         total.backward()
@@ -429,7 +430,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             resume=given.resume,
             limit=given.limit,
             tune=given.tune,
-            judge=given.judge,
+            judge_file=given.judge,
         )
     return 0
 

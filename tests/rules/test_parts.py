@@ -174,7 +174,9 @@ class TestPlans:
     def test_what_was_added_last_says_how_far_away_it_is(self) -> None:
         assert _placed(GREY, 1) == {}
         assert _placed(GREY.replace(metadata={"added": ()}), 1) == {}
-        notes = tuple({"element": "tree", "properties": {}, "distance": far} for far in (3, 7))
+        notes: tuple[dict[str, object], ...] = tuple(
+            {"element": "tree", "properties": {}, "distance": far} for far in (3, 7)
+        )
         assert _placed(GREY.replace(metadata={"added": notes}), 2) == {"distance.2": 7.0}
         assert _placed(GREY.replace(metadata={"added": ("2026-11-17",)}), 2) == {}  # somebody else's word
         half = GREY.image.copy()
