@@ -145,6 +145,19 @@ def test_unknown_names_are_told(suite: Path, name: str) -> None:
         list(run.rows(system=name))
 
 
+def test_a_margin_that_measures_nothing_comes_after_those_that_do(tmp_path: Path) -> None:
+    with pair(tmp_path, "R1", "m") as store:
+        for name, margin in (
+            ("b", -1.0),
+            ("none", None),
+            ("far", float("-inf")),
+            ("a", -1.0),
+            ("worst", -7.0),
+        ):
+            add(store, "R1", name, margin)
+    assert [row["case"] for row in StoredRun.open(tmp_path).worst()] == ["worst", "a", "b", "far", "none"]
+
+
 def test_names_may_be_anything(tmp_path: Path) -> None:
     odd = 'it\'s "R1"; DROP VIEW cases --\n$1'
     with RunStore(tmp_path, Requirement(odd, "Odd", "lanes"), system=odd) as store:
