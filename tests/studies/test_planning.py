@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ def test_an_experiment_is_made_of_a_data_set(tmp_path: Path) -> None:
     assert seen == list(range(1, document["images"] + 1))
     assert (document["images"], document["answers"], document["skipped"]) == (6, 12, {})
     assert sum(document["choices"].values()) == 6
+    several = replace(written, plan=replace(written.plan, tracks=3)).document()
+    assert (several["tracks"], several["raters_per_batch"], several["fewest_people"]) == (3, 2, 6)
     first, few, last = written.lines()
     assert first.startswith("6 images in ")
     assert few.startswith("These are 0.06 answers for each interval")
