@@ -430,9 +430,9 @@ def test_what_is_expected_to_fail_has_a_name_and_a_reason(line: str) -> None:
     assert read_expected(["R1 : x: why "]) == [Expected("R1", "x: why")]
 
 
-def an_outcome(status: str, *, rate: float | None = None, failed: int = 0) -> Outcome:
+def an_outcome(status: str, *, rate: float | None = None, failed: int = 0, errors: int = 0) -> Outcome:
     measures: dict[str, Any] = {} if rate is None else {"max_rate": rate, "confidence": 0.95}
-    counts = {Status.VIOLATED: failed, Status.ERROR: 0}
+    counts = {Status.VIOLATED: failed, Status.ERROR: errors}
     return Outcome("R1", OutcomeStatus(status), counts, None, "the summary", measures)
 
 
@@ -442,6 +442,7 @@ def an_outcome(status: str, *, rate: float | None = None, failed: int = 0) -> Ou
         (an_outcome("inconclusive", rate=0.05), "too few cases: 59 without a failure would show it, each of"),
         (an_outcome("inconclusive", rate=0.9), "too few cases: 5 without a failure would show it, each of"),
         (an_outcome("inconclusive", rate=0.05, failed=1), "too few drives, laps or scenes to tell whether"),
+        (an_outcome("inconclusive", rate=0.05, errors=1), "too few drives, laps or scenes to tell whether"),
         (an_outcome("inconclusive", rate=0.0), ""),
         (an_outcome("inconclusive", rate=1.0), ""),
         (an_outcome("inconclusive"), ""),

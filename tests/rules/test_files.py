@@ -53,6 +53,11 @@ def test_without_ids_a_line_is_a_rule_unless_it_goes_on(tmp_path: Path) -> None:
         RAIN,
         f"{NIGHT} If it gets foggy, slow down more.",
     ]
+    goes_on = "If it rains.\nThen slow down.\n"
+    assert [rule.text for rule in read(tmp_path, f"{goes_on}{NIGHT}\n")] == [
+        "If it rains. Then slow down.",
+        NIGHT,
+    ]
 
 
 @pytest.mark.parametrize(

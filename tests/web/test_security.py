@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.web.client import Browser, Client, finished
+from tests.web.client import HOST, Browser, Client, finished
 
 import roadworthy.web
 from roadworthy.cases import Case, RecordDrive, Requirement, Verdict
@@ -69,6 +69,13 @@ def test_a_foreign_origin_is_refused(browser: Browser, origin: str) -> None:
     answer = browser.post("/write/rule", RULE, origin=origin)
     assert (answer.status, answer.json()["code"]) == (403, "origin")
     assert browser.get("/runs", origin=origin).status == 403
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_own_origin_is_answered_before_and_behind_a_proxy(browser: Browser, scheme: str) -> None:
+    origin = f"{scheme}://{HOST}"
+    assert browser.get("/runs", origin=origin).status == 200
+    assert browser.post("/write/rule", RULE, origin=origin).status == 200
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

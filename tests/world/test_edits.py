@@ -260,3 +260,11 @@ def test_the_left_side_of_the_road_mirrors_the_right_one(place: str) -> None:
         add(scene, "pedestrian", place=place, side=side).actors[-1].d for side in ("right", "left")
     )
     assert left == -right < 0
+
+
+def test_lines_that_are_gone_stay_gone() -> None:
+    assert _scene().lines
+    bare = remove(_scene(), "line")
+    assert not bare.lines
+    assert not remove(bare, "tree").lines
+    assert remove(_scene(), "tree").lines
