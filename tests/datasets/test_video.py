@@ -173,7 +173,7 @@ def test_films_that_end_in_the_middle(tmp_path: Path) -> None:
     cut = tmp_path / "cut.avi"
     cut.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(
-        InputError, match=r"cut\.avi ends in the middle: it should last 4\.0 s, .* at \d\.\d s; on_err"
+        InputError, match=r"cut\.avi ends in the middle: it should last 4\.0 s, .* at \d\.\d s; -o on_err"
     ):
         video(cut)
     assert 5 < len(list(video(cut, on_error="skip"))) < 30

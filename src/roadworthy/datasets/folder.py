@@ -359,7 +359,7 @@ def _check_whole(film: FilmReader) -> None:
     if film.times is not None and film.claimed - film.times[-1] > 1 + 2 * film.claimed / len(film):
         raise InputError(
             f"{film.path} ends in the middle: it should last {film.claimed:.1f} s, and its last frame is at "
-            f"{film.times[-1]:.1f} s; on_error=skip takes the {len(film):,} frames that there are"
+            f"{film.times[-1]:.1f} s; -o on_error=skip takes the {len(film):,} frames that there are"
         )
 
 

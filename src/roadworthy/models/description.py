@@ -212,6 +212,8 @@ def _output(data: Mapping[str, Any], where: Callable[..., str], folder: Path) ->
     if not isinstance(task, str) or task not in _OUTPUTS:
         raise InputError(f"{where('output', 'task')}: unknown task {task!r}: {suggest(str(task), _OUTPUTS)}")
     if type(count := data.get("classes")) is int and count > 0:
+        if count > MOST_CLASSES:
+            raise InputError(f"{where('output', 'classes')}: at most {MOST_CLASSES:,} classes, got {count:,}")
         data = {**data, "classes": list(map(str, range(count)))}
     if isinstance(text := data.get("classes"), str):
         if known := class_lists().get(text.lower()):
@@ -287,6 +289,8 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+MOST_CLASSES = 100_000
+"""Of a network, at most: more is a slip, and their names alone would fill the memory."""
 _NO_FILES = ("http", "https", "torch", "callable", "python")
 _SIGNALS = ("steering", "speed", "throttle", "brake")
 _MOST_SIGNALS = 3

@@ -13,7 +13,7 @@ from typing import Any
 from roadworthy._files import is_file, naming, read_json
 from roadworthy.errors import InputError
 from roadworthy.models.class_lists import class_lists
-from roadworthy.models.description import described
+from roadworthy.models.description import MOST_CLASSES, described
 from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor
 from roadworthy.models.networks import known_file
 
@@ -149,7 +149,10 @@ def _config_beside(runtime: Runtime) -> Recognised | None:
 def _configured(told: Mapping[str, Any], folder: Path, declared: Tensor | None) -> Recognised | None:
     if "pretrained_cfg" in told:
         labels = told.get("label_names") or told["pretrained_cfg"].get("label_names")
-        return _timm(told["pretrained_cfg"], int(told.get("num_classes", 1000)), labels, declared)
+        count = told.get("num_classes", 1000)
+        if type(count) is not int or not 0 < count <= MOST_CLASSES:
+            raise ValueError(f"num_classes is a whole number from 1 to {MOST_CLASSES:,}, got {count!r}")
+        return _timm(told["pretrained_cfg"], count, labels, declared)
     return _hugging_face(told, folder, declared) if "model_type" in told else None
 
 

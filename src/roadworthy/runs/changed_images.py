@@ -98,7 +98,10 @@ def _place(name: str) -> str:
     """Return what data are called, without the part of them that was taken."""
     whole = re.sub(r"^\d+ frames of |(\[[^\]]*\])+$", "", name)
     reader, _, path = whole.partition(":")
-    return f"{reader}:{Path(path).resolve()}" if path else whole
+    try:
+        return f"{reader}:{Path(path).resolve()}" if path else whole
+    except ValueError:  # what no file is called
+        return whole
 
 
 def _original(row: Mapping[str, Scalar]) -> str:

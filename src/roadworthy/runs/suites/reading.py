@@ -67,7 +67,8 @@ def complain(file: YamlFile, place: Place, message: str, *, key: bool = False) -
     while found and found not in file.places:
         found = found[:-1]
     if not found:
-        return FileProblem(message, 0, f"{file.path}: {message}" if file.places else message)
+        named = file.places or file.path != Path(SUITE_FILE)  # else it stands in no file
+        return FileProblem(message, 0, f"{file.path}: {message}" if named else message)
     written = file.places[found]
     # A value that is missing, or a block of many lines, is best pointed at by its key.
     whole = written.value.line < written.value.end_line and written.value.end_column <= written.value.column

@@ -417,7 +417,11 @@ class WeatherScene:
         )
         if white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH:
             return "the sun is too harsh in the image: glare and black shade would stay in any weather"
-        return "the ground is black in the image: no weather would show on it" if black > _MOST_BLACK else ""
+        return (
+            "the ground is black in the image: a change of weather or time would not show on it"
+            if black > _MOST_BLACK
+            else ""
+        )
 
     @cached_property
     def distance(self) -> Map:
