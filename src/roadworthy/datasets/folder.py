@@ -136,12 +136,13 @@ class FilmReader:
         with self._lock:
             if self._process != os.getpid():
                 self._open()
-            if not self._reach(number):
-                raise FrameError(
-                    f"{self.path}: frame {number} of {len(self):,} cannot be decoded, the film is damaged: "
-                    "on_error=skip leaves such frames out"
-                )
-            image = self._capture.retrieve()[1]
+            # A damaged film may have a frame without a picture.
+            image = self._capture.retrieve()[1] if self._reach(number) else None
+        if image is None or not image.size:
+            raise FrameError(
+                f"{self.path}: frame {number} of {len(self):,} cannot be decoded, the film is damaged: "
+                "on_error=skip leaves such frames out"
+            )
         turn = _TURNS.get(self._rotation)
         if turn is not None:
             image = cv2.rotate(image, turn)
