@@ -183,7 +183,8 @@ def test_what_a_simulator_drove_before_it_failed_is_kept(
     assert document["ended"] == driven.ended
 
 
-@pytest.mark.parametrize("way", [pytest.param("hang", marks=pytest.mark.slow), "die"])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["hang", "die"])
 @pytest.mark.usefixtures("models")
 def test_what_a_model_drove_before_it_hung_or_died_is_kept(
     roadworthy: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
