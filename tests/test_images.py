@@ -62,6 +62,18 @@ def test_numbers_in_pixels_stay_as_they_are(
     np.testing.assert_array_equal(again, numbers)
 
 
+def test_a_png_that_ends_before_its_pixels_is_not_searched_for_them(tmp_path: Path) -> None:
+    written = cv2.imencode(".png", np.zeros((6, 8), np.uint8))[1].tobytes()
+    start, end = written[:33], written[-12:]
+    # OpenCV would look on behind the end, and take the four gigabytes that the last chunk claims to have.
+    beyond = b"\0\0\0\x04`DAT" + bytes(8) + b"\xff\xff\xff\xffabCD" + bytes(4)
+    (tmp_path / "a.png").write_bytes(start + end + beyond)
+    with pytest.raises(FrameError, match=r"a\.png: the file is cut short"):
+        read_ids(tmp_path / "a.png")
+    (tmp_path / "a.png").write_bytes(written + beyond)
+    assert read_ids(tmp_path / "a.png").shape == (6, 8)
+
+
 def test_numbers_in_pixels_need_one_channel(tmp_path: Path, picture: NDArray[np.uint8]) -> None:
     write_image(tmp_path / "a.png", picture)
     with pytest.raises(FrameError, match=r"a\.png must have one channel of 8 or 16 bits, got 32 × 48 × 3"):

@@ -268,11 +268,11 @@ def _is_cut_short(data: bytes) -> bool:
         return data.rfind(b"\xff\xd9") <= data.rfind(b"\xff\xda")
     if not data.startswith(b"\x89PNG"):
         return False
-    place = 8
+    place, kinds = 8, set[bytes]()
     while place + 12 <= len(data):
-        # OpenCV would take as much memory as a broken length of a chunk says.
-        kind = data[place + 4 : place + 8]
+        # OpenCV would take as much memory as a broken length says, and look for pixels beyond the end.
+        kinds.add(kind := data[place + 4 : place + 8])
         place += 12 + int.from_bytes(data[place : place + 4], "big")
         if kind == b"IEND":
-            return place > len(data)
+            return place > len(data) or b"IDAT" not in kinds
     return True
