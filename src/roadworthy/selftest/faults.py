@@ -304,7 +304,9 @@ def described(method: str, probes: Mapping[str, Probe]) -> tuple[SeededFault, ..
     found = []
     for name, said in _described()["faults"][method].items():
         sizes = tuple(map(float, said.get("sizes", [1.0])))
-        facts = {"expected": sizes[0], **said, "sizes": sizes, "probe": probes[name]}
+        expected = said.get("expected", sizes[0])
+        sure = None if expected is None else float(expected)
+        facts = {**said, "sizes": sizes, "expected": sure, "probe": probes[name]}
         found.append(SeededFault(f"{method}/{name}", **facts))
     return tuple(found)
 
