@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
+from scripts.engines.look import look_distances
 from scripts.engines.recipes import PairedWeights
 from torch import nn
 
@@ -16,7 +17,6 @@ from roadworthy.training.engines.losses import (
     discriminator_loss,
     feature_matching,
     generator_loss,
-    look_distances,
     masked_mean,
 )
 from roadworthy.training.engines.method import Column, EngineMethod, weighted

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from scripts.engines.look import look_distances
 from scripts.engines.recipes import Effort
 
 from roadworthy.training import Settings
@@ -28,7 +29,6 @@ from roadworthy.training.engines.losses import (
     frechet_distance,
     generator_loss,
     kl_loss,
-    look_distances,
     perceptual_loss,
     pooled,
 )
