@@ -20,13 +20,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.simulating import STATEMENTS, TRUTHS, simulate
 from roadworthy._tables import csv_text
 from roadworthy.cases import Requirement, Status
 from roadworthy.datasets import UdacityCh2Dataset, clusters_of, load
 from roadworthy.models import load_model
 from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import read_rows, run_several
-from roadworthy.selftest.simulating import LEAST, STATED, STATEMENTS, TRUTHS, Simulated, simulate
+from roadworthy.selftest.simulating import LEAST, STATED, Simulated
 from roadworthy.statistics import ClusteredRate, clopper_pearson_upper
 
 REPETITIONS = 400

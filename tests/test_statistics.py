@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.simulating import LARGEST, STATEMENTS, drawn_weighted, simulate
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
@@ -13,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
 from roadworthy.errors import InputError
-from roadworthy.selftest.simulating import LARGEST, LEAST, STATEMENTS, KnownClusters, simulate
+from roadworthy.selftest.simulating import LEAST, KnownClusters
 from roadworthy.statistics import (
     ClusteredRate,
     ClusterTally,
@@ -327,7 +328,7 @@ def test_what_is_stated_with_95_percent_confidence_is_true(statement: str) -> No
 
 def test_a_weighted_rate_has_the_bounds_of_its_mean() -> None:
     truth, rng = KnownClusters(300, 0.1, 0.17), np.random.default_rng(5)
-    sizes, failing = truth.drawn_weighted(rng)
+    sizes, failing = drawn_weighted(truth, rng)
     found, means = ClusteredRate.of(sizes, failing), LARGEST * failing / sizes
     assert LARGEST * found.rate == pytest.approx(truth.rate, abs=0.03)
     low, high = mean_bounds(means, weights=sizes, least=0, most=LARGEST)

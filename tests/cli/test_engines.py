@@ -266,7 +266,7 @@ def test_what_our_channels_become(tmp_path: Path) -> None:
     import onnxruntime
     import torch
 
-    from roadworthy.datasets.cityscapes import LABELS
+    from roadworthy.datasets.cityscapes import label_classes
     from roadworthy.frames import LabelMap
     from roadworthy.training.engine_networks.settings import network_for
     from roadworthy.training.engines.writing import Import, channels_of, import_checkpoint
@@ -283,7 +283,7 @@ def test_what_our_channels_become(tmp_path: Path) -> None:
     session = onnxruntime.InferenceSession(tmp_path / "city" / "engine.onnx")
     (found,) = session.run(None, {"labels": one_hot(labels, card.classes)[None]})
     # The ids of Cityscapes by its own table, which has no crosswalks.
-    names = [name for name, _ in LABELS]
+    names = [name for name, _ in label_classes()]
     ids = [names.index(name) for name in ("unlabeled", "road", "car", "vegetation", "sky", "unlabeled")]
     theirs = np.eye(35, dtype=np.float32)[np.array(ids)[labels.ids]].transpose(2, 0, 1)
     with torch.inference_mode():

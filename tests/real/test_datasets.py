@@ -19,8 +19,7 @@ from roadworthy.datasets import (
     UdacitySimDataset,
     load,
 )
-from roadworthy.datasets.a2d2 import CLASSES as A2D2_CLASSES
-from roadworthy.datasets.camvid import CLASSES as CAMVID_CLASSES
+from roadworthy.datasets._base import known_classes
 from roadworthy.errors import FrameError
 from roadworthy.images import read_image
 
@@ -83,7 +82,7 @@ def test_the_frames_of_the_drive_as_a_folder(real_data: Path, drive: UdacityCh2D
 def test_camvid(real_data: Path) -> None:
     data = CamVidDataset(str(real_data / "camvid"))
     with (real_data / "camvid" / "class_dict.csv").open() as file:
-        assert {row["name"] for row in csv.DictReader(file)} == set(CAMVID_CLASSES)
+        assert {row["name"] for row in csv.DictReader(file)} == set(known_classes("camvid"))
     assert len(data) == 367
     pixels: dict[str, int] = {}
     for frame in data[::10]:
@@ -101,7 +100,7 @@ def test_camvid(real_data: Path) -> None:
 
 def test_a2d2(real_data: Path) -> None:
     names = json.loads((real_data / "a2d2" / "class_list.json").read_text())
-    assert set(names.values()) == set(A2D2_CLASSES)
+    assert set(names.values()) == set(known_classes("a2d2"))
     whole = A2D2Dataset(str(real_data / "a2d2"))
     small = A2D2Dataset(str(real_data / "a2d2"), prepare="paper")
     assert len(whole) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,7 @@ from roadworthy.coverage.search.findings import CoverageGrowth
 from roadworthy.driving.drives import Drive
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
-from roadworthy.report.bbsl import (
-    draw_cells,
-    draw_check,
-    draw_coverage,
-    draw_findings,
-    draw_labelled,
-    draw_witness,
-)
+from roadworthy.report.bbsl import draw_cells, draw_check, draw_coverage, draw_findings, draw_labelled
 from roadworthy.report.drawing import (
     draw_depth_legend,
     draw_difference,
@@ -261,9 +255,9 @@ def test_figures_of_specifications_are_drawn_as_kept() -> None:
         "\n".join(
             described(figure)
             for figure in (
-                draw_witness(WITNESS, axes_of={"near": "y"}),
-                draw_witness(names, axes_of={"lane": "x"}, title="names"),
-                draw_witness(names, axes_of={"lane": "z"}),
+                draw_findings([refuted], axes_of={"near": "y"}),
+                draw_findings([replace(refuted, witness=names)], axes_of={"lane": "x"}),
+                draw_findings([replace(refuted, witness=names)], axes_of={"lane": "z"}),
                 draw_findings([refuted, proved, refuted, refuted], axes_of={"near": "x"}),
                 draw_findings([refuted] * 3, columns=4),
                 draw_cells(

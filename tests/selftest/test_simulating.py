@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.simulating import LARGEST, STATEMENTS, drawn_weighted, simulate
 from scipy.stats import binomtest
 from tests.kept import as_kept
 
-from roadworthy.selftest import simulating
-from roadworthy.selftest.simulating import LARGEST, STATED, STATEMENTS, KnownClusters, simulate
+from benchmarks import simulating
+from roadworthy.selftest.simulating import STATED, KnownClusters
 from roadworthy.statistics import mean_bounds, paired_difference
 
 
@@ -84,7 +85,7 @@ def test_what_is_drawn_is_what_is_said_to_be_true() -> None:
     assert np.array_equal(again[0], sizes)
     assert np.array_equal(again[1], before)
     # Half of what is asked fails twice as often, and the largest weight is 2.5.
-    counted, failing = truth.drawn_weighted(rng)
+    counted, failing = drawn_weighted(truth, rng)
     assert pytest.approx(2.5) == LARGEST
     assert (counted.min(), counted.max()) == (60, 300)
     assert failing.sum() / counted.sum() * LARGEST == pytest.approx(0.17, abs=0.01)

@@ -16,7 +16,7 @@ from roadworthy.frames import Boxes, Frame, Signals, SignalUnits
 from roadworthy.models import DetectionOutput, ImageInput
 from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import architecture
-from roadworthy.training import evaluation, make_weights
+from roadworthy.training import evaluation, recipes
 from roadworthy.training.evaluation import SignalScorer, _lap_failure, measures_table, signal_errors
 from roadworthy.training.mutants.faults import _LOSSES, FaultyTask
 from roadworthy.training.samples import _MOST_OF_THE_DEVICE, Samples, _fits, in_processes
@@ -232,26 +232,24 @@ def test_which_data_a_recipe_takes(monkeypatch: pytest.MonkeyPatch) -> None:
             found = list.__getitem__(self, part)
             return Recorded(found) if isinstance(part, slice) else found
 
-    monkeypatch.setattr(make_weights, "UdacityCh2Dataset", lambda folder: Recorded(range(5000)))
-    whole = make_weights._real(Path("x"), quick=False)
+    monkeypatch.setattr(recipes, "UdacityCh2Dataset", lambda folder: Recorded(range(5000)))
+    whole = recipes._real(Path("x"), quick=False)
     (name,), (later,) = whole.training, whole.validation
     assert (name, later) == ("udacity-ch2[:3600]", "udacity-ch2[3600:]")
     assert (len(whole.training[name]), whole.validation[later][0]) == (3600, 3600)  # type: ignore[comparison-overlap]
     assert whole.evaluation == whole.validation
-    quick = make_weights._real(Path("x"), quick=True)
+    quick = recipes._real(Path("x"), quick=True)
     assert {key: len(one) for key, one in ({**quick.training, **quick.validation}).items()} == {
         "udacity-ch2[:32]": 32, "udacity-ch2[-16:]": 16,
     }  # fmt: skip
     with pytest.raises(InputError, match="need the folder of Udacity's challenge 2: --udacity FOLDER"):
-        make_weights._real(None, quick=True)
+        recipes._real(None, quick=True)
     asked: list[Any] = []
     for name in ("detector_data", "classifier_data"):
-        monkeypatch.setattr(
-            make_weights, name, lambda use, *, quick, name=name: asked.append((name, use, quick))
-        )
+        monkeypatch.setattr(recipes, name, lambda use, *, quick, name=name: asked.append((name, use, quick)))
     for data in ("detector", "classifier"):
         recipe: Any = SimpleNamespace(data=data)
-        make_weights._data(recipe, None, quick=data == "detector")
+        recipes.recipe_data(recipe, None, quick=data == "detector")
     assert asked == [
         (f"{data}_data", use, data == "detector")
         for data in ("detector", "classifier")

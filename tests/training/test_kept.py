@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 import torch
+from scripts.engines.look import look_distances
+from scripts.engines.recipes import Effort
 
 from roadworthy.training import Settings
 from roadworthy.training.engine_networks.pix2pixhd import MultiscaleDiscriminator
@@ -27,15 +29,14 @@ from roadworthy.training.engines.losses import (
     frechet_distance,
     generator_loss,
     kl_loss,
-    look_distances,
     perceptual_loss,
     pooled,
 )
 from roadworthy.training.engines.pairs import CHANGES, PairSource
-from roadworthy.training.engines.settings import Effort, EngineSettings
-from roadworthy.training.make_weights import RECIPES, classifier_data, detector_data
+from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.mutants.faults import _LOSSES, _MADE, _initialise, clipped, optimizer_named
 from roadworthy.training.mutants.operators import CRIMES, INITIALISERS, OPTIMISERS, search_range
+from roadworthy.training.recipes import RECIPES, classifier_data, detector_data
 
 KEPT = Path(__file__).with_name("kept.txt")
 NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from scripts.make_weights import main
 
 from roadworthy.models import load_model
 from roadworthy.models.zoo import SHIPPED, load_module
-from roadworthy.training.make_weights import RECIPES, main
+from roadworthy.training.recipes import RECIPES
 
 
 def test_a_quick_run_leaves_network_card_and_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

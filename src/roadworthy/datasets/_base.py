@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self, SupportsIndex, get_args, overload
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import SECONDS, Table, TimeUnit
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import FrameError, InputError, RoadworthyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -28,8 +30,14 @@ from roadworthy.ontology import VOID, normalized, ontology
 
 ClassNames = Mapping[str, str | None]
 """The ontology word for each class name of a data set; None has no class: no box, or void pixels."""
+Meaning = tuple[str, Mapping[str, str]]
+"""A class of the ontology and attributes."""
+BICYCLE: Meaning = ("dynamic object", FrozenDict({"type": "bicycle"}))
+"""A bicycle whose box or pixels do not tell whether somebody rides it."""
 OnUnknown = Literal["error", "skip"]
 Outside = Literal["error", "clip"]
+
+_CLASSES = Path(__file__).with_name("classes.yaml")
 
 CLIPPED = "clipped_boxes"
 """The key in the metadata of a frame under which a reader says how many boxes it cut off."""
@@ -71,19 +79,41 @@ def class_names_of(given: ClassNames | str | None) -> dict[str, str | None]:
     return names
 
 
-def by_word(words: Mapping[str | None, Sequence[str]]) -> ClassNames:
-    """Return the word for each class name, from the class names of each word.
+@cache
+def known_classes(data_set: str) -> ClassNames:
+    """Return the word for each class name of a data set, as ``classes.yaml`` has it.
 
     Example:
-        >>> by_word({"vehicle": ["Car", "Train"], None: ["Void"]})
-        {'Car': 'vehicle', 'Train': 'vehicle', 'Void': None}
+        >>> known_classes("camvid")["Car"], known_classes("camvid")["Void"]
+        ('vehicle', None)
     """
-    return FrozenDict({name: word for word, names in words.items() for name in names})
+    words = read_yaml(_CLASSES, "file of classes", "data sets by name").data[data_set]
+    return FrozenDict(
+        {name: None if word == VOID else word for word, names in words.items() for name in names}
+    )
 
 
-def named_meaning(
-    name: str, class_names: ClassNames, known: Mapping[str, tuple[str, Mapping[str, str]]]
-) -> tuple[str, Mapping[str, str]] | None:
+@cache
+def listed_classes(name: str) -> tuple[tuple[str, str], ...]:
+    """Return name and class of every number of a class list; void is what the ontology has no class for.
+
+    Example:
+        >>> listed_classes("cityscapes-34")[26]
+        ('car', 'vehicle')
+    """
+    from roadworthy.models.class_lists import class_list
+
+    words = class_list(name).words
+    return tuple((one, VOID if (word := words[one]) is None else meaning_of(word)[0]) for one in words)
+
+
+def meaning_of(word: str) -> Meaning:
+    """Return the class and attributes of a word: a truck is a vehicle of that type."""
+    element, properties = ontology().resolve_with_properties(word)
+    return element.name, FrozenDict(properties)
+
+
+def named_meaning(name: str, class_names: ClassNames, known: Mapping[str, Meaning]) -> Meaning | None:
     """Return the class and attributes that a name stands for; None when the user leaves it out.
 
     Args:
@@ -102,8 +132,7 @@ def named_meaning(
         return known[name]
     else:
         word = name
-    element, properties = ontology().resolve_with_properties(word)
-    return element.name, properties
+    return meaning_of(word)
 
 
 def box_reading(

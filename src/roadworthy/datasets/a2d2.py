@@ -34,44 +34,6 @@ from roadworthy.registry import datasets
 Camera = Literal["frontcenter", "frontleft", "frontright", "sideleft", "sideright", "rearcenter", "all"]
 
 
-def _numbered(name: str, count: int) -> tuple[str, ...]:
-    return tuple(f"{name} {number}" for number in range(1, count + 1))
-
-
-CLASSES = _base.by_word(
-    {
-        "vehicle": (
-            *(*_numbered("Car", 4), *_numbered("Truck", 3), *_numbered("Small vehicles", 3)),
-            *(*_numbered("Utility vehicle", 2), "Tractor"),
-        ),
-        "bicyclist": _numbered("Bicycle", 4),
-        "pedestrian": _numbered("Pedestrian", 3),
-        "ego-vehicle": ("Ego car",),
-        "traffic light": _numbered("Traffic signal", 3),
-        "traffic sign": (*_numbered("Traffic sign", 3), "Electronic traffic"),
-        "road": (
-            *("RD normal street", "RD restricted area", "Slow drive area", "Drivable cobblestone"),
-            *("Parking area", "Speed bumper"),
-        ),
-        "line": ("Solid line", "Dashed line", "Painted driv. instr."),
-        "crosswalk": ("Zebra crossing",),
-        "sidewalk": ("Sidewalk", "Curbstone"),
-        "terrain": ("Non-drivable street",),
-        "pole": ("Poles", "Signal corpus"),
-        "tree": ("Nature object",),
-        "building": ("Buildings",),
-        "sky": ("Sky",),
-        None: (
-            *("Sidebars", "Irrelevant signs", "Road blocks", "Obstacles / trash", "Animals"),
-            *("Grid structure", "Traffic guide obj.", "Blurred area", "Rain dirt"),
-        ),
-    }
-)
-"""The ontology class of each class of A2D2, as seen in the frames; None is void.
-
-A "Signal corpus" is mostly the head of a street lamp, a "Non-drivable street" an island, a "Nature object" a
-tree, a bush or grass."""
-
 _EXAMPLE = "20180807145028_camera_frontcenter_000000091.png"
 _NAME = re.compile(r"(\d+)_(camera|label)_([a-z]+)_(\d+)\.png")
 _NO_ANGLE = 614.0  # degrees; the bus sends 614.10 before the first value and 614.25 for an error
@@ -93,7 +55,7 @@ class A2D2Dataset(_base.BaseDataset):
             the rest, 1920x960, is made 320x160. Label maps move with the images.
         steering_ratio: Degrees of the steering wheel for one degree at the wheels. A2D2 does not give it;
             14.4 is what the paper takes.
-        class_names: What classes mean, where it shall differ from `CLASSES`; as text ``Curbstone=road``.
+        class_names: What classes mean, where that shall differ; as text ``Curbstone=road``.
         unknown_colors: What to do with a pixel whose colour has no class.
         on_error: What iteration does with a frame that cannot be read; see `BaseDataset`.
 
@@ -198,7 +160,7 @@ def _classes(root: Path, given: _base.ClassNames | str | None) -> dict[_base.Col
         }
     except (ValueError, AttributeError) as error:
         raise InputError(f"{path}: expected colours and classes like '#ff0000': 'Car 1': {error}") from error
-    return _base.classes_by_color(path, colors, CLASSES, given)
+    return _base.classes_by_color(path, colors, _base.known_classes("a2d2"), given)
 
 
 def _as_in_the_paper(image: Image, labels: LabelMap | None) -> tuple[Image, LabelMap | None]:

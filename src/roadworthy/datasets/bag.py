@@ -20,6 +20,7 @@ import numpy as np
 
 from roadworthy._files import is_file
 from roadworthy._frozen import FrozenDict
+from roadworthy._yaml import read_yaml
 from roadworthy.datasets._base import (
     BaseDataset,
     OnError,
@@ -43,6 +44,7 @@ _ENDINGS = (".mcap", ".db3")
 _MAGIC = b"\x89MCAP"  # what an MCAP file begins with
 _ADVICE = "`mcap recover` mends what broke off"
 _IMAGES = ("sensor_msgs/Image", "sensor_msgs/CompressedImage")
+_MESSAGES = Path(__file__).with_name("messages.yaml")
 _TWISTS: Mapping[str, str] = FrozenDict(
     {
         "geometry_msgs/Twist": "",
@@ -397,42 +399,10 @@ def _image_of(message: Any) -> Image:
         raise FrameError(f"{width}x{height} cannot be {message.encoding}") from error
 
 
-_KNOWN: Mapping[str, str] = FrozenDict(
-    {
-        "sensor_msgs/Image": (
-            "std_msgs/Header header; uint32 height; uint32 width; string encoding; uint8 is_bigendian; "
-            "uint32 step; uint8[] data"
-        ),
-        "sensor_msgs/CompressedImage": "std_msgs/Header header; string format; uint8[] data",
-        "geometry_msgs/Twist": "geometry_msgs/Vector3 linear; geometry_msgs/Vector3 angular",
-        "geometry_msgs/TwistStamped": "std_msgs/Header header; geometry_msgs/Twist twist",
-        "nav_msgs/Odometry": (
-            "std_msgs/Header header; string child_frame_id; geometry_msgs/PoseWithCovariance pose; "
-            "geometry_msgs/TwistWithCovariance twist"
-        ),
-        "ackermann_msgs/AckermannDrive": (
-            "float32 steering_angle; float32 steering_angle_velocity; float32 speed; float32 acceleration; "
-            "float32 jerk"
-        ),
-        "ackermann_msgs/AckermannDriveStamped": "std_msgs/Header header; ackermann_msgs/AckermannDrive drive",
-        "std_msgs/Float32": "float32 data",
-        "std_msgs/Float64": "float64 data",
-        "std_msgs/Header": "builtin_interfaces/Time stamp; string frame_id",
-        "builtin_interfaces/Time": "int32 sec; uint32 nanosec",
-        "geometry_msgs/Vector3": "float64 x; float64 y; float64 z",
-        "geometry_msgs/TwistWithCovariance": "geometry_msgs/Twist twist; float64[36] covariance",
-        "geometry_msgs/PoseWithCovariance": "geometry_msgs/Pose pose; float64[36] covariance",
-        "geometry_msgs/Pose": "geometry_msgs/Point position; geometry_msgs/Quaternion orientation",
-        "geometry_msgs/Point": "float64 x; float64 y; float64 z",
-        "geometry_msgs/Quaternion": "float64 x; float64 y; float64 z; float64 w",
-    }
-)
-"""What usual messages hold, for bags that do not tell: ROS 2 has written it into .db3 files since Iron."""
-
-
 def _definition(type: str) -> str | None:
     """Return the definition of a usual message as bags have it: with what it is made of."""
-    if type not in _KNOWN:
+    known = read_yaml(_MESSAGES, "file of messages", "messages by name").data
+    if type not in known:
         return None
-    parts = [_KNOWN[type], *(f"{'=' * 80}; MSG: {name}; {fields}" for name, fields in _KNOWN.items())]
+    parts = [known[type], *(f"{'=' * 80}; MSG: {name}; {fields}" for name, fields in known.items())]
     return "; ".join(parts).replace("; ", "\n")

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from roadworthy._files import is_file, naming, read_json
-from roadworthy._frozen import FrozenDict
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, OntologyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
@@ -24,37 +23,7 @@ from roadworthy.images import read_ids, read_image
 from roadworthy.ontology import ontology
 from roadworthy.registry import datasets
 
-Meaning = tuple[str, Mapping[str, str]]
-
-
-def _vehicle(type_: str | None = None) -> Meaning:
-    return "vehicle", FrozenDict({"type": type_} if type_ else {})
-
-
-_BICYCLE: Meaning = ("dynamic object", FrozenDict({"type": "bicycle"}))
-CATEGORIES: Mapping[str, Meaning] = FrozenDict(
-    {
-        "pedestrian": ("pedestrian", FrozenDict()),
-        "person": ("pedestrian", FrozenDict()),
-        "other person": ("pedestrian", FrozenDict()),
-        "rider": ("bicyclist", FrozenDict()),
-        "car": _vehicle("car"),
-        "truck": _vehicle("truck"),
-        "bus": _vehicle("bus"),
-        "train": _vehicle("tram"),
-        "motorcycle": _vehicle("motorcycle"),
-        "motor": _vehicle("motorcycle"),
-        "van": _vehicle("van"),
-        "caravan": _vehicle(),
-        "trailer": _vehicle(),
-        "other vehicle": _vehicle(),
-        "bicycle": _BICYCLE,
-        "bike": _BICYCLE,
-        "traffic light": ("traffic light", FrozenDict()),
-        "traffic sign": ("traffic sign", FrozenDict()),
-    }
-)
-"""What the categories of both releases mean. The box of a bicycle does not say whether somebody rides it."""
+_BICYCLES = dict.fromkeys(("bicycle", "bike"), _base.BICYCLE)
 
 WEATHERS = {
     "rainy": "rainy",
@@ -68,12 +37,8 @@ TIMES = {"daytime": "day", "night": "night", "dawn/dusk": "dusk"}
 UNDEFINED = ("undefined", "", None)
 LIGHTS = {"red": "red", "green": "green", "yellow": "yellow", "R": "red", "G": "green", "Y": "yellow"}
 
-MASK_CLASSES = (
-    "road", "sidewalk", "building", "void", "void", "pole", "traffic light", "traffic sign",
-    "tree", "terrain", "sky", "pedestrian", "bicyclist", "vehicle", "vehicle", "vehicle", "vehicle",
-    "vehicle", "bicyclist",
-)  # fmt: skip
-"""The classes of the train ids 0 to 18 of semantic masks; 255 is unknown. Void are walls and fences."""
+_MASKS = "bdd100k-19"
+"""The class list of the train ids of semantic masks; 255 is unknown."""
 
 
 @datasets.register("bdd100k", summary="BDD100K: a label JSON file of either release, or the folder bdd100k")
@@ -164,11 +129,12 @@ class Bdd100kDataset(_base.BaseDataset):
             raise FrameError(f"{len(known)} of {len(scores)} boxes have a score: expected all or none")
         return Boxes(corners, classes, scores=known or None, attributes=facts, **shares)
 
-    def _meaning(self, where: str, name: object) -> Meaning | None:
+    def _meaning(self, where: str, name: object) -> _base.Meaning | None:
         if not isinstance(name, str):
             raise FrameError(f"{where} must have a 'category', got {name!r}")
         try:
-            return _base.named_meaning(name, self._class_names, CATEGORIES)
+            words = {**_base.known_classes("bdd100k"), **self._class_names}
+            return _base.named_meaning(name, words, _BICYCLES)
         except OntologyError as error:
             if self._on_unknown == "skip":
                 return None
@@ -268,9 +234,10 @@ def _with_mask(frame: Frame, folder: Path) -> Frame:
         return frame
     ids = read_ids(file)
     with naming(file):
-        wrong = (ids >= len(MASK_CLASSES)) & (ids != 255)
+        classes = _base.listed_classes(_MASKS)
+        wrong = (ids >= len(classes)) & (ids != 255)
         if wrong.any():
-            raise FrameError(f"train ids are 0 to {len(MASK_CLASSES) - 1} or 255, got {int(ids[wrong][0])}")
+            raise FrameError(f"train ids are 0 to {len(classes) - 1} or 255, got {int(ids[wrong][0])}")
         table = np.zeros(256, np.uint8)
-        table[: len(MASK_CLASSES)] = [ontology().label_id(word) for word in MASK_CLASSES]
+        table[: len(classes)] = [ontology().label_id(word) for _, word in classes]
         return frame.replace(labels=LabelMap(table[ids]))

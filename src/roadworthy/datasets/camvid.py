@@ -1,6 +1,6 @@
 """CamVid: street scenes with label maps in 32 colours.
 
-The colours come from ``class_dict.csv``; what the 32 names mean is said below, as seen in the frames: a
+The colours come from ``class_dict.csv``; what the 32 names mean is as seen in the frames: a
 RoadShoulder is a paved lane at the edge of the road, a ParkingBlock an island, VegetationMisc bushes and
 grass, OtherMoving mostly parked bicycles. Void is what the ontology has no class for, such as walls.
 """
@@ -17,29 +17,6 @@ from roadworthy.frames import Frame
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-CLASSES = _base.by_word(
-    {
-        "bicyclist": ("Bicyclist",),
-        "building": ("Archway", "Building"),
-        "line": ("LaneMkgsDriv", "LaneMkgsNonDriv"),
-        "pedestrian": ("Child", "Pedestrian"),
-        "pole": ("Column_Pole",),
-        "road": ("Road", "RoadShoulder"),
-        "sidewalk": ("Sidewalk",),
-        "sky": ("Sky",),
-        "terrain": ("ParkingBlock",),
-        "traffic light": ("TrafficLight",),
-        "traffic sign": ("SignSymbol",),
-        "tree": ("Tree", "VegetationMisc"),
-        "vehicle": ("Car", "MotorcycleScooter", "SUVPickupTruck", "Train", "Truck_Bus"),
-        None: (
-            *("Animal", "Bridge", "CartLuggagePram", "Fence", "Misc_Text", "OtherMoving", "TrafficCone"),
-            *("Tunnel", "Void", "Wall"),
-        ),
-    }
-)
-"""The ontology class of each class of CamVid; None is void."""
-
 _LABEL = "_L"  # 0001TP_006690.jpg has the label map 0001TP_006690_L.png
 
 
@@ -51,7 +28,7 @@ class CamVidDataset(_base.BaseDataset):
         path: The folder with class_dict.csv.
         images: The folder of images below it.
         label_folder: The folder of label maps below it.
-        class_names: What classes mean, where it shall differ from `CLASSES`; as text ``Wall=building``.
+        class_names: What classes mean, where that shall differ; as text ``Wall=building``.
         unknown_colors: What to do with a pixel whose colour has no class.
         on_error: What iteration does with a frame that cannot be read; see `BaseDataset`.
 
@@ -115,4 +92,4 @@ def _classes(path: Path, given: _base.ClassNames | str | None) -> dict[_base.Col
                 f"got {(red, green, blue)}"
             )
         colors[color] = table.text(index, "name")
-    return _base.classes_by_color(path, colors, CLASSES, given)
+    return _base.classes_by_color(path, colors, _base.known_classes("camvid"), given)

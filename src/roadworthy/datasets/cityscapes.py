@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,69 +25,44 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming, read_json
 from roadworthy._frozen import FrozenDict
-from roadworthy.datasets._base import BaseDataset, OnError, existing_folder, natural_order
+from roadworthy.datasets._base import (
+    BICYCLE,
+    BaseDataset,
+    Meaning,
+    OnError,
+    existing_folder,
+    listed_classes,
+    meaning_of,
+    natural_order,
+)
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.images import read_ids, read_image
-from roadworthy.ontology import ontology
+from roadworthy.ontology import VOID, ontology
 from roadworthy.registry import datasets
 
-LABELS = (
-    ("unlabeled", "void"),
-    ("ego vehicle", "ego-vehicle"),
-    ("rectification border", "void"),
-    ("out of roi", "void"),
-    ("static", "void"),  # mostly what could not be recognised
-    ("dynamic", "void"),  # bins, bags, animals: no road users
-    ("ground", "terrain"),
-    ("road", "road"),
-    ("sidewalk", "sidewalk"),
-    ("parking", "road"),  # vehicles drive on it
-    ("rail track", "terrain"),  # cars cannot drive on it
-    ("building", "building"),
-    ("wall", "void"),
-    ("fence", "void"),
-    ("guard rail", "void"),
-    ("bridge", "void"),
-    ("tunnel", "void"),
-    ("pole", "pole"),
-    ("polegroup", "pole"),
-    ("traffic light", "traffic light"),
-    ("traffic sign", "traffic sign"),
-    ("vegetation", "tree"),
-    ("terrain", "terrain"),
-    ("sky", "sky"),
-    ("person", "pedestrian"),
-    ("rider", "bicyclist"),
-    ("car", "vehicle"),
-    ("truck", "vehicle"),
-    ("bus", "vehicle"),
-    ("caravan", "vehicle"),
-    ("trailer", "vehicle"),
-    ("train", "vehicle"),
-    ("motorcycle", "vehicle"),
-    ("bicycle", "bicyclist"),
-)
-"""Cityscapes' name and the ontology's class of every label id, in order.
+_LIST = "cityscapes-34"
 
-Void are what was not recognised and what the ontology has no class for, such as walls and fences.
-"""
-INSTANCES: Mapping[int, tuple[str, Mapping[str, str]]] = FrozenDict(
-    {
-        24: ("pedestrian", FrozenDict()),
-        25: ("bicyclist", FrozenDict()),
-        26: ("vehicle", FrozenDict({"type": "car"})),
-        27: ("vehicle", FrozenDict({"type": "truck"})),
-        28: ("vehicle", FrozenDict({"type": "bus"})),
-        29: ("vehicle", FrozenDict()),
-        30: ("vehicle", FrozenDict()),
-        31: ("vehicle", FrozenDict({"type": "tram"})),
-        32: ("vehicle", FrozenDict({"type": "motorcycle"})),
-        # Its rider, if there is one, is an instance of its own and the bicyclist.
-        33: ("dynamic object", FrozenDict({"type": "bicycle"})),
-    }
-)
-"""Class and attributes of the boxes of every label id that has instances."""
+
+def label_classes() -> tuple[tuple[str, str], ...]:
+    """Return Cityscapes' name and the ontology's class of every label id, in order.
+
+    Void are what was not recognised and what the ontology has no class for, such as walls and fences.
+    """
+    return listed_classes(_LIST)
+
+
+@cache
+def _instance_meanings() -> Mapping[int, Meaning]:
+    """Return class and attributes of the boxes of every label id that has instances."""
+    from roadworthy.models.class_lists import class_list
+
+    words = list(class_list(_LIST).words.values())
+    found = {number: meaning_of(words[number] or VOID) for number in range(24, 33)}
+    # The rider of a bicycle, if there is one, is an instance of its own and the bicyclist.
+    return FrozenDict({**found, 33: BICYCLE})
+
+
 SPLITS = ("train", "val", "test", "train_extra", "demoVideo")
 IMAGE_ENDING = "_leftImg8bit.png"
 
@@ -178,12 +154,13 @@ def _by_name(file: Path) -> tuple[tuple[int, int, str], ...]:
 def _with_labels(frame: Frame, file: Path) -> Frame:
     ids = read_ids(file)
     with naming(file):
-        if (largest := int(ids.max(initial=0))) >= len(LABELS):
+        classes = label_classes()
+        if (largest := int(ids.max(initial=0))) >= len(classes):
             raise FrameError(
-                f"label ids of Cityscapes must be 0 to {len(LABELS) - 1}, got {largest}: "
+                f"label ids of Cityscapes must be 0 to {len(classes) - 1}, got {largest}: "
                 "expected *_labelIds.png, not *_labelTrainIds.png"
             )
-        table = np.array([ontology().label_id(word) for _, word in LABELS], np.uint8)
+        table = np.array([ontology().label_id(word) for _, word in classes], np.uint8)
         return frame.replace(labels=LabelMap(table[ids]))
 
 
@@ -213,13 +190,14 @@ def _boxes(instances: NDArray[np.uint16]) -> Boxes:
         ],
         axis=1,
     )
-    wrong = [value for value in ids.tolist() if value // 1000 not in INSTANCES]
+    known = _instance_meanings()
+    wrong = [value for value in ids.tolist() if value // 1000 not in known]
     if wrong:
         raise FrameError(
             f"instance {wrong[0]} has the label id {wrong[0] // 1000}: "
-            f"expected one with instances, {min(INSTANCES)} to {max(INSTANCES)}"
+            f"expected one with instances, {min(known)} to {max(known)}"
         )
-    names, facts = zip(*(INSTANCES[value // 1000] for value in ids.tolist()), strict=True)
+    names, facts = zip(*(known[value // 1000] for value in ids.tolist()), strict=True)
     return Boxes(corners, names, track_ids=ids.astype(np.int64), attributes=facts)
 
 

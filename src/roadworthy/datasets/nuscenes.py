@@ -24,21 +24,6 @@ from roadworthy.frames import Boxes, Frame, Signals
 from roadworthy.images import read_image
 from roadworthy.registry import datasets
 
-CLASSES = _base.by_word(
-    {
-        "pedestrian": ["human.pedestrian"],
-        "car": ["vehicle.car", "vehicle.emergency.police"],
-        "truck": ["vehicle.truck"],
-        "van": ["vehicle.emergency.ambulance"],
-        "bus": ["vehicle.bus"],
-        "vehicle": ["vehicle.construction", "vehicle.trailer"],
-        "motorcycle": ["vehicle.motorcycle"],
-        "bicyclist": ["vehicle.bicycle"],
-        "static object": ["movable_object", "static_object"],
-        None: ["animal"],
-    }
-)
-"""The word for each category and all below it; a bicycle that nobody rides is a dynamic object."""
 Camera = Literal[
     "CAM_FRONT", "CAM_FRONT_LEFT", "CAM_FRONT_RIGHT", "CAM_BACK", "CAM_BACK_LEFT", "CAM_BACK_RIGHT"
 ]
@@ -81,7 +66,7 @@ class NuScenesDataset(_base.BaseDataset):
         """Read the tables; no image is read yet."""
         self._folder = _base.existing_folder(path, "the nuScenes data set")
         self._tables = _version(self._folder, version)
-        self._words = {**CLASSES, **_base.class_names_of(class_names)}
+        self._words = {**_base.known_classes("nuscenes"), **_base.class_names_of(class_names)}
         with _base.telling(self._tables, "is it nuScenes' own?"):
             self._read_tables(camera, sweeps, wheelbase)
             ids = [Path(one["filename"]).stem for one in self._shots]

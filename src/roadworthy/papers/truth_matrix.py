@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.counterfactual import Counterfactuals
+from roadworthy.rules.files import read_rules
 from roadworthy.rules.language.parser import parse
 from roadworthy.rules.reading import Rule
 from roadworthy.seeding import rng_for
@@ -43,44 +45,9 @@ _CAUGHT = {
 }
 """The rules that each fault shows in. It shows in no other, though some are about the same things."""
 
-_TEXTS = {
-    "R1": "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down.",
-    "R2": "If: a speed limit sign appears on the roadside, Then: the ego-vehicle should slow down.",
-    "R3": "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down at least 30%.",
-    "R4": "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down. If: he "
-    "gets closer to the ego-vehicle, Then: the speed should decrease more.",
-    "R5": "If: lane lines are removed from the road, Then: the steering angle of ego-vehicle should "
-    "keep the same.",
-    "R6": "If: the buildings are replaced with trees, Then: the steering angle of ego-vehicle should "
-    "keep the same.",
-    "R7": "If: the driving time changes into night, Then: the ego-vehicle should slow down.",
-    "CR1": "If: a speed limit sign appears on the roadside, Then: the ego-vehicle should slow down. If: "
-    "it gets closer to the ego-vehicle, Then: the speed should decrease more.",
-    "CR2": "If: lane lines are removed from the road and the buildings are replaced with trees, Then: "
-    "the steering angle of ego-vehicle should keep the same.",
-    "CR3": "If: the driving time changes into night, Then: the ego-vehicle should slow down. If: a "
-    "pedestrian appears on the roadside at night, Then: the speed should decrease more.",
-    "stop": "If a stop sign appears on the roadside, the ego-vehicle should slow down.",
-    "yield": "If a yield sign appears on the roadside, the ego-vehicle should slow down.",
-    "rain": "If it rains, the ego-vehicle should slow down.",
-    "rain-heavier": "If it rains, the ego-vehicle should slow down. If the rain gets heavier, the speed "
-    "should decrease more.",
-    "rain-night": "In the rain at night, lower your speed by at least 25 percent.",
-    "rain-steer": "If the weather changes to a rainy day, the steering angle should keep the same.",
-    "snow": "If it snows, the ego-vehicle should slow down.",
-    "fog": "If the weather becomes foggy, the ego-vehicle should slow down.",
-    "winter": "If the season changes to winter, the ego-vehicle should slow down.",
-    "red": "If a red traffic light appears on the roadside, the ego-vehicle should slow down.",
-    "cyclist": "If a bicyclist appears in front of the ego-vehicle, the speed should decrease.",
-    "truck": "If a truck appears in front of the ego-vehicle, the speed should decrease.",
-    "walker-steer": "If a pedestrian appears on the roadside, the steering angle should not change.",
-    "lines-speed": "If the lane lines are removed, the speed should stay the same.",
-    "no-walkers": "If the pedestrians are removed, the ego-vehicle should not slow down.",
-}
-
 TRUTH_RULES: tuple[TruthRule, ...] = tuple(
-    TruthRule(id, text, tuple(fault for fault, ids in _CAUGHT.items() if id in ids))
-    for id, text in _TEXTS.items()
+    TruthRule(one.id, one.text, tuple(fault for fault, ids in _CAUGHT.items() if one.id in ids))
+    for one in read_rules(Path(__file__).with_name("truth.rules"))
 )
 """The rules of the RMT paper, and more: on signs, on rain, and on what none of the faults touches."""
 

@@ -40,34 +40,25 @@ def interval_axes(spec: Spec) -> dict[str, str]:
     return {name: axis for (kind, name, *_), axis in spec.prepared.axes.items() if kind == "function"}
 
 
-def draw_witness(witness: Witness, *, axes_of: dict[str, str] | None = None, title: str = "") -> Figure:
-    """Return a picture of a witness: boxes and intervals with their names, y upward.
+def draw_findings(
+    findings: Sequence[CheckFinding], *, axes_of: dict[str, str] | None = None, columns: int = 2
+) -> Figure:
+    """Return the witnesses of findings in one picture, at most twelve: boxes and intervals, y upward.
 
     Args:
-        witness: What to draw.
+        findings: What static checks found.
         axes_of: Along which axis the intervals of functions lie ("x" or "y"), by name; others are written
             below the picture.
-        title: What it shows; the cases that hold when left out.
+        columns: How many stand beside each other.
+
+    Raises:
+        InputError: None of them has a witness.
 
     Example:
         >>> from roadworthy.bbsl import parse
         >>> spec = parse("exfunction v(): bb endexfunction case far PROJ_y(v()) > [0, 100] endcase")
-        >>> finding = spec.check().problems[0]
-        >>> draw_witness(finding.witness, title=str(finding)).axes[0].get_ylabel()
+        >>> draw_findings(spec.check().problems).axes[0].get_ylabel()
         'y, up'
-    """
-    figure, axes = new_figure(size=(7.2, 3.4))
-    _draw(axes[0, 0], witness, axes_of or {}, title or _holding(witness))
-    return figure
-
-
-def draw_findings(
-    findings: Sequence[CheckFinding], *, axes_of: dict[str, str] | None = None, columns: int = 2
-) -> Figure:
-    """Return the witnesses of several findings in one picture, at most twelve.
-
-    Raises:
-        InputError: None of them has a witness.
     """
     shown = [one for one in findings if one.witness is not None][:_MOST_PANELS]
     if not shown:
@@ -81,10 +72,6 @@ def draw_findings(
     for place in list(axes.flat)[len(shown) :]:
         place.set_axis_off()
     return figure
-
-
-def _holding(witness: Witness) -> str:
-    return f"holds: {', '.join(witness.labels)}" if witness.labels else "in no case"
 
 
 def _draw(axes: Axes, witness: Witness, axes_of: dict[str, str], title: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,7 @@ from roadworthy.cases import Acceptance, Requirement, Status
 from roadworthy.frames import Boxes, Frame
 from roadworthy.models import FrameFunction
 from roadworthy.runs import RunResult, read_verdicts, run
-from roadworthy.selftest.faults import (
-    SOUND,
-    FaultBench,
-    Frames,
-    Probe,
-    SeededFault,
-    Sighting,
-    answering,
-    seeded,
-)
+from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, Sighting, answering, described
 
 _HEIGHT, _WIDTH = 160, 320
 _BORDER = 60.0  # rows above the lower edge of the image at which a vehicle begins to be near
@@ -213,114 +203,23 @@ def _impossible(size: float) -> str:
     return f"{head}{scope}case {cases}"
 
 
-SOME = (1.0, 4.0, 40.0)
-FRAMES, VEHICLES = f"{{}} of {OBJECTS} frames", f"{{}} of {OBJECTS} vehicles"
-"""Sizes of faults in some of the frames, and their units."""
-_PIXELS = (0.001, 1.0, 20.0)
-_SOUND_SPEC = "a specification whose cases meet and share nothing"
-_GOOD = "a detector that finds every vehicle where it is"
-
-_detector = partial(seeded, "bbsl/missed", _GOOD)
-_specification = partial(seeded, "bbsl/specification", _SOUND_SPEC)
-
-FAULTS: tuple[SeededFault, ...] = (
-    seeded(
-        "bbsl/number",
-        _GOOD,
-        "shifted boxes",
-        "a detector whose boxes are too low; exactly the objects whose case changes must be found",
-        _shifted,
-        (0.5, 2.0, 8.0),
-        "px",
-    ),
-    seeded(
-        "bbsl/number",
-        "a vehicle exactly on the border, with a margin of 0",
-        "margin",
-        "a vehicle at a known distance from the border between two cases, which must be the margin",
-        _margins,
-        (0.5, 3.0, 10.0),
-        "px",
-    ),
-    _detector("missing boxes", "a detector that misses some of the vehicles", _wrong(none), SOME, VEHICLES),
-    _detector(
-        "wrong class",
-        "a detector that takes some of the vehicles for pedestrians",
-        _mislabelled("pedestrian"),
-        SOME,
-        VEHICLES,
-    ),
-    _detector(
-        "wrong kind of vehicle",
-        "a detector that takes some of the cars for trucks",
-        _mislabelled("truck"),
-        (4.0, 40.0),
-        VEHICLES,
-        limitation="The specification speaks of vehicles, and a truck is one. Where the kind matters, let it "
-        "say so.",
-    ),
-    seeded(
-        "bbsl/missed",
-        "a detector that keeps it",
-        "flickering track",
-        "a detector that loses a vehicle for some frames, tested by a specification over several frames",
-        _flickering,
-        (1.0, 2.0, 5.0),
-        "frame(s)",
-    ),
-    seeded(
-        "bbsl/missed",
-        "a detector that sees none",
-        "ghost on an empty road",
-        "a detector that sees a vehicle on an empty road, tested by a specification of whole frames",
-        _ghost_in_empty_road,
-        SOME,
-        FRAMES,
-    ),
-    _detector(
-        "ghost beside a vehicle",
-        "a detector that sees one vehicle more than there is, tested object by object",
-        _with_more(lambda boxes: boxes.replace(xyxy=np.array([_GHOST], np.float32))),
-        (40.0,),
-        FRAMES,
-        limitation=(
-            "A test of single objects asks about those of the ground truth. What else is detected is seen "
-            "only by a specification of whole frames, or by the precision that `models evaluate` gives."
+FAULTS = described(
+    "bbsl",
+    {
+        "shifted boxes": _shifted,
+        "margin": _margins,
+        "missing boxes": _wrong(none),
+        "wrong class": _mislabelled("pedestrian"),
+        "wrong kind of vehicle": _mislabelled("truck"),
+        "flickering track": _flickering,
+        "ghost on an empty road": _ghost_in_empty_road,
+        "ghost beside a vehicle": _with_more(
+            lambda boxes: boxes.replace(xyxy=np.array([_GHOST], np.float32))
         ),
-    ),
-    _detector(
-        "doubled boxes",
-        "a detector that finds every vehicle twice",
-        _with_more(lambda boxes: boxes),
-        (40.0,),
-        FRAMES,
-        limitation="One of the two is matched, and the other is asked about by nobody: as for ghosts.",
-    ),
-    _specification(
-        "gap in a specification",
-        "a specification with a gap between two cases",
-        _proved(_moved, "exhaustive"),
-        _PIXELS,
-        "px",
-    ),
-    _specification(
-        "overlap in a specification",
-        "a specification two of whose cases overlap",
-        _proved(lambda size: _moved(-size), "exclusionary"),
-        _PIXELS,
-        "px",
-    ),
-    _specification(
-        "case that never holds",
-        "a specification with a case that needs a lower edge below one line and above a higher one",
-        _proved(_never, "non-redundant"),
-        _PIXELS,
-        "px",
-    ),
-    _specification(
-        "impossible precondition",
-        "a specification whose precondition admits no box",
-        _proved(_impossible, "vacuous"),
-    ),
+        "doubled boxes": _with_more(lambda boxes: boxes),
+        "gap in a specification": _proved(_moved, "exhaustive"),
+        "overlap in a specification": _proved(lambda size: _moved(-size), "exclusionary"),
+        "case that never holds": _proved(_never, "non-redundant"),
+        "impossible precondition": _proved(_impossible, "vacuous"),
+    },
 )
-"""All of them."""

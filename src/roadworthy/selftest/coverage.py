@@ -18,7 +18,7 @@ from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import ImageInput, ModelSpec, Network, RegressionOutput, onnx_model
 from roadworthy.runs import run
-from roadworthy.selftest.faults import SOUND, FaultBench, Frames, SeededFault, Sighting, seeded, world_frames
+from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Sighting, described, world_frames
 
 _NEURONS = 12
 _WIDTH, _HEIGHT = 2 * _NEURONS, 8
@@ -190,57 +190,13 @@ def _backdoor(size: float, bench: FaultBench) -> Sighting:
     return _searched(bench, _labelled(bench), looks, 100.0 if size == SOUND else 1.5)
 
 
-FAULTS: tuple[SeededFault, ...] = (
-    seeded(
-        "coverage/number",
-        "the same network with all neurons alive",
-        "dead neurons",
-        "a network with neurons that never answer; exactly these must be named",
-        _dead_neurons,
-        (1.0, 3.0, 12.0),
-        f"{{}} of {_NEURONS} neurons",
-    ),
-    seeded(
-        "coverage/number",
-        "a test set with an image for every neuron",
-        "images left out",
-        "a test set that lacks the images for some neurons; exactly these must be named",
-        _left_out_images,
-        (1.0, 3.0, 11.0),
-        f"{{}} of {_NEURONS} images",
-    ),
-    seeded(
-        "coverage/missed",
-        "an image on which it answers as on one of them",
-        "beyond training",
-        "an image on which a neuron answers more than on any training image",
-        _beyond_training,
-        (1.0, 5.0, 50.0),
-        "grey level(s)",
-    ),
-    seeded(
-        "coverage/missed",
-        "the same network with that level out of reach",
-        "breaks under a change",
-        "a network that is wrong when the left of an image is much brighter than the right, which so many of "
-        "DeepTest's seventy changes bring about in one of six frames",
-        _breaks_under_a_change,
-        (1.0, 4.0, 20.0, 100.0),
-        "{} of 420 changed images",
-        expected=20.0,
-        limitation="A search is a sample: what hardly any change shows may be missed within its budget.",
-    ),
-    seeded(
-        "coverage/missed",
-        "the same network without the backdoor",
-        "backdoor",
-        "a network that steers wrongly when a small pattern of black and white dots is in a corner",
-        _backdoor,
-        limitation=(
-            "A search finds what its changes can make. A trigger that no blur, rotation, brightness or "
-            "weather makes is not found, whatever the coverage; structural coverage is no proof of its "
-            "absence."
-        ),
-    ),
+FAULTS = described(
+    "coverage",
+    {
+        "dead neurons": _dead_neurons,
+        "images left out": _left_out_images,
+        "beyond training": _beyond_training,
+        "breaks under a change": _breaks_under_a_change,
+        "backdoor": _backdoor,
+    },
 )
-"""All of them."""

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from roadworthy.driving.requirements import DrivingQuality, Thresholds
 from roadworthy.driving.simulators import DriveLimits, Scenario, ScenarioDriver
 from roadworthy.frames import Frame, Signals
 from roadworthy.runs import run
-from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, Sighting, answering, described
 
 _TOLERATED = 0.5  # metres beside the middle of the lane
 _METRES = 250.0
@@ -111,79 +110,15 @@ def _mutated_weights(size: float, bench: FaultBench) -> Sighting:
     return Sighting.of_number(size, changed == known, said)
 
 
-_CAREFUL = "the careful driver, who keeps to the middle of the lane"
-
-_driver = partial(seeded, "driving/missed", _CAREFUL)
-
-FAULTS: tuple[SeededFault, ...] = (
-    _driver(
-        "pulls to one side",
-        f"a model that always steers too far to the right; {_TOLERATED} m beside the middle are tolerated",
-        _steering(lambda steering, _, size: steering + size),
-        (0.5, 1.0, 2.0, 4.0, 8.0),
-        "{}°",
-        expected=4.0,
-        limitation=(
-            "A driver corrects what it sees, so a small error moves the vehicle by less than is tolerated. "
-            "What is found depends on the thresholds of the oracle."
-        ),
-    ),
-    _driver(
-        "swerves once",
-        "a model that steers to the right for one second, once",
-        _steering(lambda steering, at, size: steering + size * (_STEADY < at <= _STEADY + 1)),
-        (2.0, 5.0, 10.0, 20.0),
-        "{}°",
-        expected=5.0,
-        limitation="As above: a swerve that stays inside the tolerated part of the lane is no violation.",
-    ),
-    _driver(
-        "steers the wrong way",
-        "a model that mistakes left for right",
-        _steering(lambda steering, _, size: steering if size == SOUND else -steering),
-    ),
-    seeded(
-        "driving/number",
-        "a drive in the middle of the lane",
-        "metrics",
-        "a recorded drive that swings to and fro by a known amplitude, of which two metrics are known",
-        _sine,
-        (0.001, 0.1, 2.0),
-        "m",
-    ),
-    seeded(
-        "driving/number",
-        "bad drives that are as good as good ones",
-        "oracle",
-        "bad drives, so many of which are worse than any good one: as many alarms must the best oracle raise",
-        _oracle,
-        (1.0, 5.0, 20.0),
-        "{} of 20 sectors",
-    ),
-    seeded(
-        "driving/missed",
-        "a copy of the network",
-        "mutant or copy",
-        "a mutant whose answers are off by a known number of degrees",
-        _other_answers,
-        (1e-6, 1e-4, 0.01, 1.0),
-        "{}°",
-        expected=0.0001,
-        limitation=(
-            "Answers nearer than 0.00001, or than that share of the largest, are alike: single precision "
-            "tells no more."
-        ),
-        extra="torch",
-    ),
-    seeded(
-        "driving/number",
-        "the network itself",
-        "mutated weights",
-        "a mutation of a known share of the weights; as many must be changed",
-        _mutated_weights,
-        (1.0, 3.0, 50.0),
-        "{}% of the weights",
-        extra="torch",
-    ),
+FAULTS = described(
+    "driving",
+    {
+        "pulls to one side": _steering(lambda steering, _, size: steering + size),
+        "swerves once": _steering(lambda steering, at, size: steering + size * (_STEADY < at <= _STEADY + 1)),
+        "steers the wrong way": _steering(lambda steering, _, size: steering if size == SOUND else -steering),
+        "metrics": _sine,
+        "oracle": _oracle,
+        "mutant or copy": _other_answers,
+        "mutated weights": _mutated_weights,
+    },
 )
-"""All of them."""

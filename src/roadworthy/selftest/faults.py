@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from roadworthy._frozen import FrozenDict
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Prediction
 from roadworthy.datasets import BaseDataset, load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import FrameFunction
+
+_FILE = Path(__file__).with_name("faults.yaml")
 
 SOUND = 0.0
 """The size of a fault at which there is none: the sound counterpart."""
@@ -281,92 +284,35 @@ def answering(answer: Callable[[Frame], Prediction], timeout: float | None = Non
     return FrameFunction("seeded", lambda frames: [answer(frame) for frame in frames], timeout)
 
 
-def seeded(
-    malfunction: str,
-    sound: str,
-    name: str,
-    text: str,
-    probe: Probe,
-    sizes: Sequence[float] = (1.0,),
-    unit: str = "",
-    *,
-    expected: float | None = None,
-    limitation: str = "",
-    quick: bool = True,
-    extra: str = "",
-) -> SeededFault:
-    """Return a fault of the method that the malfunction is of; see `SeededFault` for the arguments.
+@cache
+def _described() -> dict[str, Any]:
+    return read_yaml(_FILE, "file of faults", "malfunctions and faults").data
 
-    Without a limitation it must be found from the smallest size on.
+
+def described(method: str, probes: Mapping[str, Probe]) -> tuple[SeededFault, ...]:
+    """Return the faults of a method as ``faults.yaml`` describes them.
+
+    Args:
+        method: The part of the tool that must find them.
+        probes: What seeds each, by its name. Where the file does not say from which size on it must be found,
+            that is the smallest.
+
+    Example:
+        >>> described("evidence", dict.fromkeys(_described()["faults"]["evidence"], Sighting))[0].id
+        'evidence/flipped verdict'
     """
-    if not limitation:
-        expected = sizes[0]
-    id = f"{malfunction.partition('/')[0]}/{name}"
-    return SeededFault(id, malfunction, text, sound, probe, sizes, unit, expected, limitation, quick, extra)
+    found = []
+    for name, said in _described()["faults"][method].items():
+        sizes = tuple(map(float, said.get("sizes", [1.0])))
+        expected = said.get("expected", sizes[0])
+        sure = None if expected is None else float(expected)
+        facts = {**said, "sizes": sizes, "expected": sure, "probe": probes[name]}
+        found.append(SeededFault(f"{method}/{name}", **facts))
+    return tuple(found)
 
 
 METHODS = ("rules", "coverage", "reliability", "bbsl", "driving", "labels", "runs", "evidence")
 """The parts of the tool that are tested."""
-
-_MISSES: Kind = "misses a fault"
-_UNSAFE = "An unsafe system is taken for a safe one."
-_OTHER_TRUTH = "Systems are judged by wrong truth."
-_OTHER_TEST = "Something else is tested than what was meant, and passes."
-
-_SORTS: Mapping[str, tuple[Kind, str]] = {
-    "missed": (_MISSES, _UNSAFE),
-    "number": ("reports a wrong number", "A rate, bound or margin in the safety case is wrong."),
-    "specification": (_MISSES, _OTHER_TEST),
-    "reading": (_MISSES, _OTHER_TRUTH),
-    "second opinion": (_MISSES, _OTHER_TRUTH),
-    "lost": ("loses cases", "Failures are missing from the evidence, and rates are too low."),
-    "regression": (_MISSES, _UNSAFE),
-    "false alarm": (
-        "reports a fault that is none",
-        "Work is spent on what is no fault; worse, people stop believing alarms.",
-    ),
-}
-"""The kind of a malfunction and its harm, by the last word of its id."""
-
-_OTHER_HARMS = {
-    "coverage/number": "Tests are ended too early.",
-    "evidence/missed": "The safety case rests on what nobody measured.",
-}
-
-_TEXTS = {
-    "rules/missed": "A violated rule is reported as kept.",
-    "rules/number": "The number of frames that violate a rule is wrong, or frames are lost.",
-    "rules/specification": "A rule is read as something else.",
-    "coverage/missed": "A change that makes the network fail, or a new behaviour of a neuron, is not "
-    "noticed.",
-    "coverage/number": "Neurons count as covered that are not.",
-    "reliability/missed": "A model that fails where people do not is reported as reliable.",
-    "reliability/number": "The reliability distance or the threshold of people is wrong.",
-    "bbsl/missed": "A detection that leads to the wrong reaction is reported as right.",
-    "bbsl/number": "The number of wrong objects or the margin in pixels is wrong, or objects are lost.",
-    "bbsl/specification": "A specification with a gap, an overlap or a dead case is proved sound.",
-    "driving/missed": "Bad driving, or a changed network, is not noticed.",
-    "driving/number": "A metric, an oracle or the extent of a mutation is wrong.",
-    "labels/reading": "Labels that cannot be right are read without a word.",
-    "labels/second opinion": "Labels that can be right but are not agree with a system that is right.",
-    "runs/lost": "Cases are lost when a system crashes, hangs or is stopped.",
-    "runs/number": "The confidence bound of a rate is wrong.",
-    "runs/regression": "An update that is worse is reported as no worse.",
-    "runs/specification": "A mistake in a suite goes unnoticed.",
-    "evidence/missed": "Evidence that was changed after the run is reported as genuine.",
-    "rules/false alarm": "A rule is reported as violated though the relation holds.",
-    "coverage/false alarm": "Neurons are reported as untried that were tried, or changes as failures that "
-    "are none.",
-    "reliability/false alarm": "A model is reported as unreliable though it is right as long as people are.",
-    "bbsl/false alarm": "An object is reported as wrongly judged though the detections lead to the right "
-    "case; a sound specification is refuted.",
-    "driving/false alarm": "A sector is reported as badly driven though it is not; a copy is reported as a "
-    "mutant.",
-    "labels/false alarm": "Labels that can be used are refused.",
-    "runs/false alarm": "Cases are reported as errors though the model answered; the same model is reported "
-    "as worse; a good suite is refused.",
-    "evidence/false alarm": "Evidence is reported as changed though it is as it was.",
-}
 
 
 def false_alarm_of(method: str) -> str:
@@ -379,13 +325,7 @@ def false_alarm_of(method: str) -> str:
     return f"{method}/false alarm"
 
 
-def _malfunction(id: str, text: str) -> Malfunction:
-    method, _, sort = id.partition("/")
-    kind, harm = _SORTS[sort]
-    return Malfunction(id, method, kind, text, _OTHER_HARMS.get(id, harm))
-
-
 MALFUNCTIONS: Mapping[str, Malfunction] = FrozenDict(
-    {id: _malfunction(id, text) for id, text in _TEXTS.items()}
+    {id: Malfunction(id, id.partition("/")[0], **said) for id, said in _described()["malfunctions"].items()}
 )
 """All of them by their ids. Those of false alarms are tried by the sound counterpart of every fault."""

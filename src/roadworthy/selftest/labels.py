@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +17,15 @@ from roadworthy.images import write_image
 from roadworthy.runs import RunResult
 from roadworthy.selftest.bbsl import (
     ANYBODY,
-    FRAMES,
     PRESENT,
-    SOME,
     SPECIFICATION,
-    VEHICLES,
     counted,
     number_of,
     rows_of_vehicles,
     run_detector,
     true_boxes,
 )
-from roadworthy.selftest.faults import (
-    SOUND,
-    FaultBench,
-    Frames,
-    Probe,
-    SeededFault,
-    Sighting,
-    answering,
-    seeded,
-)
+from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, Sighting, answering, described
 
 _COLOURS = {"Road": (128, 64, 128), "Sky": (128, 128, 128)}
 
@@ -176,93 +163,21 @@ def _missing(size: float, bench: FaultBench) -> Sighting:
     return counted(_second_opinion(bench, relabelled, PRESENT, ANYBODY), int(size), size)
 
 
-_WRITTEN = "the files as they were written"
-_ALIKE = "labels that are right"
-
-_reading = partial(seeded, "labels/reading", _WRITTEN)
-_second = partial(seeded, "labels/second opinion", _ALIKE)
-
-FAULTS: tuple[SeededFault, ...] = (
-    _reading(
-        "box beyond the image",
-        "a KITTI label whose box reaches beyond the right edge of its image",
-        _kitti(_beyond),
-        (1.0, 1.5, 5.0, 100.0),
-        "px",
-        expected=1.5,
-        limitation="Up to one pixel is taken for rounding.",
-    ),
-    _reading(
-        "corners in the wrong order",
-        "a KITTI label whose right edge is left of its left edge",
-        _in_labels(r"140\.00 (\S+) 170\.00", r"170.00 \1 140.00"),
-    ),
-    _reading("misspelt class", "a KITTI label of class “Carr”", _in_labels(r"^Car\b", "Carr")),
-    _reading("missing column", "a KITTI label with a column too few", _in_labels(r" \S+\n", "\n")),
-    _reading("no number", "a KITTI label with a word where a number belongs", _in_labels(r"140\.00", "wide")),
-    _reading(
-        "missing file",
-        "a KITTI image without its label file",
-        _kitti(lambda folder, _: (folder / "label_2" / "000001.txt").unlink()),
-    ),
-    _reading(
-        "image cut short",
-        "an image file whose end is missing",
-        _kitti(_cut_short),
-        (10.0, 50.0, 90.0),
-        "{}% of the file",
-    ),
-    _reading(
-        "unknown colour",
-        "a CamVid label map with pixels in a colour that no class has",
-        _camvid(_unknown_colour),
-        (1.0, 20.0),
-        "pixel(s)",
-    ),
-    _reading(
-        "map of another size",
-        "a CamVid label map that is wider than its image",
-        _camvid(_other_size),
-        (1.0, 12.0),
-        "column(s)",
-    ),
-    _reading(
-        "swapped classes of a map",
-        "a CamVid label map in which sky and road are exchanged",
-        _camvid(_swapped_classes),
-        limitation=(
-            "Reading tells whether labels can be labels, not whether they are true. Look at them (`data "
-            "show`), or compare them with the answers of a model."
-        ),
-    ),
-    _second(
-        "shifted box",
-        "true boxes that are recorded too low, tested with a detector that is right",
-        _shifted,
-        (0.25, 0.5, 5.0, 20.0),
-        "px",
-        expected=0.5,
-        limitation="Seen only where the case of the specification changes: here vehicles stand half a pixel "
-        "apart.",
-    ),
-    _second(
-        "vehicle labelled as pedestrian",
-        "vehicles that are recorded as pedestrians, tested object by object with a detector that is right",
-        _as_pedestrians,
-        (4.0, 39.0),
-        VEHICLES,
-        limitation=(
-            "The test asks about vehicles of the ground truth, so what is labelled as something else is not "
-            "asked about. Only the number of cases tells; the confusions of `models evaluate` name the "
-            "classes."
-        ),
-    ),
-    _second(
-        "missing box",
-        "vehicles that nobody labelled, tested with a detector that is right, frame by frame",
-        _missing,
-        SOME,
-        FRAMES,
-    ),
+FAULTS = described(
+    "labels",
+    {
+        "box beyond the image": _kitti(_beyond),
+        "corners in the wrong order": _in_labels(r"140\.00 (\S+) 170\.00", r"170.00 \1 140.00"),
+        "misspelt class": _in_labels(r"^Car\b", "Carr"),
+        "missing column": _in_labels(r" \S+\n", "\n"),
+        "no number": _in_labels(r"140\.00", "wide"),
+        "missing file": _kitti(lambda folder, _: (folder / "label_2" / "000001.txt").unlink()),
+        "image cut short": _kitti(_cut_short),
+        "unknown colour": _camvid(_unknown_colour),
+        "map of another size": _camvid(_other_size),
+        "swapped classes of a map": _camvid(_swapped_classes),
+        "shifted box": _shifted,
+        "vehicle labelled as pedestrian": _as_pedestrians,
+        "missing box": _missing,
+    },
 )
-"""All of them."""

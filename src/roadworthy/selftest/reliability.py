@@ -12,16 +12,7 @@ from roadworthy.reliability import Accuracy, Preservation, ReliabilityMethod, tr
 from roadworthy.reliability.human.simulated import SimulatedHumans
 from roadworthy.reliability.human.thresholds import estimate_threshold
 from roadworthy.runs import run
-from roadworthy.selftest.faults import (
-    SOUND,
-    FaultBench,
-    Frames,
-    SeededFault,
-    Sighting,
-    answering,
-    seeded,
-    world_frames,
-)
+from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Sighting, answering, described, world_frames
 from roadworthy.visual_change import visual_change
 
 _LIMIT = 0.8  # of the visual change up to which people are right
@@ -100,48 +91,12 @@ def _wrong_alike(size: float, bench: FaultBench) -> Sighting:
     return Sighting(found.status is not OutcomeStatus.PASSED, f"{found.status.value}: {found.summary}")
 
 
-FAULTS: tuple[SeededFault, ...] = (
-    seeded(
-        "reliability/missed",
-        "a classifier that is right as long as people are",
-        "breaks too early",
-        f"a classifier that is wrong from a Δv on at which people are right, who are up to {_LIMIT}",
-        _breaks_early,
-        (0.01, 0.02, 0.05, 0.1, 0.4),
-        "of Δv too early",
-        expected=0.05,
-        limitation="Changed images are a sample of the range: where none of them lies, nothing is seen.",
-    ),
-    seeded(
-        "reliability/number",
-        "a classifier that is right as long as people are, with a distance of 0",
-        "distance",
-        "the same classifier; its reliability distance is known: the share of the range in which it is wrong",
-        _distance,
-        (0.1, 0.2, 0.4),
-        "of Δv too early",
-    ),
-    seeded(
-        "reliability/number",
-        "people who are right as often however much is changed",
-        "people",
-        f"people whose right answers fall from Δv = {_FROM} on; the interval must hold it",
-        _people,
-        (2.0, 5.0, 10.0, 20.0, 47.0),
-        "percentage point(s)",
-        expected=20.0,
-        limitation="How small a drop is seen depends on the number of answers; here there are 5,000.",
-    ),
-    seeded(
-        "reliability/missed",
-        "a classifier that is right about every image",
-        "wrong alike",
-        "a classifier that is wrong about every image, changed or not, tested for prediction-preservation",
-        _wrong_alike,
-        limitation=(
-            "Prediction-preservation asks only that answers stay the same; a model that is wrong and stays "
-            "wrong keeps it. Ask for correctness-preservation as well where the truth is known."
-        ),
-    ),
+FAULTS = described(
+    "reliability",
+    {
+        "breaks too early": _breaks_early,
+        "distance": _distance,
+        "people": _people,
+        "wrong alike": _wrong_alike,
+    },
 )
-"""All of them."""

@@ -12,7 +12,7 @@ from roadworthy.papers.truth_matrix import CAREFUL, TruthMatrix, truth_matrix
 from roadworthy.rules import RuleError, parse
 from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import RunResult, run
-from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, described
 from roadworthy.world.simulation import FAULTS as DRIVERS
 
 _RULE = "If a pedestrian appears on the roadside, the ego-vehicle should slow down at least 30%."
@@ -103,62 +103,24 @@ def _too_lax(size: float, bench: FaultBench) -> Sighting:
 
 FAULTS: tuple[SeededFault, ...] = (
     *(
-        seeded(
-            "rules/missed", "the careful driver", one.name, f"a driver that {one.summary}", _driver(one.name)
+        SeededFault(
+            f"rules/{one.name}",
+            "rules/missed",
+            f"a driver that {one.summary}",
+            "the careful driver",
+            _driver(one.name),
         )
         for one in DRIVERS.values()
     ),
-    seeded(
-        "rules/missed",
-        "a model that slows down by exactly 30%",
-        "brakes too little",
-        "a model that slows down for a pedestrian, but by less than the 30% that the rule asks for",
-        _brakes_too_little,
-        (0.001, 0.1, 1.0, 10.0, 30.0),
-        "percentage point(s) too little",
-    ),
-    seeded(
-        "rules/number",
-        "a model that sees the pedestrian in every frame",
-        "blind in some frames",
-        "a model that does not see the pedestrian in some of the frames; the number must be reported",
-        _in_some_frames,
-        (1.0, 3.0, 8.0),
-        "frame(s)",
-    ),
-    seeded(
-        "rules/specification",
-        "the same rule about a pedestrian",
-        "misspelt thing",
-        "a rule about a “pedestrain”",
-        _unreadable(_RULE, _RULE.replace("pedestrian", "pedestrain")),
-    ),
-    seeded(
-        "rules/specification",
-        "the same rule with its outcome",
-        "no outcome",
-        "a rule that says what happens and not what the vehicle should do",
-        _unreadable(_RULE, _RULE.partition(",")[0] + "."),
-    ),
-    seeded(
-        "rules/specification",
-        "the same rule with 30%",
-        "impossible amount",
-        "a rule by which a vehicle should slow down by more than it drives",
-        _unreadable(_RULE, _RULE.replace("30%", "130%")),
-    ),
-    seeded(
-        "rules/specification",
-        "the rule as it was meant",
-        "too lax a rule",
-        "a rule that asks for less braking than its author meant, by a slip of the pen",
-        _too_lax,
-        (10.0, 25.0),
-        "percentage point(s) too lax",
-        limitation=(
-            "Nobody but a person can tell that a readable rule is not what was meant. Review rules as you "
-            "review requirements; `rules parse` says back how each was read."
-        ),
+    *described(
+        "rules",
+        {
+            "brakes too little": _brakes_too_little,
+            "blind in some frames": _in_some_frames,
+            "misspelt thing": _unreadable(_RULE, _RULE.replace("pedestrian", "pedestrain")),
+            "no outcome": _unreadable(_RULE, _RULE.partition(",")[0] + "."),
+            "impossible amount": _unreadable(_RULE, _RULE.replace("30%", "130%")),
+            "too lax a rule": _too_lax,
+        },
     ),
 )
-"""All of them."""

@@ -7,7 +7,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ from roadworthy.runs.evidence import verify, write_bundle
 from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.suites import plan_suite, read_suite
-from roadworthy.selftest.bbsl import FRAMES, OBJECTS, in_first, none, number_of, run_detector, true_boxes
-from roadworthy.selftest.faults import SOUND, FaultBench, Probe, SeededFault, Sighting, answering, seeded
+from roadworthy.selftest.bbsl import OBJECTS, in_first, none, number_of, run_detector, true_boxes
+from roadworthy.selftest.faults import SOUND, FaultBench, Probe, Sighting, answering, described
 from roadworthy.selftest.simulating import LEAST, KnownClusters, simulate
 from roadworthy.statistics import clopper_pearson_upper
 
@@ -178,100 +177,22 @@ def _suite(good: str, bad: str) -> Probe:
     return probe
 
 
-_GOOD_SUITE = "the suite without the mistake"
-
-_model = partial(seeded, "runs/lost", "a model that answers every frame")
-_mistake = partial(seeded, "runs/specification", _GOOD_SUITE)
-
-FAULTS: tuple[SeededFault, ...] = (
-    _model(
-        "model crashes",
-        "a model that raises on some frames; these and no others must be errors",
-        _failing(_crash),
-        (1.0, 3.0, 40.0),
-        FRAMES,
-    ),
-    _model(
-        "model answers nonsense",
-        "a model that answers some frames with numbers that are none (NaN)",
-        _failing(lambda boxes: boxes.replace(xyxy=boxes.xyxy * math.nan)),
-        (1.0, 3.0, 40.0),
-        FRAMES,
-    ),
-    seeded(
-        "runs/lost",
-        "a model that answers every frame in time",
-        "model hangs",
-        "a model that takes longer for a frame than it may",
-        _failing(_hang, timeout=0.3),
-        unit=FRAMES,
-        quick=False,
-    ),
-    _model(
-        "model ends its process",
-        "a model that ends the process it runs in, on one frame",
-        _kills_worker,
-        unit=FRAMES,
-        quick=False,
-    ),
-    seeded(
-        "runs/lost",
-        "a run that is not stopped",
-        "stopped and resumed",
-        "a run that is stopped after some frames and goes on later; its rows must be those of a whole one",
-        _interrupted,
-        (1.0, 20.0, 39.0),
-        f"after {{}} of {OBJECTS} frames",
-    ),
-    seeded(
-        "runs/number",
-        "no failure in 100 cases",
-        "confidence bound",
-        "so many failures in 100 cases, whose bound is known from the binomial distribution itself",
-        _upper_bound,
-        (1.0, 10.0, 50.0, 99.0),
-        "{} of 100 cases",
-    ),
-    seeded(
-        "runs/number",
-        "ten drives",
-        "confidence of drives",
-        "so many drives of alike frames, 17% of which fail: the bounds must hold as often as they say",
-        _bounds_of_drives,
-        (5.0, 20.0, 60.0),
-        "{} drives",
-    ),
-    seeded(
-        "runs/regression",
-        "the same model again",
-        "model got worse",
-        "an update of a model that fails on frames where the one before did not, within what is accepted",
-        _got_worse,
-        (1.0, 3.0, 5.0, 6.0, 20.0),
-        FRAMES,
-        expected=6.0,
-        limitation=(
-            "Five frames that got worse and none that got better are chance with p = 0.0625 (McNemar's exact "
-            "test): at the level of 5% six are needed. The broken cases are listed all the same."
-        ),
-    ),
-    _mistake(
-        "misspelt key in a suite",
-        "a suite that says “datta” instead of “data”",
-        _suite("data: day", "datta: day"),
-    ),
-    _mistake(
-        "unknown model in a suite",
-        "a suite with a model that there is not",
-        _suite("mine: dave2", "mine: dav2"),
-    ),
-    _mistake(
-        "unreadable rule in a suite",
-        "a suite with a rule without an outcome",
-        _suite(", then the ego-vehicle should slow down.", "."),
-    ),
+FAULTS = described(
+    "runs",
+    {
+        "model crashes": _failing(_crash),
+        "model answers nonsense": _failing(lambda boxes: boxes.replace(xyxy=boxes.xyxy * math.nan)),
+        "model hangs": _failing(_hang, timeout=0.3),
+        "model ends its process": _kills_worker,
+        "stopped and resumed": _interrupted,
+        "confidence bound": _upper_bound,
+        "confidence of drives": _bounds_of_drives,
+        "model got worse": _got_worse,
+        "misspelt key in a suite": _suite("data: day", "datta: day"),
+        "unknown model in a suite": _suite("mine: dave2", "mine: dav2"),
+        "unreadable rule in a suite": _suite(", then the ego-vehicle should slow down.", "."),
+    },
 )
-"""All of them."""
 
 
 _FAILING = 4
@@ -351,53 +272,19 @@ def _forged(folder: Path) -> None:
     write_bundle(StoredRun.open(folder))
 
 
-_AS_BUNDLED = "the bundle as it was written"
-
-_evidence = partial(seeded, "evidence/missed", _AS_BUNDLED)
-
-EVIDENCE_FAULTS: tuple[SeededFault, ...] = (
-    _evidence("flipped verdict", "a violated case that was made a passed one", _tampered(_flip)),
-    _evidence("dropped case", "a violated case that was removed", _tampered(_drop)),
-    _evidence("changed outcome", "an outcome that was made a passed one", _tampered(_outcome)),
-    _evidence("one bit of an image", "an image of which one bit was changed", _tampered(_one_bit)),
-    _evidence(
-        "removed image",
-        "an image of a failure that was removed",
-        _tampered(lambda folder: _only(folder, "images/*/*.png").unlink()),
-    ),
-    _evidence(
-        "added file",
-        "a file that was put among the evidence later",
-        _tampered(lambda folder: write_text(folder / "waiver.txt", "accepted")),
-    ),
-    _evidence(
-        "flipped verdict, new checksums",
-        "a violated case that was made a passed one, with SHA256SUMS written anew to cover it up",
-        _tampered(_then_sums(_flip)),
-    ),
-    _evidence(
-        "changed outcome, new checksums",
-        "an outcome that was made a passed one, with SHA256SUMS written anew to cover it up",
-        _tampered(_then_sums(_outcome)),
-    ),
-    _evidence(
-        "one bit, new checksums",
-        "an image of which one bit was changed, with SHA256SUMS written anew to cover it up",
-        _tampered(_then_sums(_one_bit)),
-    ),
-    _evidence(
-        "forged run",
-        "the whole evidence of another detector under the name of this one",
-        _tampered(_forged),
-        limitation=(
-            "Whoever writes all files anew writes evidence that agrees with itself. Keep the digest that "
-            "`evidence bundle` prints elsewhere: with it this is found, see the next line."
-        ),
-    ),
-    _evidence(
-        "forged run, digest kept",
-        "the same, verified with the digest that was kept elsewhere",
-        _tampered(_forged, kept_digest=True),
-    ),
+EVIDENCE_FAULTS = described(
+    "evidence",
+    {
+        "flipped verdict": _tampered(_flip),
+        "dropped case": _tampered(_drop),
+        "changed outcome": _tampered(_outcome),
+        "one bit of an image": _tampered(_one_bit),
+        "removed image": _tampered(lambda folder: _only(folder, "images/*/*.png").unlink()),
+        "added file": _tampered(lambda folder: write_text(folder / "waiver.txt", "accepted")),
+        "flipped verdict, new checksums": _tampered(_then_sums(_flip)),
+        "changed outcome, new checksums": _tampered(_then_sums(_outcome)),
+        "one bit, new checksums": _tampered(_then_sums(_one_bit)),
+        "forged run": _tampered(_forged),
+        "forged run, digest kept": _tampered(_forged, kept_digest=True),
+    },
 )
-"""All of them."""

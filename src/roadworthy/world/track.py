@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import SceneError, suggest
 from roadworthy.world.camera import Floats, Indices
 
@@ -106,7 +108,7 @@ class Track:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         # A built-in track is pickled by its name: smaller, and what is kept by identity stays valid.
-        built_in = self.name in _TRACKS and self is track(self.name)
+        built_in = self.name in _tracks() and self is track(self.name)
         return (track, (self.name,)) if built_in else super().__reduce_ex__(protocol)
 
     def sample(self, s: float | Floats) -> Floats:
@@ -223,79 +225,10 @@ def _sample(xy: Floats, length: float, hills: Sequence[tuple[float, float, float
 _KMH = 1 / 3.6
 
 
-_TRACKS: dict[str, Callable[[str], Track]] = {
-    "meadow": lambda name: Track(
-        name,
-        [(0, 0), (230, -20), (330, 90), (300, 230), (120, 270), (-60, 240), (-110, 110)],
-        corner_radius=62,
-        hills=[(0.6, 2, 0.3)],
-        zones=(
-            Zone(0, "rural", 70 * _KMH),
-            Zone(260, "suburban", 50 * _KMH),
-            Zone(520, "rural", 80 * _KMH, ("dash", "yellow")),
-            Zone(800, "suburban", 50 * _KMH),
-        ),
-        summary="easy: wide bends through meadows and a suburb, almost flat",
-    ),
-    "town": lambda name: Track(
-        name,
-        [(0, 0), (180, 0), (180, 110), (290, 110), (290, 270), (120, 270), (120, 180), (0, 180)],
-        corner_radius=34,
-        hills=[(1.4, 2, 0.0), (0.5, 5, 1.0)],
-        zones=(
-            Zone(0, "urban", 50 * _KMH, ("dash", "yellow")),
-            Zone(330, "suburban", 50 * _KMH),
-            Zone(480, "urban", 40 * _KMH, ("solid", "yellow")),
-            Zone(760, "urban", 50 * _KMH),
-        ),
-        summary="medium: city blocks with square bends, crossings and traffic lights",
-    ),
-    "mountain": lambda name: Track(
-        name,
-        [
-            *((0, 0), (150, 30), (240, -40), (330, 40), (300, 130), (210, 120), (190, 200), (290, 240)),
-            *((260, 330), (130, 300), (100, 220), (20, 260), (-70, 190), (-20, 100), (-80, 40)),
-        ],
-        corner_radius=42,
-        hills=[(5.0, 2, 0.5), (1.6, 5, 1.7), (0.4, 11, 0.2)],
-        zones=(
-            Zone(0, "forest", 80 * _KMH, ("solid", "yellow")),
-            Zone(420, "rural", 70 * _KMH, ("dash", "yellow")),
-            Zone(760, "forest", 70 * _KMH, ("solid", "white")),
-            Zone(1010, "suburban", 50 * _KMH),
-        ),
-        summary="hard: tight bends over steep hills, mostly through forest",
-    ),
-    "coast": lambda name: Track(
-        name,
-        [
-            *((0, 0), (140, -50), (270, 0), (330, 120), (250, 190), (270, 300), (120, 340)),
-            *((20, 260), (-90, 250), (-60, 110)),
-        ],
-        corner_radius=50,
-        hills=[(2.2, 3, 0.9), (0.7, 7, 0.1)],
-        zones=(
-            Zone(0, "rural", 80 * _KMH, ("dash", "white")),
-            Zone(340, "suburban", 50 * _KMH, ("solid", "white")),
-            Zone(560, "forest", 70 * _KMH, ("solid", "yellow")),
-            Zone(860, "rural", 70 * _KMH, ("dash", "yellow")),
-        ),
-        summary="held out: bends of all widths over low hills, through open country and woods",
-    ),
-    "village": lambda name: Track(
-        name,
-        [(0, 0), (120, -30), (210, 40), (330, 20), (360, 140), (250, 200), (230, 310), (80, 290), (-30, 170)],
-        corner_radius=38,
-        hills=[(1.0, 3, 0.4)],
-        zones=(
-            Zone(0, "suburban", 50 * _KMH),
-            Zone(230, "urban", 40 * _KMH, ("solid", "white")),
-            Zone(520, "urban", 50 * _KMH, ("dash", "yellow")),
-            Zone(800, "rural", 70 * _KMH, ("solid", "yellow")),
-        ),
-        summary="held out: crooked streets with crossings and lights, and a stretch of open country",
-    ),
-}
+@cache
+def _tracks() -> dict[str, Any]:
+    return read_yaml(Path(__file__).with_name("tracks.yaml"), "file of tracks", "tracks by name").data
+
 
 TRACK_NAMES = ("meadow", "town", "mountain")
 """Names of the built-in tracks in order of rising difficulty."""
@@ -314,6 +247,9 @@ def track(name: str) -> Track:
         >>> track("meadow").name
         'meadow'
     """
-    if name not in _TRACKS:
-        raise SceneError(f"unknown track {name!r}: {suggest(name, _TRACKS)}")
-    return _TRACKS[name](name)
+    if name not in _tracks():
+        raise SceneError(f"unknown track {name!r}: {suggest(name, _tracks())}")
+    said = dict(_tracks()[name])
+    zones = [{"centre": ("dash", "white"), **zone} for zone in said.pop("zones")]
+    made = (Zone(one["start"], one["kind"], one["limit"] * _KMH, tuple(one["centre"])) for one in zones)
+    return Track(name, zones=tuple(made), **said)

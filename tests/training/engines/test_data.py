@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scripts.engines.rendering import pairs
 
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.training.engines.feed import DomainFeed, PictureFeed, holes, with_hole
-from roadworthy.training.engines.pairs import CHANGES, PairSource, pairs
+from roadworthy.training.engines.pairs import CHANGES, PairSource
 from roadworthy.training.engines.pictures import Pictures, classes_in, prepared, read_pictures
 
 CPU = torch.device("cpu")

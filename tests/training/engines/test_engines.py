@@ -12,6 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from scripts.engines import make_engines, making
+from scripts.engines.paired import PairedMethod
+from scripts.engines.recipes import QUICK, RECIPES, EngineRecipe, EngineVariant, PairedWeights
 from typer.testing import CliRunner
 
 from roadworthy.cli.engine_training import app
@@ -19,20 +22,11 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import write_image
 from roadworthy.training.engine_networks.settings import NetworkInputs
-from roadworthy.training.engines import make_engines, making
 from roadworthy.training.engines.comparing import EngineComparison, interval
 from roadworthy.training.engines.method import FittedEngine, fit_engine
-from roadworthy.training.engines.paired import PairedMethod
 from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.settings import (
-    QUICK,
-    RECIPES,
-    EngineRecipe,
-    EngineSettings,
-    EngineVariant,
-    PairedWeights,
-)
+from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.train import Folder, train_synthesis, train_translation
 from roadworthy.training.engines.writing import Import, Purpose, _imported_inputs, _table, channels_of
 from roadworthy.transforms import RemoveOperation, ReplaceOperation
@@ -241,11 +235,12 @@ def test_where_nothing_can_be_learned_it_says_so(
 def test_processes_that_render_load_no_torch() -> None:
     code = (
         "import sys\n"
-        "import roadworthy.training.engines.make_engines\n"
+        "import scripts.engines.make_engines\n"
         "import roadworthy.training.engines.comparing\n"
         "sys.exit('torch' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    root = Path(__file__).parents[3]
+    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 
 def test_recipes_are_those_of_the_changes(capsys: pytest.CaptureFixture[str]) -> None:

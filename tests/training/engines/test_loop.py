@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scripts.engines.paired import PairedMethod
+from scripts.engines.recipes import PairedWeights
 
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
 from roadworthy.training.engine_networks.settings import NetworkInputs, network_for, seeded
 from roadworthy.training.engines.feed import Batch, PictureFeed
 from roadworthy.training.engines.method import HISTORY, SHEETS, FittedEngine, fit_engine
-from roadworthy.training.engines.paired import PairedMethod
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.settings import EngineSettings, PairedWeights
+from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.loop import CHECKPOINT
 from roadworthy.training.settings import StepResult, Watcher
 

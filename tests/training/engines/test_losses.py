@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scripts.engines.look import look_distances
 
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
@@ -19,7 +20,6 @@ from roadworthy.training.engines.losses import (
     frechet_distance,
     generator_loss,
     kl_loss,
-    look_distances,
     masked_mean,
     perceptual_loss,
 )

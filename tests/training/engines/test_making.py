@@ -11,11 +11,8 @@ from typing import Any
 
 import pytest
 import torch
-
-from roadworthy.errors import InputError
-from roadworthy.training.engines import make_engines, making
-from roadworthy.training.engines.pairs import CHANGES
-from roadworthy.training.engines.settings import (
+from scripts.engines import make_engines, making
+from scripts.engines.recipes import (
     CLASSES,
     QUICK,
     RECIPES,
@@ -24,6 +21,9 @@ from roadworthy.training.engines.settings import (
     EngineVariant,
     PairedWeights,
 )
+
+from roadworthy.errors import InputError
+from roadworthy.training.engines.pairs import CHANGES
 from roadworthy.transforms.learned.card import EngineMetric
 
 EDIT = next(name for name, one in CHANGES.items() if one.is_edit)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scripts.engines.paired import PairedMethod
+from scripts.engines.recipes import PairedWeights
 
 from roadworthy.errors import InputError
 from roadworthy.training.engine_networks.settings import (
@@ -18,9 +20,9 @@ from roadworthy.training.engine_networks.settings import (
 )
 from roadworthy.training.engines.feed import Batch, DomainFeed, PictureFeed
 from roadworthy.training.engines.losses import FeatureNetwork, feature_network, perceptual_loss
-from roadworthy.training.engines.paired import PairedMethod, Synthesis
+from roadworthy.training.engines.paired import Synthesis
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.settings import EngineSettings, PairedWeights
+from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.translation import Ugatit, Unit
 
 CPU = torch.device("cpu")

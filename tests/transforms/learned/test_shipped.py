@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import pytest
+from scripts.engines.recipes import RECIPES
 
 from roadworthy.datasets import load
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.pairs import CHANGES, PairSource
-from roadworthy.training.engines.settings import RECIPES
 from roadworthy.transforms import read_engines
 from roadworthy.transforms.learned import shipped_engines, shipped_names
 from roadworthy.transforms.learned.engine import shipped_folder

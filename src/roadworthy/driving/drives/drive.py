@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays, frozen, read_only
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError
 
 Series = NDArray[np.float64]
@@ -62,64 +64,20 @@ def _apart(points: Series, corners: Series) -> float:
     return float(np.hypot(*np.moveaxis(away - shares[..., None] * ways, 2, 0)).min())
 
 
-SIGNALS: Mapping[str, str] = FrozenDict(
-    {
-        "speed": "m/s",
-        "acceleration": "m/s²",
-        "throttle": "0 to 1",
-        "brake": "0 to 1",
-        "steering": "degrees at the wheels, positive to the right",
-        "lane_offset": "metres to the right of the middle of the lane",
-        "distance": "metres driven",
-        "x": "metres east",
-        "y": "metres north",
-        "lane": "number of the lane, from left to right",
-        "headway": "metres to the vehicle ahead in the same lane",
-        "lead_speed": "m/s of that vehicle",
-        "vehicle_distance": "metres to the nearest vehicle behind or beside",
-        "pedestrian_distance": "metres to the nearest pedestrian on the path",
-        "lateral_clearance": "metres from the nearest wheel to the nearest lane marking",
-        "target_speed": "m/s that should be driven",
-        "target_steering": "degrees at the wheels that should be steered",
-    }
-)
+_KNOWN = read_yaml(Path(__file__).with_name("signals.yaml"), "file of signals", "signals and events").data
+
+SIGNALS: Mapping[str, str] = FrozenDict({name: one["unit"] for name, one in _KNOWN["signals"].items()})
 """The signals that metrics are computed from, with their units; a drive may have others as well."""
 
 PLAUSIBLE: Mapping[str, tuple[float, float]] = FrozenDict(
     {
-        "speed": (-30.0, 150.0),
-        "acceleration": (-100.0, 100.0),
-        **dict.fromkeys(("throttle", "brake"), (-0.05, 1.05)),
-        **dict.fromkeys(("steering", "target_steering"), (-90.0, 90.0)),
-        "lane_offset": (-100.0, 100.0),
-        "distance": (-1e9, 1e9),
-        **dict.fromkeys(("x", "y"), (-1e8, 1e8)),
-        "lane": (-1000.0, 1000.0),
-        "headway": (-10.0, 1000.0),
-        **dict.fromkeys(("lead_speed", "target_speed"), (-30.0, 150.0)),
-        **dict.fromkeys(("vehicle_distance", "pedestrian_distance"), (-10.0, 1000.0)),
-        "lateral_clearance": (-100.0, 100.0),
+        name: (float(one["plausible"][0]), float(one["plausible"][1]))
+        for name, one in _KNOWN["signals"].items()
     }
 )
-"""Between which numbers a signal can be; what lies beyond is a fault of the log, and not known.
+"""Between which numbers a signal can be; what lies beyond is a fault of the log, and not known."""
 
-Pedals may be a little beyond their ends, and distances to others a little below 0 where vehicles overlap.
-"""
-
-EVENTS: Mapping[str, str] = FrozenDict(
-    {
-        "crash": "the vehicle hits something or leaves the road",
-        "collision": "the vehicle touches another vehicle or a pedestrian",
-        "line crossing": "a wheel touches a lane marking, lane changes aside",
-        "lane change": "the vehicle moves to another lane",
-        "braking": "the brake is used",
-        "steering action": "the driver begins to steer in answer to something",
-        "traffic sign": "a sign that asks for something comes into view",
-        "sign obeyed": "what the sign asks for is done",
-        "lane change sign": "a sign that asks for a lane change comes into view",
-        "hazard": "something comes up that asks for braking or steering",
-    }
-)
+EVENTS: Mapping[str, str] = FrozenDict(_KNOWN["events"])
 """The events that metrics are computed from; each is true in the steps in which it goes on."""
 
 FATAL_EVENTS = ("crash", "line crossing")

@@ -20,32 +20,7 @@ from roadworthy._yaml import check_form, read_yaml
 from roadworthy.errors import InputError, suggest
 
 OPERATORS: Mapping[str, str] = FrozenDict(
-    {
-        "Min": "minimum",
-        "Max": "maximum",
-        "Mean": "mean",
-        "Med": "median",
-        "Mode": "mode: the middle of the bin with most time, the lowest of equals",
-        "Sum": "sum over time",
-        "Count": "how often it happens: how often it begins",
-        "SD": "standard deviation of a sample, with n - 1",
-        "Var": "variance of a sample, with n - 1",
-        "CV": "coefficient of variation: SD over mean",
-        "RMSE": "root of the mean square of the distance from the target",
-        "Ent": "entropy of the histogram, in bits",
-        "AbsDev": "mean distance from the mean",
-        "SoS": "sum of squares over time",
-        "Skew": "Pearson's first skewness coefficient: mean minus mode, over SD",
-        "PowF": "power of the signal in a band of frequencies",
-        "SER": "standard error of the regression line over time, with n - 2",
-        "DevT": "distance from the target",
-        "Diff": "maximum minus minimum",
-        "TimeC": "seconds in which a condition holds",
-        "CountC": "how often a condition begins to hold",
-        "TimeE": "seconds to an event",
-        "RT": "reaction time: from what asks for an action to its begin, the mean of all",
-        "RA": "reaction accuracy: the share of what asks for an action that gets it in time",
-    }
+    read_yaml(Path(__file__).with_name("operators.yaml"), "file of operators", "operators by name").data
 )
 """What the operators mean."""
 

@@ -239,7 +239,7 @@ def open_shipped(
     if not card.is_file():
         raise InputError(
             f"the weights of {name!r} are not in this installation ({card.parent}): make them with "
-            "python -m roadworthy.training.make_weights"
+            "python -m scripts.make_weights in a clone of the repository"
         )
     document = read_json(card)
     spec = described({}, {key: document[key] for key in ("input", "output")}, lambda *_: str(card)).spec

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +13,8 @@ from numpy.typing import NDArray
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.runs.store.digests import content_of_dataset
-from roadworthy.training.engines.pictures import Arrays, PictureMaker, Pictures, channels_of, prepared
-from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms import Transform, make_transform
-from roadworthy.transforms.engines import EngineTransform, UserEngine
-from roadworthy.transforms.engines.backend import Backend, EngineResult, EngineTask
-from roadworthy.transforms.operations import Operation, RemoveOperation, ReplaceOperation
+from roadworthy.transforms.operations import RemoveOperation, ReplaceOperation
 from roadworthy.world import Camera, Scene, frame_of, remove, replace, with_conditions
 
 _LEVEL = "normal"  # of a weather that is drawn
@@ -83,25 +77,6 @@ class WorldChange:
         """Return the classical transform."""
         return make_transform(self.classical, **self.options)
 
-    def task(self, frame: Frame) -> EngineTask:
-        """Return what an engine is asked when it shall change a frame: the same as when it is used.
-
-        Raises:
-            NotApplicable: There is nothing to change.
-        """
-        return _asked(self.operation).task(frame, np.random.default_rng(0))
-
-
-class _Learning(Backend):
-    """Stands where the network will be once it has learned."""
-
-    def made(self, task: EngineTask) -> EngineResult:
-        return EngineResult(task.frame.image)
-
-
-def _asked(operation: Operation) -> EngineTransform:
-    return UserEngine("learning", (), _Learning()).transform(operation)
-
 
 _ANY: Mapping[str, str] = {"weather": "all", "time": "all", "level": "all"}
 
@@ -156,14 +131,13 @@ CHANGES: Mapping[str, WorldChange] = {
         ),
     )
 }
-"""What engines can learn from the world, by their names; `RECIPES` says which of them ship.
+"""What engines can learn from the world, by their names.
 
 Half of the frames are clear days, which is what most rules are tried on; the others are of all skies from
 which the change leads somewhere else.
 """
 
 
-_CHUNK = 16  # scenes per job
 _LEAST = 40  # pixels that must differ
 
 
@@ -229,66 +203,3 @@ class PairSource:
         height, width = self.size
         seeds = f"{self.seeds[0]}" if len(self.seeds) == 1 else f"{self.seeds[0]}..{self.seeds[-1]}"
         return f"world:{self.tracks} count={self.count} seed={seeds} size={width}x{height}"
-
-
-def pairs(
-    change: WorldChange,
-    source: PairSource,
-    *,
-    classes: Sequence[str] = (),
-    workers: int = 1,
-    folder: Path | None = None,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Pictures:
-    """Render pairs of a change, as pictures to train with.
-
-    Args:
-        change: The change.
-        source: Where from.
-        classes: Of the label maps, in the order of the channels, for edits.
-        workers: How many processes render.
-        folder: Where to keep the arrays; nothing is kept when left out.
-        progress: Is called with the jobs that are done and the number of all.
-
-    Raises:
-        InputError: No scene shows anything of the change.
-
-    Example:
-        >>> from roadworthy.training.engines.pairs import CHANGES
-        >>> night = pairs(CHANGES["day-to-night"], PairSource("town", count=2, size=(32, 64)))
-        >>> bool(night.arrays["truth"].mean() < 0.7 * night.arrays["image"].mean())
-        True
-    """
-    sets = source.data(change)
-    jobs = stretches(sets, _CHUNK)
-    contents = [content_of_dataset(data) for data in sets]
-    identity = {"change": change.name, "data": source.name, "content": contents, "classes": list(classes)}
-    maker = _Maker(change, sets, source.size, tuple(classes))
-    return prepared(
-        source.name, jobs, maker, workers=workers, folder=folder, identity=identity, progress=progress
-    )
-
-
-@dataclass(frozen=True)
-class _Maker(PictureMaker):
-    """Renders scenes before and after a change."""
-
-    change: WorldChange
-    sets: tuple[WorldDataset, ...]
-    size: tuple[int, int]
-    classes: tuple[str, ...]
-
-    def arrays(self, job: Stretch, number: int) -> Arrays:
-        pair = pair_of(self.change, self.sets[job.data], number, self.size)
-        found: Arrays = {"image": pair.before.image, "truth": pair.truth.image}
-        if not self.change.is_edit:
-            return found
-        task = self.change.task(pair.before)
-        opacity = task.opacity
-        assert opacity is not None
-        return found | {
-            "labels": channels_of(task.edited, self.classes),
-            "opacity": np.asarray(np.rint(255 * opacity), np.uint8),
-            "differs": pair.differs,
-            "filled": self.change.transform()(pair.before, number, measure=False).image,
-        }

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import make_writable, replacing, sha256_of
-from roadworthy.datasets.cityscapes import LABELS as CITYSCAPES
+from roadworthy.datasets.cityscapes import label_classes
 from roadworthy.errors import InputError
 from roadworthy.ontology import VOID, ontology
 from roadworthy.training.card import versions_in_use
@@ -185,12 +185,7 @@ def write_engine(
     return card
 
 
-LAYOUTS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    # Pix2pixHD has 35 channels for the 34 ids of Cityscapes; no label map switches on the last.
-    "cityscapes": (*CITYSCAPES, ("-", VOID))
-}
-"""Label channels of public networks: the name that each has there, and the ontology's class for it."""
-
+_LAYOUT = "cityscapes"
 _OWN_LABELS = "/roadworthy/labels"  # like what exporters make up: it is no weight of the network
 
 
@@ -229,8 +224,9 @@ def channels_of(text: str) -> tuple[tuple[str, str], ...]:
         >>> channels_of("cityscapes")[7]
         ('road', 'road')
     """
-    if text in LAYOUTS:
-        return LAYOUTS[text]
+    if text == _LAYOUT:
+        # Pix2pixHD has 35 channels for the 34 ids of Cityscapes; no label map switches on the last.
+        return (*label_classes(), ("-", VOID))
     channels = []
     for word in (part.strip() for part in text.split(",")):
         name = VOID if word == "-" else ontology().resolve(word).name
@@ -296,7 +292,7 @@ def _imported_inputs(checkpoint: NetworkCheckpoint, said: Import) -> NetworkInpu
     if not said.channels:
         raise InputError(
             f"{path} holds {settings.architecture!r} with {settings.channels} input channels: say what "
-            f"they mean, by a layout ({', '.join(LAYOUTS)}) or by words of the ontology in their order"
+            f"they mean, by a layout ({_LAYOUT}) or by words of the ontology in their order"
         )
     labels = len(said.channels)
     edges = settings.channels == labels + 1 if said.edges is None else said.edges

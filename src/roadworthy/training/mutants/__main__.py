@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _prepare(given: argparse.Namespace, log: TrainingLog) -> None:
-    from roadworthy.training.make_weights import RECIPES, training_data
+    from roadworthy.training.recipes import RECIPES, training_data
 
     training, validation = training_data(
         given.network, frames=given.frames, udacity=given.udacity, quick=given.quick

@@ -2,7 +2,7 @@
 
 ::
 
-    python -m roadworthy.training.engines.make_engines --out engines --workers 16 --minutes 7
+    python -m scripts.engines.make_engines --out engines --workers 16 --minutes 7
 
 Each engine becomes a folder with ``engine.onnx`` and ``card.json``. It learns from pairs of the built-in
 world: a frame, and the world's own render of the change. Several variants learn one after the other, such as
@@ -23,14 +23,15 @@ from collections.abc import Sequence
 from multiprocessing import get_context
 from pathlib import Path
 
+from scripts.engines.recipes import QUICK, RECIPES, Effort
+
 from roadworthy.errors import InputError, RoadworthyError, suggest
-from roadworthy.training.engines.settings import QUICK, RECIPES, Effort
 
 
 def _made(name: str, out: Path, data: Path, effort: Effort, workers: int, device: str) -> int:
     """Make an engine, and return the exit code."""
     # torch is loaded here, and not by the processes that render: these import the module that is run.
-    from roadworthy.training.engines.making import make
+    from scripts.engines.making import make
 
     try:
         make(name, out, data=data, effort=effort, workers=workers, device=device)
@@ -45,7 +46,8 @@ def _in_process(*given: object) -> None:
 
 
 def _effort(given: argparse.Namespace, began: float) -> Effort:
-    from roadworthy.training.engines.making import fastest
+    from scripts.engines.making import fastest
+
     from roadworthy.training.loop import chosen_device
 
     effort = QUICK if given.quick else Effort(given.minutes, given.pairs, batch=given.batch)

@@ -14,6 +14,9 @@ from typing import TextIO
 
 import numpy as np
 import torch
+from scripts.engines.paired import PairedMethod
+from scripts.engines.recipes import CLASSES, RECIPES, Effort, EngineRecipe, EngineVariant
+from scripts.engines.rendering import pairs
 from torch import nn
 
 from roadworthy.errors import InputError, suggest
@@ -21,17 +24,9 @@ from roadworthy.training.engine_networks.settings import NetworkInputs, network_
 from roadworthy.training.engines.comparing import compared
 from roadworthy.training.engines.feed import PictureFeed
 from roadworthy.training.engines.method import FittedEngine, fast_convolutions, fit_engine
-from roadworthy.training.engines.paired import PairedMethod
-from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pairs
+from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange
 from roadworthy.training.engines.pictures import Pictures
-from roadworthy.training.engines.settings import (
-    CLASSES,
-    RECIPES,
-    Effort,
-    EngineRecipe,
-    EngineSettings,
-    EngineVariant,
-)
+from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
 from roadworthy.training.loop import chosen_device
 from roadworthy.training.settings import Precision, TrainingLog
