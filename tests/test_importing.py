@@ -119,6 +119,20 @@ def test_a_package_that_is_missing_names_its_extra(code: Path) -> None:
         sys.path.remove(str(code.parent))
 
 
+@pytest.mark.parametrize("reference", ["mine.py:answer", "leaves_oddly:answer"])
+def test_no_way_out_of_an_import_is_a_way_out_of_the_program(code: Path, reference: str) -> None:
+    body = "class Odd(BaseException): ...\nraise {}\ndef answer(): ...\n"
+    for way in ("GeneratorExit", "Odd"):
+        for path in (code, code.parent / "leaves_oddly.py"):
+            path.write_text(body.format(way))
+        with pytest.raises(InputError, match=rf"^cannot import {reference.partition(':')[0]}: {way}: $"):
+            imported(reference, "", "function")
+    for path in (code, code.parent / "leaves_oddly.py"):
+        path.write_text(body.format("KeyboardInterrupt"))
+    with pytest.raises(KeyboardInterrupt):
+        imported(reference, "", "function")
+
+
 def test_a_module_that_cannot_be_imported_says_what_it_lacks(code: Path) -> None:
     for name, body in (("lacks_one", "import nosuch_one"), ("ends_at_once", "raise SystemExit(3)")):
         (code.parent / f"{name}.py").write_text(f"{body}\ndef answer(): ...\n")

@@ -150,7 +150,9 @@ def _by_name(name: str) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise InputError(f"there is no module {name!r}, neither in {here} nor installed") from None
         raise InputError(f"cannot import {name}: {error}") from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         # A script calls sys.exit at its end, which must not end a run as passed.
         raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error
     _check_unedited(module)
@@ -195,8 +197,10 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error
     return module
 

@@ -181,6 +181,12 @@ class TestDetection:
         with pytest.raises(SystemUnderTestError, match="6 numbers per box"):
             detector("rows").decode({"y": [*both[1:], one[:, :5]]}, views(images))
 
+    def test_a_server_that_answers_with_no_array_is_told_so(self) -> None:
+        told = r"'y' must have one row for each of 2 images, got a single value"
+        for value in (None, 3.0):
+            with pytest.raises(SystemUnderTestError, match=told):
+                detector("rows").decode({"y": np.array(value)}, views(2))
+
     def test_boxes_come_back_through_crop_and_letterbox(self) -> None:
         seen = ImageInput(width=20, height=20, fit="letterbox", crop=(10, 10))
         (view,) = views(width=40, height=40, seen=seen)

@@ -131,6 +131,12 @@ class Misbehaving(Meter):
             raise GeneratorExit
         if self.fault == "starves":
             raise MemoryError("Unable to allocate 2.4 GiB")
+        if self.fault == "interrupts":
+            raise KeyboardInterrupt
+        if self.fault == "forks":
+            if not (child := os.fork()):
+                sys.exit(0)
+            os.waitpid(child, 0)
         if self.fault == "ends":
             os._exit(0)
         if self.fault == "kills":

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from roadworthy._frozen import content_of
 from roadworthy.cases import (
     AWAIT_VERDICTS,
     Answers,
@@ -233,6 +234,38 @@ def test_no_way_out_of_a_model_is_a_way_out_of_the_run(answer: Any, told: str) -
     assert not FRAMES[0].image.any(), "others see the image as it was"
     with pytest.raises(SystemUnderTestError, match=r"3 frames from 'a' to 'c'|frame 'a'"):
         Guarded(Asked(answer)).predict(FRAMES)
+
+
+KNOWN = {
+    "labels": LabelMap(np.ones((8, 8), np.uint8)),
+    "instances": np.ones((8, 8), np.uint16),
+    "boxes": Boxes([[1, 1, 4, 4]], ["car"]),
+    "depth": np.full((8, 8), np.nan, np.float32),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("earlier", [False, True])
+def test_what_answers_are_judged_by_is_written_by_no_model(name: str, earlier: bool) -> None:
+    """As `torch.from_numpy` of what is read-only in Python may."""
+    known: dict[str, Any] = KNOWN
+    frame = Frame("a", np.zeros((8, 8, 3), np.uint8), **known)
+    frame = replace(frame, previous=[frame]) if earlier else frame
+    before = b"".join(content_of(frame))
+
+    def writes(frames: Any) -> Any:
+        (given,) = frames[0].previous or frames
+        value = getattr(given, name)
+        array = {"labels": "ids", "boxes": "xyxy"}.get(name)
+        array = value if array is None else getattr(value, array)
+        array.setflags(write=True)
+        array[:] = 0
+        return [Signals(speed=1.0)]
+
+    with pytest.raises(SystemUnderTestError, match=f"asked wrote into the {name} of frame 'a': let it work"):
+        Guarded(Asked(writes)).predict([frame])
+    assert b"".join(content_of(frame)) == before
+    assert Guarded(Asked()).predict([frame]) == [Signals(speed=1.0)]
 
 
 def test_a_missing_library_and_a_user_who_stops_end_the_run() -> None:

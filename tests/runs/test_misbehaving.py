@@ -1,4 +1,4 @@
-"""Twelve kinds of misbehaving model in three executors: each costs the case it is met on, and no other.
+"""Thirteen kinds of misbehaving model in three executors: each costs the case it is met on, and no other.
 
 The serial executor is this process, so it is tried with those that leave the process alive; what becomes of a
 program that a model ends is in tests/test_starting.py. What costs a process is slow, save one; so is Ray.
@@ -6,6 +6,7 @@ program that a model ends is in tests/test_starting.py. What costs a process is 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +37,9 @@ DEADLY = {
     "hangs": "meter gave no answer within 3 s, tried alone; its process was ended",
     "explodes": "meter took more than 600 MB of memory, tried alone; its process was ended",
 }
-KINDS = {**SURVIVED, **DEADLY}
+APART = {"interrupts": "meter crashed on frame 'f5': KeyboardInterrupt"}
+"""What only a process of its own can tell from Ctrl-C."""
+KINDS = {**SURVIVED, **APART, **DEADLY}
 slow = pytest.mark.slow
 
 
@@ -66,7 +69,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     [
         *(of("serial", kind) for kind in SURVIVED),
         *(of("processes", kind) for kind in KINDS),
-        *(of("ray", kind) for kind in KINDS),
+        *(of("ray", kind) for kind in KINDS if kind not in APART),
     ],
 )
 def test_a_misbehaving_model_costs_the_case_it_misbehaves_on(
@@ -88,3 +91,14 @@ def test_a_misbehaving_model_costs_the_case_it_misbehaves_on(
     assert re.match(KINDS[kind], str(rows[5]["reason"])), rows[5]["reason"]
     assert rows[:5] + rows[6:] == good[:5] + good[6:]
     assert result.counts[Status.ERROR] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_the_child_of_a_model_answers_nobody(
+    tmp_path: Path, executors: dict[str, Executor], good: list[dict[str, object]]
+) -> None:
+    """It comes back out of the model as its parent does, with the same connection to the driver."""
+    executor = executors.setdefault("processes 60.0", executor_for("processes", workers=2))
+    model = Misbehaving("meter", "forks", ["f5"])
+    run(Bright(), REQUIREMENT, Frames(8), model, out=tmp_path / "run", batch_size=4, executor=executor)
+    assert [dict(row) for row in read_rows(tmp_path / "run")] == good

@@ -127,6 +127,8 @@ class Fickle:
 
     def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
         self.asked += 1
+        if self.fault == "fails" and self.asked > 1:
+            raise ZeroDivisionError("once is enough")
         if self.fault == "exits" and len(frames) == 1:
             os._exit(0)
         if self.fault == "exits":
@@ -142,6 +144,9 @@ def test_a_model_that_answers_otherwise_each_time_is_noted(tmp_path: Path) -> No
         "fickle: its answers change when it is asked again (4 of 4 frames, such as 'meadow-000003'): "
         "rates vary from run to run, and a rerun will not repeat them"
     ) in told
+    begin_manifest(tmp_path / "fails", models={}, data={})
+    told = note_models(tmp_path / "fails", [Fickle("fails")], data)
+    assert any("its answers change when it is asked again (4 of 4 frames, such as" in note for note in told)
     begin_manifest(tmp_path / "steady", models={}, data={})
     assert not any("asked again" in note for note in note_models(tmp_path / "steady", [Fickle()], data))
 

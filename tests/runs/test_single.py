@@ -33,7 +33,7 @@ from roadworthy.cases import (
 from roadworthy.datasets import load
 from roadworthy.errors import InputError, MissingExtraError, NotApplicable
 from roadworthy.frames import Frame, Signals
-from roadworthy.models import SystemUnderTest, Truth
+from roadworthy.models import SystemUnderTest, Truth, load_model
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.store.locking import hold
 from roadworthy.transforms import Transform, compose, make_transform
@@ -688,6 +688,27 @@ def test_a_run_goes_on_only_with_the_data_that_it_began_with(tmp_path: Path) -> 
     run_several(Mirror(), [MIRROR], _town(), [Truth()], out=several)
     with pytest.raises(InputError, match="other data of the name"):
         run_several(Mirror(), [MIRROR], _town(time="night"), [Truth()], out=several, resume=True)
+
+
+def test_a_run_goes_on_only_with_the_model_that_it_began_with(tmp_path: Path) -> None:
+    """By its file and its settings: a name says nothing about weights."""
+    (code := tmp_path / "drive.py").write_text(
+        "from roadworthy.frames import Signals\n"
+        "def drive(frames): return [Signals(steering=1.0) for _ in frames]\n"
+    )
+
+    def again(resume: bool = True, **options: Any) -> None:
+        model = load_model(f"callable:{code}:drive", name="ours", **options)
+        run(Mirror(), MIRROR, Frames(4), model, out=tmp_path / "run", resume=resume)
+
+    again(resume=False)
+    before = digests(tmp_path / "run")
+    again()
+    code.write_text(code.read_text().replace("1.0", "2.0"))
+    told = r"a run of another model of the name 'ours'.*resume with the model as it was"
+    with pytest.raises(InputError, match=told):
+        again()
+    assert digests(tmp_path / "run") == before
 
 
 @pytest.mark.parametrize("change", ["pixels", "signals", "ids"])

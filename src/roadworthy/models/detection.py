@@ -290,6 +290,10 @@ _Candidates: TypeAlias = tuple[Array, Array, Array]
 
 def _batched(arrays: Arrays, views: Sequence[View], axes: int) -> dict[str, Any]:
     """Add the axis of images where a network leaves it out for a single one."""
+    for name, array in arrays.items():
+        if isinstance(array, np.ndarray) and not array.ndim:
+            told = f"must have one row for each of {len(views)} images, got a single value: {array}"
+            raise SystemUnderTestError(f"output {name!r} {told}")
     return {
         name: array[None]
         if isinstance(array, np.ndarray) and len(views) == 1 and array.ndim == axes - 1

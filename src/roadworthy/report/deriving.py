@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import html
 import io
@@ -12,11 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from roadworthy._files import read_json, sha256_of
 from roadworthy._tables import meant
 from roadworthy._version import __version__
 from roadworthy.cases import OutcomeStatus
 from roadworthy.errors import InputError, RoadworthyError, shortened
+from roadworthy.images import decode_image
 from roadworthy.report.html import write_report
 from roadworthy.report.publish import WRITERS
 from roadworthy.result_tables import RESULT_FILE, TABLES_FILE, markdown_text
@@ -31,8 +35,10 @@ from roadworthy.runs.suites.running import INCLUDED, REQUIREMENTS
 _RECORDED = (REQUIREMENTS, MANIFEST, SUITE_FILE, INCLUDED, "runs", "cases", "images", "drives")
 """What a run records and nothing else gives."""
 _FUNCTIONAL, _REQIF = f"{FOLDER}/functional_coverage.json", f"{FOLDER}/requirements.reqif"
-_NOT_DERIVED = re.compile(r"data:image/[^\"']*|^- Operating domain: not measured, .*$", re.MULTILINE)
+_PICTURE = re.compile(r"data:image/\w+;base64,([A-Za-z0-9+/=]*)")
+_NOT_DERIVED = re.compile(f"{_PICTURE.pattern}|^- Operating domain: not measured, .*$", re.MULTILINE)
 """Small pictures, which other processors round otherwise, and why the data was not read."""
+_ROUNDED = 16  # of 255, the mean of nine by nine pixels: what small pictures of one image differ by at most
 _UNSEEN = re.compile(
     r"<(style|svg|figure|title|h1)\b.*?</\1>|<dl class=.glossary.>.*?</dl>|<[^>]*>"
     r"|Images of \S+ of them are[^<.]*",
@@ -49,9 +55,9 @@ _MOST = 8  # files in a note
 def check_documents(folder: Path, found: Verification) -> None:
     """Derive everything that was published of a run again, and compare; what differs is a finding.
 
-    Where the same version of Roadworthy with the same libraries wrote it, it must be the same but for the
-    small pictures of the report. Another version may have other words: then tables must have the same cells,
-    and pages the same numbers and verdicts in the same order.
+    Where the same version of Roadworthy with the same libraries wrote it, it must be the same, and the small
+    pictures of the report must look it. Another version may have other words: then tables must have the same
+    cells, and pages the same numbers and verdicts in the same order.
 
     Args:
         folder: The folder of a run or a bundle.
@@ -111,10 +117,17 @@ def _compare(run: StoredRun, place: Path, path: str, found: Verification) -> Non
     if not (run.folder / path).is_file():
         found.add("missing", path, "every bundle has it, and it is not there")
         return
-    there, rows_give = (_NOT_DERIVED.sub("", _read(one / path)) for one in (run.folder, place))
-    if there == rows_give:
-        return
+    documents = [_read(one / path) for one in (run.folder, place)]
+    there, rows_give = (_NOT_DERIVED.sub("", one) for one in documents)
     pictured = path != "report.html" or (run.folder / "images").is_dir()
+    if there == rows_give:
+        if pictured and (number := _other_picture(*documents)):
+            told = f"picture {number} of {path} is not what the run's images give"
+            if _same_writer(run.manifest):
+                found.add("document", path, told)
+            else:
+                found.notes.append(told)
+        return
     facts, given = _facts(path, there), _facts(path, rows_give)
     if is_of_before(run.manifest):
         given = _as_before(facts, given)
@@ -130,6 +143,24 @@ def _compare(run: StoredRun, place: Path, path: str, found: Verification) -> Non
         found.notes.append(
             f"{path} has other words than this version writes, and the same numbers and verdicts"
         )
+
+
+def _other_picture(there: str, rows_give: str) -> int:
+    """Return which of the small pictures of a page shows something else, counted from 1; 0 if none does."""
+    import cv2
+
+    # The text beside them is the same, so there are as many.
+    pairs = zip(_PICTURE.findall(there), _PICTURE.findall(rows_give), strict=True)
+    for number, pair in enumerate(pairs, 1):
+        if pair[0] == pair[1]:
+            continue
+        try:
+            one, other = (decode_image(base64.b64decode(text)).astype(np.float32) for text in pair)
+        except (ValueError, InputError):
+            return number
+        if one.shape != other.shape or cv2.blur(abs(one - other), (9, 9)).max() > _ROUNDED:
+            return number
+    return 0
 
 
 def _same_writer(manifest: Mapping[str, Any] | None) -> bool:

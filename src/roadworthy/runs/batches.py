@@ -5,13 +5,14 @@ An executor decides where and when a batch runs; what happens to its cases is de
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-import numpy as np
-
+from roadworthy._frozen import content_of
 from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
@@ -36,6 +37,8 @@ MAX_CASES = 1024
 """Cases of one batch that share their frames; a bound, so that memory stays flat."""
 
 _PREDICTIONS = get_args(Prediction)
+_ARRAYS = ("image", "labels", "instances", "boxes", "depth")
+"""What of a frame a model could write into."""
 
 Unmade: TypeAlias = NotApplicable | EngineError
 """Why a frame was not made: it does not qualify, or what makes it crashed."""
@@ -121,7 +124,7 @@ class Guarded:
 
         Raises:
             SystemUnderTestError: The system crashed, gave another number of answers than frames, answered
-                with something that is not a prediction, or wrote into an image that others will see.
+                with something that is not a prediction, or wrote into a frame that others will see.
         """
         return self._answers(frames, lambda lent: list(self._system.predict(lent)))
 
@@ -166,9 +169,10 @@ class Guarded:
             raise
         except SystemUnderTestError as error:
             raise SystemUnderTestError(f"{self.name} could not answer {about}: {error}") from error
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            # Ctrl-C is for the driver; a worker does not see it, so there it is the model that raises it.
+            if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+                raise
             # SystemExit and GeneratorExit too: no way out of a model is a way out of the run.
             raise SystemUnderTestError(
                 f"{self.name} crashed on {about}: {type(error).__name__}: {error}"
@@ -179,9 +183,9 @@ class Guarded:
                 f"expected {len(frames)}, got {len(answers)}"
             )
         for frame, given, answer in zip(frames, lent, answers, strict=True):
-            if given is not frame and not _same_images(frame, given):
+            if given is not frame and (written := _written(frame, given)):
                 raise SystemUnderTestError(
-                    f"{self.name} wrote into the image of frame {frame.id!r}: let it work on a copy"
+                    f"{self.name} wrote into the {written} of frame {frame.id!r}: let it work on a copy"
                 )
             if not isinstance(answer, _PREDICTIONS):
                 raise SystemUnderTestError(
@@ -192,13 +196,24 @@ class Guarded:
 
 
 def _lent(frame: Frame) -> Frame:
-    """Return a frame whose images may be written without harm to others, its earlier frames included."""
-    return replace(frame, image=frame.image.copy(), previous=tuple(map(_lent, frame.previous)))
+    """Return a frame whose arrays may be written without harm to others, its earlier frames included.
+
+    What is known about a frame is what answers are judged by, so it is lent like the image.
+    """
+    arrays = {name: deepcopy(getattr(frame, name)) for name in _ARRAYS}
+    return replace(frame, previous=tuple(map(_lent, frame.previous)), **arrays)
 
 
-def _same_images(one: Frame, other: Frame) -> bool:
-    before = zip(one.previous, other.previous, strict=True)
-    return np.array_equal(one.image, other.image) and all(_same_images(*pair) for pair in before)
+def _written(frame: Frame, lent: Frame) -> str:
+    """Return what of a frame that was lent is not as it was; empty where all is."""
+    for name in _ARRAYS:
+        before, after = getattr(frame, name), getattr(lent, name)
+        if before is None:
+            continue
+        parts = zip(content_of(before), content_of(after), strict=False)
+        if type(before) is not type(after) or any(one != other for one, other in parts):
+            return name
+    return next(filter(None, map(_written, frame.previous, lent.previous)), "")
 
 
 def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> Iterator[list[Case]]:

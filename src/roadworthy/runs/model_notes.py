@@ -268,9 +268,12 @@ def _notes_on_few(
     twice = ModelProbe({index: sources[index] for index in [*answers][_TWICE - 1 :: -1]})
     again = twice.answers(dataset, system, executor, batch_size=_TWICE - 1)
     others = [frames[one].id for one, answer in again.items() if _differ(answers[one], answer)]
+    # One that answered before and now fails, or ends its process, does so too.
+    others += [frames[one].id for one in twice.failures]
     if others:
+        asked = len(again) + len(twice.failures)
         found.append(
-            f"its answers change when it is asked again ({len(others)} of {len(again)} frames, such as "
+            f"its answers change when it is asked again ({len(others)} of {asked} frames, such as "
             f"{others[0]!r}): rates vary from run to run, and a rerun will not repeat them"
         )
     return [f"{system.name}: {note}" for note in found]

@@ -21,8 +21,8 @@ from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Reten
 from roadworthy.runs.gate import STREET, Gate, gate_named
 from roadworthy.runs.loop import Cost, Work
 from roadworthy.runs.store import RunStore, locked, read_verdicts
-from roadworthy.runs.store.digests import content_of_dataset
-from roadworthy.runs.store.run_store import CONTENT
+from roadworthy.runs.store.digests import content_of_dataset, content_of_model
+from roadworthy.runs.store.run_store import CONTENT, SYSTEM_CONTENT
 
 Progress: TypeAlias = Callable[[Mapping[Status, int]], None]
 
@@ -130,7 +130,7 @@ def carry_out_pairs(
     """Test requirements on systems, each pair stored in a folder of its own; the caller has locked them.
 
     Only a pair that is alone leaves checkpoints: a search is run for one requirement and system at a time.
-    `content` says what the data is beyond its name, where no manifest does.
+    `content` says what the data is beyond its name, where no manifest does; so is then said of the models.
     """
     # A run of something else does not go on.
     about: dict[str, Scalar] = {"data": data.name, "seed": seed}
@@ -141,15 +141,11 @@ def carry_out_pairs(
             run_of = {**about, "system": system.name}
             checkpoints = Checkpoints(method, requirement, folder, run_of, resume=resume)
         stores: dict[Pair, RunStore] = {}
-        opened = partial(
-            RunStore,
-            about={**about, CONTENT: content} if content else about,
-            images=images,
-            resume=resume,
-            search=isinstance(method, ResumableMethod),
-        )
+        opened = partial(RunStore, images=images, resume=resume, search=isinstance(method, ResumableMethod))
         for requirement, system, folder in pairs:
-            store = opened(folder, requirement, system=system.name)
+            contents = {CONTENT: content, SYSTEM_CONTENT: content and content_of_model(system)}
+            said: dict[str, Scalar] = {**about, **{key: one for key, one in contents.items() if one}}
+            store = opened(folder, requirement, system=system.name, about=said)
             stores[requirement.id, system.name] = stack.enter_context(store)
         requirements = {requirement.id: requirement for requirement, _, _ in pairs}
         systems = {system.name: system for _, system, _ in pairs}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import re
@@ -22,8 +23,10 @@ from roadworthy._frozen import read_npz
 from roadworthy.cli import app
 from roadworthy.driving.simulators.scenarios import CameraFrames
 from roadworthy.errors import InputError
+from roadworthy.images import decode_image
 from roadworthy.report.deriving import check_documents
 from roadworthy.report.html import write_report
+from roadworthy.report.html.cards import small_copy
 from roadworthy.report.publish import WRITERS, run_suite
 from roadworthy.runs.evidence import Verification, verify, write_bundle
 from roadworthy.runs.evidence.bundle import opened_bundle
@@ -110,6 +113,25 @@ def change_a_number_of_the_report(run: Path) -> None:
 
 def change_a_word_of_the_report(run: Path) -> None:
     replace(run, "report.html", "at least 90%", "at most 90%")
+
+
+def show_another_picture(run: Path) -> None:
+    """One of those that the report has, mirrored: whoever looks sees another street."""
+    report = run / "report.html"
+    (first, *_) = re.findall(r"data:image/webp;base64,[^\"']*", text := report.read_text(encoding="utf-8"))
+    image = decode_image(base64.b64decode(first.partition(",")[2]))
+    report.write_text(text.replace(first, small_copy(image[:, ::-1].copy())), encoding="utf-8")
+
+
+def show_words_as_a_picture(run: Path) -> None:
+    drawn = (
+        "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22><text y=%2220%22>sound</text></svg>"
+    )
+    replace(run, "report.html", "data:image/webp;base64,[A-Za-z0-9+/=]*", drawn)
+
+
+def change_what_the_data_touches(run: Path) -> None:
+    replace(run, "evidence/functional_coverage.json", '"unknown": 0', '"unknown": 1')
 
 
 def drop_a_line_of_the_trace(run: Path) -> None:
@@ -205,6 +227,8 @@ BY_DOCUMENTS: dict[Attack, str] = {
     say_passed_everywhere: "document: report.html: it does not say what the rows say: 'passed'",
     change_a_number_of_the_report: "document: report.html: it does not say what the rows say: '0%'",
     change_a_word_of_the_report: "document: report.html: its words are not those",
+    show_another_picture: "document: report.html: picture 1 of report.html is not what the run's images give",
+    show_words_as_a_picture: "document: report.html: its words are not those",
     drop_a_line_of_the_trace: "document: trace.csv",
     drop_a_failure_of_junit: "document: junit.xml",
     change_a_condition: "document: evidence/triggering_conditions.json",
@@ -213,6 +237,7 @@ BY_DOCUMENTS: dict[Attack, str] = {
 BY_SUITE: dict[Attack, str] = {
     remove_one_model: "requirement: slow on epoch: suite.yaml asks for it, and there are no rows",
     change_the_text: "requirement: slow on dave2: suite.yaml says",
+    change_what_the_data_touches: "document: evidence/functional_coverage.json: it does not say",
     change_the_model_digest: "manifest: model dave2",
 }
 ATTACKS = {**BY_ROWS, **BY_DOCUMENTS, **BY_SUITE}
@@ -240,6 +265,14 @@ def test_tampering_is_found_though_everything_was_derived_from_it_anew(run: Path
     result = CliRunner().invoke(app, ["evidence", "verify", str(run)])
     assert result.exit_code == 1
     assert ATTACKS[attack] in " ".join(result.stdout.split())
+
+
+def test_rows_that_a_link_leads_to_are_told_in_words(run: Path) -> None:
+    (run / "runs").rename(run.parent / "elsewhere")
+    (run / "runs").symlink_to(run.parent / "elsewhere")
+    told = "runs/fog/dave2/ is reached by a link, and evidence is of files: put there what it leads to"
+    with pytest.raises(InputError, match=told):
+        write_bundle(StoredRun.open(run))
 
 
 @pytest.mark.parametrize("derive", [hash_anew, publish_anew])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from roadworthy.cases import Outcome, Requirement, Scalar, Status
+from roadworthy.errors import InputError
 from roadworthy.runs.evidence.argument import Argued, Evidence
 from roadworthy.runs.evidence.sums import encoded, sums_text
 from roadworthy.runs.store import Row, StoredPair, StoredRun, read_requirement, read_rows
@@ -85,6 +86,10 @@ class TestedPair:
         proof: tuple[Evidence, ...] = ()
         if self.folder is not None and self.applicable:
             place = f"{self.folder}/" if self.folder else "cases/"
+            if place not in places:
+                raise InputError(
+                    f"{place} is reached by a link, and evidence is of files: put there what it leads to"
+                )
             proof = (Evidence(place, places[place]),)
         severity = str(one.severity)
         return Argued(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,11 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from roadworthy._files import read_json
+from roadworthy._version import __version__
 from roadworthy.cases import Dataset, Outcome, OutcomeStatus, Requirement, Status, Verdict, conclude_rate
 from roadworthy.cases.methods import conclude
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description
 from roadworthy.runs.evidence.checking import BY_RATE, Verification
+from roadworthy.runs.evidence.documents import FOLDER
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.gate import OFF, STREET
 from roadworthy.runs.store import StoredPair, StoredRun, read_verdicts
@@ -28,6 +32,7 @@ from roadworthy.runs.suites.reading import Suite, read_suite
 from roadworthy.runs.suites.running import COMMAND, INCLUDED, Pass
 from roadworthy.statistics import clopper_pearson_upper
 
+_FUNCTIONAL = "functional_coverage.json"
 _HARMLESS = ("onnx", "recorded", "opencv", "darknet")
 """Kinds of models that are data: opening one runs no code and reaches no other machine."""
 
@@ -223,6 +228,27 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     if manifest.get("ended") is not None:
         _compare_pairs(stored, plan, found)
     _conclude_again(stored, plan, found)
+    _compare_functional(stored, suite, found)
+
+
+def _compare_functional(run: StoredRun, suite: Path | None, found: Verification) -> None:
+    """See that the data touches as much of the operating domain as the run says."""
+    path = run.folder / FOLDER / _FUNCTIONAL
+    if not path.is_file():
+        return
+    name, there, given = f"{FOLDER}/{_FUNCTIONAL}", read_json(path), functional_of(run, suite)
+    if isinstance(given, str):
+        found.notes.append(f"{name} was only hashed, {given}")
+    elif not isinstance(there, Mapping) or there.get("domain") == given["domain"]:
+        if there != json.loads(json.dumps(given)):
+            of_now = (run.manifest or {}).get("tool") == {"name": "roadworthy", "version": __version__}
+            told = "it does not say what the data gives"
+            if of_now:
+                found.add("document", name, told)
+            else:
+                found.notes.append(f"{name}: {told}, by this version")
+    else:
+        found.notes.append(f"{name} was only hashed: it is of a domain of yours, {there.get('domain')}")
 
 
 def _compare_pairs(run: StoredRun, plan: SuitePlan, found: Verification) -> None:

@@ -53,9 +53,12 @@ def serve(connection: Connection, parent: int) -> None:
 
 def _work(connection: Connection) -> None:
     """Do what the messages say."""
-    bench = OpenJob()
+    bench, own = OpenJob(), os.getpid()
 
     def tell(what: What, content: object = None) -> None:
+        # A model may fork: its child has come here with this connection, and the driver waits for one answer.
+        if os.getpid() != own:
+            os._exit(1)
         connection.send_bytes(pickle.dumps((what, content), protocol=5))
 
     def open_job(note: Note) -> None:

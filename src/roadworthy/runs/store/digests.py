@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import inspect
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -160,6 +161,19 @@ def digest_of_model(system: SystemUnderTest) -> Digest:
     address = getattr(runtime, "url", None)
     told = "nothing: it is in memory only" if address is None else "nothing: what answers there is not known"
     return Digest(None, told, settings=settings)
+
+
+def content_of_model(system: SystemUnderTest) -> str:
+    """Return what tells a model from another of the same name: its files or function, and how it is used.
+
+    Empty where neither is known, as of what is in memory only.
+    """
+    network = getattr(system, "network", system)
+    if not getattr(network, "files", ()) and not hasattr(getattr(network, "runtime", network), "function"):
+        return ""
+    digest = digest_of_model(system)
+    settings = json.dumps(digest.settings, sort_keys=True, default=str)
+    return "" if digest.sha256 is None else _sha256(f"{digest.sha256} {settings}")
 
 
 def digest_of_engine(engine: UserEngine) -> Digest:

@@ -33,8 +33,9 @@ from roadworthy.runs.store.writing import (
 )
 
 SHARD_ROWS = 10_000
-CONTENT = "data_content"
-"""What the data of a run is beyond its name; runs of before, and those with a manifest, do not say it."""
+CONTENT, SYSTEM_CONTENT = "data_content", "system_content"
+"""What data and model of a run are beyond their names; runs of before, and those with a manifest, do not
+say it."""
 
 _WAITING_ROWS = 100
 _WAITING_SECONDS = 1.0
@@ -156,19 +157,25 @@ class RunStore:
         names = ("id", "method", "system", *settings)
         found = {name: there.get(name) for name in names} | there.get("run", {})
         wanted = {name: mine[name] for name in names} | self._about
-        found_content, wanted_content = (told.pop(CONTENT, None) for told in (found, wanted))
+        contents = {
+            name: tuple(told.pop(key, None) for told in (found, wanted))
+            for name, key in (("data", CONTENT), ("system", SYSTEM_CONTENT))
+        }
         for name in (*wanted, *found):
             if found.get(name) != wanted.get(name):
                 raise InputError(
                     f"{self.folder} holds a run with {name} {found.get(name)!r}, and it cannot go on with "
                     f"{name} {wanted.get(name)!r}: resume with the same, or choose another folder"
                 )
-        if None not in (found_content, wanted_content) and found_content != wanted_content:
-            raise InputError(
-                f"{self.folder} holds a run on other data of the name {found.get('data')!r}: its options or "
-                "files have changed, and rows of both would be mixed; resume with the data as it was, or "
-                "choose another folder"
-            )
+        for name, said in contents.items():
+            if None not in said and said[0] != said[1]:
+                what = {"data": "on other data", "system": "of another model"}[name]
+                it = {"data": "data", "system": "model"}[name]
+                raise InputError(
+                    f"{self.folder} holds a run {what} of the name {found.get(name)!r}: its options or files "
+                    f"have changed, and rows of both would be mixed; resume with the {it} as it was, or "
+                    "choose another folder"
+                )
         return there["outcome"] is not None and not search
 
     def _begin(self) -> None:
