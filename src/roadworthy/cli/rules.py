@@ -103,6 +103,62 @@ def _tree(words: Words, number: int, stem: str = "", branch: str = "") -> list[s
 
 
 @command(app)
+def draft(handbook: Path, out: Path | None = None, endpoint: str = "", endpoint_model: str = "") -> Answer:
+    """Draft rules from a text, such as a driving handbook: find its duties, and word them for testing.
+
+    The file gets every duty that can be read as a rule, with its line, words and reading, as a comment: it is
+    tried only once you delete the mark before it. What you decided stays when you draft again. Where an
+    OpenAI-compatible endpoint is named, its model proposes other words for duties that are not read; what it
+    says is read like any rule, may add no number, and waits for you as well. Its key is taken from the
+    environment variable OPENAI_API_KEY.
+
+    Options:
+        handbook (FILE): A text file.
+        out (FILE): The file of rules to write or to go on with; the text's name with .rules if left out.
+        endpoint (URL): The address of a chat endpoint, such as http://127.0.0.1:8000/v1.
+        endpoint_model (NAME): The model to ask there.
+
+    Examples:
+        roadworthy rules draft handbook.txt
+        roadworthy rules draft handbook.txt --out mine.rules --endpoint http://127.0.0.1:8000/v1 \
+            --endpoint-model qwen3
+    """
+    import os
+
+    from roadworthy.rules.drafting import Paraphraser, read_handbook, write_draft
+    from roadworthy.rules.drafting import draft as drafted
+
+    if bool(endpoint) != bool(endpoint_model):
+        raise InputError("--endpoint and --endpoint-model belong together: give both or neither")
+    file = handbook.with_suffix(".rules") if out is None else out
+    if file.resolve() == handbook.resolve():
+        raise InputError(f"--out {file} is the text itself: name another file")
+    ask = Paraphraser(endpoint, endpoint_model, os.environ.get("OPENAI_API_KEY", "")) if endpoint else None
+    duties, problems = drafted(read_handbook(handbook), handbook.name, paraphrase=ask)
+    if not duties:
+        raise InputError(f"{handbook}: no sentence states a duty, such as 'You must slow down in fog.'")
+    added, before = write_draft(duties, file)
+    document = {"draft": str(file), "added": added, "duties": [one.document() for one in duties]}
+    shown: list[Shown] = []
+    for duty in duties:
+        shown.append(f"{duty.place}: {duty.sentence}")
+        shown += [f"    rule: {duty.rule}"] if duty.rule not in ("", duty.sentence) else []
+        shown += [f"    reads: {line}" for line in duty.reading.splitlines()] or [
+            f"    not read: {duty.reason}"
+        ]
+        shown += [f"    note: {remark}" for remark in duty.remarks]
+    read = sum(bool(one.rule) for one in duties)
+    shown.append(
+        f"{len(duties)} duties, {read} of them can be tested: {added} new in {file}, {before} known."
+    )
+    if added:
+        shown.append(
+            f'Accept a rule by deleting the "#? " before it; then: roadworthy rules run --rules {file}'
+        )
+    return Answer(document, shown, problems)
+
+
+@command(app)
 def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
     """Check the rules on drivers whose faults are known.
 

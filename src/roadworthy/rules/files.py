@@ -50,6 +50,10 @@ def read_rules(path: str | PathLike[str]) -> tuple[WrittenRule, ...]:
     """
     path = Path(path)
     rules = tuple(_rules(path))
+    if not rules and re.search(r"^#\? ", read_text(path), re.MULTILINE):
+        raise InputError(
+            f'{path}: none of its drafted rules is accepted: delete the "#? " before those you want'
+        )
     if not rules:
         raise InputError(f"{path}: expected rules such as 'R1: If it rains, slow down.', got none")
     lines: dict[str, int] = {}

@@ -66,6 +66,23 @@ def _rules_file(folder: Path) -> None:
         assert rule.text.strip()
 
 
+def _handbook(folder: Path) -> None:
+    from roadworthy.rules import parse, read_rules
+    from roadworthy.rules.drafting import OPEN, draft, read_handbook, write_draft
+
+    text = read_handbook(folder / "handbook.txt")
+    duties, _ = draft(text, "handbook.txt")
+    for duty in duties:
+        assert 1 <= duty.line <= len(text.splitlines())
+        assert bool(duty.rule) != bool(duty.reason)
+    out = folder / "handbook.rules"
+    added, _ = write_draft(duties, out)
+    assert write_draft(duties, out) == (0, added), "what is drafted again is known"
+    out.write_text(out.read_text("utf-8").replace(f"\n{OPEN}", "\n"), "utf-8")
+    accepted = read_rules(out) if added else ()
+    assert [str(parse(one.text)) for one in accepted] == [one.reading for one in duties if one.rule]
+
+
 def _bbsl(folder: Path) -> None:
     from roadworthy.bbsl import load, parse
     from roadworthy.bbsl.printing import format_spec
@@ -126,6 +143,7 @@ def _options(folder: Path) -> None:
 
 TARGETS = (
     Target("rule-sentence", "rule.txt", _rule, of_words(_ENGLISH.split()), names="", examples=60),
+    Target("handbook", "handbook.txt", _handbook, of_words(_ENGLISH.split())),
     Target("rules-file", "mine.rules", _rules_file, of_words(_ENGLISH.split())),
     Target("bbsl", "stop.bbsl", _bbsl, of_words(_BBSL.split()), examples=60),
     Target("bbsl-bindings", "bindings.yaml", _bindings, mutated_yaml, {"limits.csv": b"id,limit\na,3\n"}),
