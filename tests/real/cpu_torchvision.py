@@ -42,5 +42,5 @@ except RuntimeError:
     # Scripting compiles calls of this one, too, though no detector makes them.
     library.define("box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor")
     library.impl("nms", _suppressed, "CPU")
-    repaired: Any = import_module("torchvision.extension")
-    repaired._has_ops = _has_ops
+    repaired: Any = import_module("torchvision")
+    repaired.extension._has_ops = _has_ops
