@@ -7,6 +7,7 @@ PIP := $(BIN)/python $(INSTALL)
 CORE := .venv/.core
 ALL := .venv/.all
 FUZZ := .venv/.fuzz
+RECIPES := .venv/.recipes
 MINUTES ?= 1
 SITE := .venv/.site
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -30,7 +31,7 @@ demo: $(CORE)  ## Set up the core and run the main job on the built-in world
 test: $(ALL)  ## Set up everything and run the tests
 	$(TESTED) $(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(ALL)  ## Run the whole checks that take too long for every change
+test-slow: $(ALL) $(RECIPES)  ## Run the whole checks that take too long for every change
 	$(TESTED) $(BIN)/python -m pytest -n auto
 
 fuzz: $(FUZZ)  ## Fuzz every reader and language, MINUTES=1 for each
@@ -95,6 +96,14 @@ $(SITE): $(CORE)
 
 $(FUZZ): $(ALL) tests/fuzz/tools.txt
 	@$(PIP) --requirement tests/fuzz/tools.txt || echo "Without atheris, mutants are tried unguided"
+	@touch $@
+
+# In a folder that only the recipes of docs/bring/networks.md see, so that nothing here can come to need them.
+$(RECIPES): $(ALL) tests/real/recipes.txt
+	@echo "Adding the libraries of the recipes (first time only)"
+	@rm -rf .venv/recipes
+	@$(PIP) --no-deps --target .venv/recipes --requirement tests/real/recipes.txt || \
+		echo "Without these libraries their recipes are skipped"
 	@touch $@
 
 $(PEERS): pyproject.toml constraints.txt english-pipeline.txt benchmarks/peers.txt

@@ -208,19 +208,19 @@ def _widened(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def _held_out(folder: Path) -> Dataset:
+def _held_out(folder: Path, every: int) -> Dataset:
     data = UdacityCh2Dataset(str(folder))
-    return data[round(_HELD_OUT * len(data)) :]
+    return data[round(_HELD_OUT * len(data)) :: every]
 
 
-def _export(name: str, out: Path, udacity: Path, hmb1: Path, count: int) -> None:
+def _export(name: str, out: Path, udacity: Path, hmb1: Path, count: int, every: int) -> None:
     saved = torch.load(out / f"{name}.pt", map_location="cpu", weights_only=True)
     variant, module = _built(name)
     module.load_state_dict(_widened(saved["weights"]))
     module.eval()
     held_out = {
-        "udacity_hmb1, last fifth": _held_out(hmb1),
-        "udacity_ch2, last fifth": _held_out(udacity),
+        "udacity_hmb1, last fifth": _held_out(hmb1, every),
+        "udacity_ch2, last fifth": _held_out(udacity, every),
         "world:coast,village": load(
             "world:coast,village", weather="all", time="all", level="all", count=count, seed=404
         ),
@@ -280,13 +280,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--udacity", type=Path, help="the folder of Udacity's challenge 2")
     parser.add_argument("--hmb1", type=Path, help="the folder of Udacity's drive HMB 1")
     parser.add_argument("--count", type=int, default=1000, help="frames of the world to measure on")
+    parser.add_argument(
+        "--every", type=int, default=1, help="measure on every nth held-out frame of the drives"
+    )
     parser.add_argument("--only", choices=tuple(NAMES), help="one of the networks")
     given = parser.parse_args(arguments)
     for name in (given.only,) if given.only else NAMES:
         if given.what == "train":
             _train(name, given.packs, given.out, given.seconds, given.device, given.limit)
         else:
-            _export(name, given.out, given.udacity, given.hmb1, given.count)
+            _export(name, given.out, given.udacity, given.hmb1, given.count, given.every)
     return 0
 
 

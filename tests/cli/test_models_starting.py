@@ -57,7 +57,12 @@ def test_a_shipped_network_is_told_and_its_description_opens(roadworthy: Run) ->
         ([1, 8, 16, 3], [("speed", [1]), ("steer", [1])], "regression", {"signals": ["speed", "steering"]}),
         ([1, 1, 8, 16], [("out", [1, 3])], "regression", {"signals": ["steering", "speed", "throttle"]}),
         ([1, 3, 8, 16], [("logits", [1, 7])], "classification", {"activation": "softmax"}),
-        ([1, 3, 8, 16], [("masks", [1, 5, 8, 16])], "segmentation", {"on_unknown": "skip"}),
+        (
+            [1, 3, 8, 16],
+            [("masks", [1, 5, 8, 16])],
+            "segmentation",
+            {"classes": [f"class-{n}" for n in range(5)]},
+        ),
         ([1, 3, 32, 32], [("boxes", [1, 6, 84])], "detection", {"head": "yolov8"}),
         ([1, 3, 32, 32], [("boxes", [1, 84, 7])], "detection", {"head": "yolov5"}),
         (["n", 3, "h", "w"], [("angle", ["n", 1])], "regression", {}),

@@ -321,7 +321,20 @@ class TestFolders:
 
     def test_names_of_usual_lists_are_known(self, tmp_path: Path) -> None:
         (tmp_path / "classes.txt").write_text("Road\nCurb\ntrain\nplant\nwall\n")
-        assert LabelFolder.opened(tmp_path).classes == ("road", "sidewalk", "vehicle", "tree", "void")
+        opened = LabelFolder.opened(tmp_path)
+        assert (opened.classes, opened.notes) == (("road", "sidewalk", "vehicle", "tree", "void"), ())
+
+    @pytest.mark.parametrize("file", ["classes.txt", "class_dict.csv", "labelling.json"])
+    def test_names_that_nobody_knows_are_void_and_told(self, tmp_path: Path, file: str) -> None:
+        text = {
+            "classes.txt": "road\ntoastr\nskyy\n",
+            "class_dict.csv": "name,r,g,b\nroad,1,1,1\ntoastr,2,2,2\nskyy,3,3,3\n",
+            "labelling.json": '{"classes": ["road", "toastr", "skyy"]}',
+        }[file]
+        (tmp_path / file).write_text(text)
+        opened = LabelFolder.opened(tmp_path)
+        assert [*(opened.classes or opened.colors.values())] == ["road", "void", "void"]
+        assert opened.notes == ("unknown classes are void: 'skyy' (did you mean 'sky'?), 'toastr'",)
 
     def test_depth_may_lie_in_the_folder_itself(self, tmp_path: Path) -> None:
         self.write(tmp_path / "a.png", 250, np.uint16)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
 from roadworthy._files import sha256_of
@@ -156,6 +158,24 @@ def test_boxes_to_compare_with_are_never_estimated_unless_by_name(dash: Path, tm
         else:
             plan = plan_suite(planned)
             assert "dash: boxes by street (shipped network), estimated." in plan.notes
+
+
+def test_classes_of_labels_that_nobody_knows_are_a_note_of_the_run(dash: Path, tmp_path: Path) -> None:
+    maps = tmp_path / "maps"
+    maps.mkdir()
+    (maps / "classes.txt").write_text("road\npedestrain\n")
+    for one in dash.glob("*.png"):
+        cv2.imwrite(str(maps / one.name), np.eye(160, 320, dtype=np.uint8))
+    (tmp_path / "net.py").write_text(
+        "import numpy as np\ndef boxes(images):\n    return [np.zeros((0, 6))] * len(images)\n"
+    )
+    (tmp_path / "net.yaml").write_text(
+        "model: callable:net.py:boxes\noutput: {task: detection, head: rows, classes: [zeppelin]}\n"
+    )
+    told = suite(dash, {"P": PERSON}, labels=f"folder:{maps}", boxes=str(tmp_path / "net.yaml"))
+    notes = run_suite(told, tmp_path / "run").notes
+    assert "folder:maps: unknown classes are void: 'pedestrain' (did you mean 'pedestrian'?)" in notes
+    assert "net.yaml: unknown classes are left out with their boxes: 'zeppelin'" in notes
 
 
 @pytest.mark.slow

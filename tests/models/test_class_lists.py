@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
-from roadworthy.errors import InputError, UnknownNameError
-from roadworthy.models import DetectionOutput, SegmentationOutput, class_list, class_lists
+from roadworthy.errors import UnknownNameError
+from roadworthy.frames import Frame
+from roadworthy.models import (
+    DetectionOutput,
+    ImageInput,
+    ModelSpec,
+    SegmentationOutput,
+    callable_model,
+    class_list,
+    class_lists,
+)
+from roadworthy.models.class_lists import unknown_classes
 from roadworthy.models.description import described
+from roadworthy.models.images import View
+from roadworthy.models.outputs import Output
 from roadworthy.ontology import ontology
 
 SIZES = {
@@ -70,7 +85,32 @@ def test_own_words_go_before_those_of_the_list() -> None:
     assert (output.class_names["dog"], output.class_names["person"]) == ("car", "pedestrian")
 
 
-def test_names_of_known_lists_are_unknown_and_never_a_crash() -> None:
-    assert SegmentationOutput(("road", "wall", "fence", "guard rail")).task == "segmentation"
-    with pytest.raises(InputError, match="'pedestrain' is not in the ontology: did you mean 'pedestrian'"):
-        SegmentationOutput(("road", "wall", "pedestrain"))
+def test_names_that_nobody_knows_are_void_and_never_a_crash() -> None:
+    output = SegmentationOutput(("road", "wall", "pedestrain", "toastr"))
+    (found,) = output.decode({"y": np.array([[[0, 1], [2, 3]]])}, views())
+    assert [found.classes[one] for one in found.ids[[0, 0, 5, 5], [0, 9, 0, 9]]] == ["road"] + ["void"] * 3
+
+
+def views() -> list[View]:
+    return [ImageInput(width=2, height=2).view(Frame("1", np.zeros((6, 10, 3), np.uint8)))]
+
+
+def test_unknown_names_are_told_in_one_line_slips_first() -> None:
+    def asked(images: object) -> object:
+        raise NotImplementedError
+
+    def notes(output: Output[Any]) -> object:
+        return getattr(callable_model(asked, spec=ModelSpec(output)), "notes", None)
+
+    names = ("toastr", "road", "wall", "pedestrain")
+    assert notes(SegmentationOutput(names)) == (
+        "unknown classes are void: 'pedestrain' (did you mean 'pedestrian'?), 'toastr'",
+    )
+    slip = notes(DetectionOutput(("carr", "person")))
+    assert slip == ("unknown classes are left out with their boxes: 'carr' (did you mean 'car'?)",)
+    assert notes(DetectionOutput(("carr", "person"), class_names={"carr": "car"})) == ()
+
+
+def test_a_long_list_of_unknown_names_is_shortened() -> None:
+    (told,) = unknown_classes((f"class-{number}" for number in range(20_000)), "void")
+    assert told.endswith("'class-6', 'class-7' and 19992 more")

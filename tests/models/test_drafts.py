@@ -68,11 +68,9 @@ DEGREES = [
 METRES = ["    speed: m/s          # or km/h, mph"]
 KNOWN = "   # what the numbers are, in their order"
 NAMES = "   # their names, in the order of the numbers"
-SKIP = "  on_unknown: skip      # leave out names that are nothing on a road"
 HEAD = "   # or yolov5, yolov8, darknet, rows, ssd, separate"
 FOUND = [
     "  classes: [pedestrian, car]   # their names, in the order of the numbers, or a file of them",
-    SKIP,
     "  score_threshold: 0.25",
 ]
 
@@ -106,12 +104,9 @@ FOUND = [
         ),
         (
             [("out", (None, 3, 8, 9))],
-            ["  task: segmentation", f"  classes: [class-0, class-1, class-2]{NAMES}", SKIP],
+            ["  task: segmentation", f"  classes: [class-0, class-1, class-2]{NAMES}"],
         ),
-        (
-            [("out", (None, None, 8, 9))],
-            ["  task: segmentation", f"  classes: [class-0, class-1]{NAMES}", SKIP],
-        ),
+        ([("out", (None, None, 8, 9))], ["  task: segmentation", f"  classes: [class-0, class-1]{NAMES}"]),
         ([("out", (1, 84, 8400))], ["  task: detection", f"  head: yolov8{HEAD}", *FOUND]),
         ([("out", (1, 8400, 85))], ["  task: detection", f"  head: yolov5{HEAD}", *FOUND]),
         (

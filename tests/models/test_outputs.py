@@ -122,7 +122,7 @@ CLASSES = ("person", "car", "toaster")
 
 
 def detector(head: str, **options: Any) -> DetectionOutput:
-    return DetectionOutput(CLASSES, head=head, on_unknown="skip", **options)  # type: ignore[arg-type]
+    return DetectionOutput(CLASSES, head=head, **options)  # type: ignore[arg-type]
 
 
 WANTED = Boxes([[10, 4, 20, 12]], ["car"], scores=[0.72])
@@ -247,15 +247,13 @@ class TestDetection:
                 kept.append(row)
         assert found.xyxy.tolist() == [row[:4] for row in kept]
 
-    def test_classes_that_the_ontology_does_not_know_are_left_out_or_refused(self) -> None:
+    def test_classes_that_the_ontology_does_not_know_are_left_out(self) -> None:
         arrays = {"y": np.array([[[0, 0, 9, 9, 0.9, 2]]], np.float32)}
         assert len(detector("rows").decode(arrays, views())[0]) == 0
         named = DetectionOutput(CLASSES, head="rows", class_names={"toaster": "traffic sign"})
         assert named.decode(arrays, views())[0].classes == ("traffic sign",)
-        with pytest.raises(InputError, match=r"'toastr' .*with class_names=toastr=none.*on_unknown=skip"):
-            DetectionOutput(("person", "toastr"))
         with pytest.raises(InputError, match="class_names has 'tram', which is no class"):
-            DetectionOutput(CLASSES, class_names={"tram": "vehicle"}, on_unknown="skip")
+            DetectionOutput(CLASSES, class_names={"tram": "vehicle"})
 
     def test_images_may_have_different_numbers_of_boxes(self) -> None:
         arrays = {

@@ -100,3 +100,22 @@ def test_the_three_likeliest_classes_are_named() -> None:
     scores = ClassScores(("w", "x", "y", "z"), np.array([0.1, 0.4, 0.125, 0.375]))
     (tile,) = _tiles(frame, scores, 1.0)
     assert (tile.title, tile.note) == ("a", "x 0.40, z 0.38, y 0.12")
+
+
+@pytest.mark.parametrize("where", ["tile", "heading"])
+def test_no_caption_is_cut_off(where: str) -> None:
+    title, note = (
+        "the pedestrian would not stand out in front of what is there",
+        "labels are estimated (street)",
+    )
+
+    def ink(width: int) -> int:
+        image = np.zeros((20, width, 3), np.uint8)
+        if where == "tile":
+            sheet = contact_sheet([Tile(image, title, note)])
+        else:
+            sheet = contact_sheet([Tile(image)], title=title, note=note)
+        assert sheet.shape[1] == width + 72
+        return int((sheet > 120).sum())
+
+    assert ink(240) == pytest.approx(ink(2000), rel=0.02)

@@ -190,10 +190,11 @@ def test_table_12_joins_rules_with_the_same_images() -> None:
         "R7": plan_of((NIGHT, SLOWER)),
     }
     spent = {"R1": Spent(137.5, 5.0), "R3": Spent(137.5, 6.0), "R7": Spent(126.74, 4.37)}
-    table = cost_table(plans, spent, 9.5)
+    table = cost_table(plans, spent, 9.5, 20.25)
     assert table.columns == ("rule", "generating images", "evaluating", "total")
     assert table.rows == (("R1 & R3", "137.50", "5.50", "143.00"), ("R7", "126.74", "4.37", "131.11"))
     assert "took 9.50 s more" in table.note
+    assert "cutting things out of the data, 20.25 s before that" in table.note
 
 
 def test_reasons_that_all_models_share_are_said_once() -> None:

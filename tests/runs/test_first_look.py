@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from roadworthy._frozen import content_of
 from roadworthy.cases import (
@@ -28,7 +29,15 @@ from roadworthy.cases import (
 from roadworthy.datasets import load
 from roadworthy.errors import EngineError, InputError, MissingExtraError, NotApplicable, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.models import ModelSpec, Recorded, RegressionOutput, Truth, callable_model, load_model
+from roadworthy.models import (
+    DetectionOutput,
+    ModelSpec,
+    Recorded,
+    RegressionOutput,
+    Truth,
+    callable_model,
+    load_model,
+)
 from roadworthy.models.images import ImageInput
 from roadworthy.runs.batches import (
     Answered,
@@ -428,3 +437,38 @@ def test_cases_without_all_frames_are_not_asked_about_and_drives_are_driven_once
     assert isinstance(Driven("x").drive, str)
     assert Requirement("R", "t", "plain").method == Plain.name
     assert Guarded(Truth()).name == "truth"
+
+
+def test_a_wrong_range_or_colour_is_noticed_where_another_does_well() -> None:
+    def detect(images: NDArray[Any]) -> Any:
+        return [np.array([[0, 0, 4, 4, 0.9, 0]] if one.max() > 2 else np.zeros((0, 6))) for one in images]
+
+    def steer(images: NDArray[Any]) -> Any:
+        return 30 * (images[:, 0].mean((1, 2)) - 0.5)[:, None]
+
+    # Redder the more it is steered to the right, and blue everywhere.
+    seen = [
+        Frame(
+            f"{n}",
+            np.full((4, 6, 3), (30 * n, 0, 200), np.uint8),
+            signals=Signals(steering=30 * (30 * n / 255 - 0.5)),
+        )
+        for n in range(8)
+    ]
+
+    def told(function: Any, output: Any, **asked: Any) -> list[str]:
+        model = callable_model(function, spec=ModelSpec(output, ImageInput(**asked)))
+        return [
+            one
+            for one in first_look(model, load("world:town", count=1), seen).document["notes"]
+            if "-m" in one
+        ]
+
+    boxes, steering = DetectionOutput(("car",), head="rows"), RegressionOutput(("steering",))
+    right = ": are the input's colours and range right?"
+    assert told(detect, boxes) == [f"no box is found, but 8 boxes are found with -m input.range=0,255{right}"]
+    assert told(detect, boxes, range=(0, 255)) == []
+    (note,) = told(steer, steering, color="bgr")
+    assert note.startswith("steering is off by 13.8°, but steering is off by ")
+    assert note.endswith(f"with -m input.color=rgb{right}")
+    assert told(steer, steering) == []

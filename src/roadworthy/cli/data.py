@@ -164,7 +164,8 @@ def label(
         *_reasons(written.skipped, _MOST_NAMED),
         f"Use them with -o labels={written.folder}",
     ]
-    return Answer({**vars(written), "folder": str(written.folder), "made_by": str(labelling)}, lines)
+    about = {**vars(written), "folder": str(written.folder), "made_by": str(labelling)}
+    return Answer(about, lines, labelling.notes)
 
 
 @command(app)

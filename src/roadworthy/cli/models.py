@@ -11,6 +11,7 @@ Options:
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -83,7 +84,7 @@ def try_model(
     try:
         system = load_model(reference, **given)
     except UndescribedError as error:
-        return _undescribed(spelled(reference), error.runtime)
+        return _undescribed(spelled(reference), error.runtime, data)
     dataset = opened(data, option, count=sample, history=history_of(system))
     frames, _ = spread_frames(dataset, sample, tracked)
     look = first_look(system, dataset, frames)
@@ -114,7 +115,7 @@ def try_model(
     )
 
 
-def _undescribed(reference: str, runtime: Runtime) -> Answer:
+def _undescribed(reference: str, runtime: Runtime, data: str) -> Answer:
     """Tell what is known of a network that has no description, and how to write one."""
     description = draft_description(reference, runtime)
     document = {
@@ -130,11 +131,11 @@ def _undescribed(reference: str, runtime: Runtime) -> Answer:
         [
             f"{reference} has no description: it is not known what its outputs mean",
             {name: value or "not in its file" for name, value in known.items()},
-            f"Save this {place}, correct the lines with a comment, and try that file:\n",
+            f"Save this {place}, correct the lines with a comment, and try that file on your frames:\n",
             description,
         ],
         exit_code=FAILED,
-        conclusion="roadworthy models try model.yaml",
+        conclusion=f"roadworthy models try model.yaml --data {shlex.quote(data)}",
     )
 
 

@@ -72,6 +72,11 @@ class LabelSource(ABC):
     def identity(self) -> str:
         """What it is, by content."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its user should know, a sentence each."""
+        return ()
+
     @abstractmethod
     def opinions(self, frames: Sequence[Frame]) -> list[Opinion]:
         """Return what it says about each frame."""
@@ -123,6 +128,11 @@ class MapFolder(LabelSource):
         """All files of the folder."""
         return f"folder {self.maps.identity}"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which of its classes are unknown."""
+        return self.maps.notes
+
     def opinions(self, frames: Sequence[Frame]) -> list[Opinion]:
         """Return what lies there for each frame."""
         maps = self.maps
@@ -145,6 +155,11 @@ class OtherNetwork(LabelSource):
         files = " ".join(sha256_of(Path(one)) for one in getattr(self.system, "files", ()))
         spec = sections(self.system.spec) if isinstance(self.system, Network) else {}
         return f"model {self.name} {files} {spec}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is noted of the network."""
+        return tuple(getattr(self.system, "notes", ()))
 
     def opinions(self, frames: Sequence[Frame]) -> list[Opinion]:
         """Return what it answers, from the cache where that can be known by the image and the files."""
@@ -268,6 +283,12 @@ class Labelling:
     def estimates(self) -> bool:
         """Whether anything that it says may be estimated."""
         return any(one.estimates for one in (*self.labels, *self.depth, *self.boxes))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is noted of the sources, a sentence each with the name of the source."""
+        every = (*self.labels, *self.depth, *self.boxes)
+        return tuple(dict.fromkeys(f"{one.name}: {note}" for one in every for note in one.notes))
 
     @property
     def identity(self) -> str:

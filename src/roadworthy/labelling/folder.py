@@ -17,7 +17,7 @@ from roadworthy._tables import Table
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels
-from roadworthy.models.class_lists import class_list, known_meaning
+from roadworthy.models.class_lists import class_list, known_meaning, unknown_classes
 from roadworthy.ontology import VOID, ontology
 
 RECORD = "labelling.json"
@@ -40,13 +40,15 @@ class LabelFolder:
         flat: What the maps are, where they lie in the folder itself: "labels" or "depth".
         colors: What colours mean; those of the ontology if empty.
         record: What the folder says about itself.
+        notes: What its user should know, a sentence each.
     """
 
     path: Path
     classes: tuple[str, ...] | None = None
     flat: str = "labels"
-    colors: Mapping[tuple[int, int, int], str | None] = field(default_factory=dict, compare=False)
+    colors: Mapping[tuple[int, int, int], str] = field(default_factory=dict, compare=False)
     record: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def opened(cls, path: Path, classes: str = "", flat: str = "labels") -> LabelFolder:
@@ -68,18 +70,22 @@ class LabelFolder:
         record = read_json(path / RECORD) if is_file(path / RECORD) else {}
         if not isinstance(record, dict):
             raise InputError(f"{path / RECORD} must be a JSON object, as `roadworthy data label` writes it")
-        names: tuple[str, ...] | None = None
+        names: list[str] | None = None
+        colors: dict[tuple[int, int, int], str] = {}
         if classes:
             known = class_list(classes)
-            names = tuple(known.words[one] or VOID for one in known.names)
+            names = [known.words[one] or VOID for one in known.names]
         elif "classes" in record:
-            names = tuple(map(str, record["classes"]))
+            names = [str(one) for one in record["classes"]]
         elif is_file(listed := path / "classes.txt"):
-            names = tuple(map(_word, numbered_names(listed.read_text("utf-8-sig").splitlines(), listed)))
-        table = next(
-            (one for one in (path / "class_dict.csv", path.parent / "class_dict.csv") if is_file(one)), None
-        )
-        return cls(path, names, flat, _colors(table) if table is not None and names is None else {}, record)
+            names = numbered_names(listed.read_text("utf-8-sig").splitlines(), listed)
+        else:
+            tables = (path / "class_dict.csv", path.parent / "class_dict.csv")
+            colors = next((_colors(one) for one in tables if is_file(one)), {})
+        notes = unknown_classes(names or colors.values(), "void")
+        words = None if names is None else tuple(map(_word, names))
+        meanings = {color: _word(name) for color, name in colors.items()}
+        return cls(path, words, flat, meanings, record, notes)
 
     @property
     def made_by(self) -> str:
@@ -171,16 +177,14 @@ class LabelFolder:
 
 def _word(name: str) -> str:
     """Return the ontology's word for a class name; void for one that it has none for."""
-    if name in ontology():
-        return ontology().resolve(name).name
     known = known_meaning(name)
     return VOID if known is None or known[0] is None else ontology().resolve(known[0]).name
 
 
-def _colors(path: Path) -> dict[tuple[int, int, int], str | None]:
+def _colors(path: Path) -> dict[tuple[int, int, int], str]:
     table = Table.read(path)
     table.require("name", "r", "g", "b")
     return {
-        tuple(int(table.number(index, one)) for one in "rgb"): _word(table.text(index, "name"))  # type: ignore[misc]
+        tuple(int(table.number(index, one)) for one in "rgb"): table.text(index, "name")  # type: ignore[misc]
         for index in range(len(table.rows))
     }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import UnknownNameError, suggest
-from roadworthy.ontology import normalized
+from roadworthy.errors import UnknownNameError, shortened, suggest
+from roadworthy.ontology import VOID, normalized, ontology
 
 _FILE = Path(__file__).with_name("class_lists.yaml")
 
@@ -67,13 +68,46 @@ def class_list(name: str) -> ClassList:
 
 
 def known_meaning(name: str) -> tuple[str | None] | None:
-    """Return the word for a class name that some list has, in a tuple; None where no list has it.
+    """Return the word for a class name that the ontology or a list has, in a tuple; None where none has it.
 
     Example:
         >>> known_meaning("Wall"), known_meaning("bicycle"), known_meaning("pedestrain")
         ((None,), ('bicyclist',), None)
     """
-    return _meanings().get(normalized(name))
+    if normalized(name) == VOID:
+        return (None,)
+    return (name,) if name in ontology() else _meanings().get(normalized(name))
+
+
+def unknown_classes(names: Iterable[str], become: str) -> tuple[str, ...]:
+    """Return a sentence about the names that neither the ontology nor a list has; none where all are known.
+
+    Args:
+        names: The classes.
+        become: What is done with them.
+
+    Example:
+        >>> unknown_classes(["road", "wall", "toastr", "pedestrain"], "void")
+        ("unknown classes are void: 'pedestrain' (did you mean 'pedestrian'?), 'toastr'",)
+    """
+    unknown = [one for one in dict.fromkeys(names) if known_meaning(one) is None]
+    meant = {one: get_close_matches(normalized(one), _nouns(), 1, _SLIP) for one in unknown[:_LOOKED_AT]}
+    # Slips come first, because those are what somebody would mend.
+    slips = [f"{one!r} (did you mean {near[0]!r}?)" for one, near in meant.items() if near]
+    told = [*slips, *(repr(one) for one in unknown if not meant.get(one))]
+    return (f"unknown classes are {become}: {shortened(told, _TOLD)}",) if told else ()
+
+
+_SLIP = 0.8  # how alike two names are of which one is a slip; wall is none for snowfall
+_LOOKED_AT = 50
+_TOLD = 8
+
+
+def _nouns() -> list[str]:
+    """Return every word that a class may have been meant to be."""
+    elements = ontology().elements.values()
+    own = (word for one in elements for word in (one.name, *one.synonyms, *one.kinds))
+    return [*map(normalized, own), *(name for name, (word,) in _meanings().items() if word is not None)]
 
 
 @cache

@@ -375,12 +375,10 @@ def _output_lines(outputs: Sequence[Tensor]) -> Iterator[str]:
         yield "  task: segmentation"
         names = _class_list(outputs[0].shape[1] or 2)
         yield f"  classes: {names}   # their names, in the order of the numbers"
-        yield "  on_unknown: skip      # leave out names that are nothing on a road"
     else:
         yield "  task: detection"
         yield f"  head: {_likely_head(outputs)}   # or yolov5, yolov8, darknet, rows, ssd, separate"
         yield "  classes: [pedestrian, car]   # their names, in the order of the numbers, or a file of them"
-        yield "  on_unknown: skip      # leave out names that are nothing on a road"
         yield "  score_threshold: 0.25"
 
 

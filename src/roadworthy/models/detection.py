@@ -61,9 +61,7 @@ class DetectionOutput:
         coordinates: "pixels" of the network's input, or "normalized" to 0 … 1; None for what the head
             usually has.
         class_names: The word of the ontology for those of its names that the ontology does not know; None
-            leaves boxes of that class out.
-        on_unknown: What to do with a class that the ontology does not know: "error", or "skip" to leave
-            its boxes out, as for most of COCO's 80.
+            leaves boxes of that class out, as those of a class that nothing explains are.
         score_threshold: Boxes with lower scores are left out.
         iou_threshold: Of boxes of one class that overlap more than this, the best is kept; None keeps all.
         iou_threshold_across: Likewise for boxes of different classes that are kinds of one element, such as
@@ -75,7 +73,7 @@ class DetectionOutput:
             boxes, scores, class numbers.
 
     Example:
-        >>> DetectionOutput(("person", "car", "toaster"), on_unknown="skip").task
+        >>> DetectionOutput(("person", "car", "toaster")).task
         'detection'
     """
 
@@ -86,7 +84,6 @@ class DetectionOutput:
     box: BoxFormat | None = None
     coordinates: Coordinates | None = None
     class_names: Mapping[str, str | None] = field(default_factory=FrozenDict)
-    on_unknown: Literal["error", "skip"] = "error"
     score_threshold: float = 0.25
     iou_threshold: float | None = 0.45
     iou_threshold_across: float | None = 0.7
@@ -111,11 +108,11 @@ class DetectionOutput:
         if wanted and len(self.outputs) not in (0, wanted):
             raise InputError(f"head {self.head!r} has {wanted} outputs, got {', '.join(self.outputs)}")
         object.__setattr__(self, "class_names", frozen(self.class_names))
-        words_for(self.classes, self.class_names, self.on_unknown)
+        words_for(self.classes, self.class_names)
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[Boxes]:
         """Return the boxes for a batch, in pixels of each frame."""
-        words = words_for(self.classes, self.class_names, self.on_unknown)
+        words = words_for(self.classes, self.class_names)
         found = self._candidates(arrays, views)
         return [self._boxes(view, *own, words) for view, own in zip(views, found, strict=True)]
 

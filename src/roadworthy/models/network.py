@@ -20,6 +20,7 @@ from roadworthy._files import is_file, is_folder
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError, shortened
 from roadworthy.frames import Frame
+from roadworthy.models.class_lists import unknown_classes
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
 from roadworthy.models.protocols import SystemUnderTest, Task
@@ -171,6 +172,18 @@ class ModelSpec(Generic[P]):
             raise InputError(f"batch must be 1 or more, got {self.batch}")
 
 
+_BECOME = {"detection": "left out with their boxes", "segmentation": "void"}
+
+
+def _unknown(output: Output[Any]) -> tuple[str, ...]:
+    """Return what is to be told of classes that nothing explains."""
+    declared: Any = output
+    if output.task not in _BECOME or not hasattr(declared, "class_names"):
+        return ()
+    own = (one for one in declared.classes if one not in declared.class_names)
+    return unknown_classes(own, _BECOME[output.task])
+
+
 class Network(Generic[P]):
     """A network with a declared input and output, run by a runtime.
 
@@ -197,13 +210,13 @@ class Network(Generic[P]):
         self.name = name
         self.runtime = runtime
         self.timeout = checked_timeout(timeout)
-        self.notes = tuple(notes)
         declared = runtime.input or Tensor("image")
         try:
             self.input = spec.input.completed(declared.shape, declared.dtype)
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
         self.output = spec.output
+        self.notes = tuple(dict.fromkeys((*notes, *_unknown(spec.output))))
         self.recognised = spec.recognised
         fixed = declared.shape[0] if declared.shape else None
         self._padded = fixed is not None and fixed > 1

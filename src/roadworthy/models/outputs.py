@@ -195,8 +195,7 @@ class SegmentationOutput:
     Attributes:
         classes: The network's own names of its classes, in the order of their numbers.
         class_names: The word of the ontology for those of its names that the ontology does not know; None
-            for void.
-        on_unknown: What to do with a class that the ontology does not know: "error", or "skip" for void.
+            for void, as what nothing explains is.
         layers: Whether the network has an output for each class but the first, with a score for no and one
             for yes per pixel; where several say yes, the last counts. TwinLiteNet answers like that.
         outputs: The name of the network's output to use, the only one when left out; with layers, all names.
@@ -206,13 +205,12 @@ class SegmentationOutput:
 
     classes: tuple[str, ...]
     class_names: Names = field(default_factory=FrozenDict)
-    on_unknown: Literal["error", "skip"] = "error"
     layers: bool = False
     outputs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "class_names", frozen(self.class_names))
-        words_for(self.classes, self.class_names, self.on_unknown)
+        words_for(self.classes, self.class_names)
 
     def decode(self, arrays: Arrays, views: Sequence[View]) -> list[LabelMap]:
         """Return the label maps for a batch, in the label classes of the ontology."""
@@ -220,7 +218,7 @@ class SegmentationOutput:
             ids = self._layered(dense(arrays, views, self.outputs), arrays)
         else:
             ids = self._ids(only(arrays, views, self.outputs), views)
-        words = words_for(self.classes, self.class_names, self.on_unknown)
+        words = words_for(self.classes, self.class_names)
         names = [VOID if word is None else ontology().resolve(word).name for word in words]
         classes = tuple(dict.fromkeys((*ontology().label_classes, *names)))
         table = np.array([classes.index(name) for name in names], np.min_scalar_type(len(classes)))
@@ -302,45 +300,28 @@ class DepthOutput:
 _NEAREST = 1e-3  # metres, so that a network that answers 0 does not divide by it
 
 
-def words_for(classes: Sequence[str], class_names: Names, on_unknown: str) -> list[str | None]:
+def words_for(classes: Sequence[str], class_names: Names) -> list[str | None]:
     """Return the word of the ontology for each class of a network; None for those that are left out.
 
-    A class of a known list that the ontology has nothing for, such as Cityscapes' wall, is left out.
+    A class that nothing explains is left out, and `unknown_classes` tells of it.
 
     Raises:
-        InputError: A class is unknown, or a name that is given a word is none of the classes.
+        InputError: A name that is given a word is none of the classes, or its word is unknown.
 
     Example:
-        >>> words_for(["person", "toaster"], {"person": "pedestrian"}, "skip")
-        ['pedestrian', None]
+        >>> words_for(["person", "bicycle", "toastr"], {"person": "pedestrian"})
+        ['pedestrian', 'bicyclist', None]
     """
     if not classes or isinstance(classes, str):
         raise InputError(f"classes must be the names of the network's classes, got {classes!r}")
-    if on_unknown not in ("error", "skip"):
-        raise InputError(f"on_unknown must be 'error' or 'skip', got {on_unknown!r}")
     _check_names(class_names, classes)
     for name, word in class_names.items():
         if word is not None:
             _known(word, f"class_names[{name!r}]: ")
-    found: list[str | None] = []
-    for name in classes:
-        word = class_names.get(name, name)
-        if word is None or normalized(word) == VOID:
-            found.append(None)
-        elif name in class_names or word in ontology():
-            found.append(word)
-        elif on_unknown == "skip":
-            found.append(None)
-        elif (known := known_meaning(name)) is not None:
-            found.append(known[0])
-        else:
-            _known(
-                word,
-                "",
-                f" (map it with class_names={name}=..., or leave it out with class_names={name}=none, "
-                "or leave out all that are unknown with on_unknown=skip)",
-            )
-    return found
+    found = [
+        class_names[name] if name in class_names else (known_meaning(name) or (None,))[0] for name in classes
+    ]
+    return [None if word is None or normalized(word) == VOID else word for word in found]
 
 
 def _check_names(class_names: Names, classes: Sequence[str]) -> None:
@@ -349,12 +330,12 @@ def _check_names(class_names: Names, classes: Sequence[str]) -> None:
             raise InputError(f"class_names has {name!r}, which is no class: {suggest(name, classes)}")
 
 
-def _known(word: str, before: str, after: str = "") -> None:
+def _known(word: str, before: str) -> None:
     try:
         if normalized(word) != VOID:
             ontology().resolve(word)
     except OntologyError as error:
-        raise InputError(f"{before}{error}{after}") from None
+        raise InputError(f"{before}{error}") from None
 
 
 def dense(arrays: Arrays, views: Sequence[View], wanted: Sequence[str] = ()) -> list[NDArray[Any]]:

@@ -57,7 +57,7 @@ def _classes(names: Sequence[str]) -> str | int | list[str]:
 
 
 def _detector(names: Sequence[str], **others: Any) -> dict[str, Any]:
-    return {"task": "detection", "classes": _classes(names), **others, "on_unknown": "skip"}
+    return {"task": "detection", "classes": _classes(names), **others}
 
 
 def _ultralytics(runtime: Runtime) -> Recognised | None:
@@ -181,7 +181,7 @@ def _hugging_face(told: Mapping[str, Any], folder: Path, declared: Tensor | None
     names = [labels.get(number, f"class {number}") for number in range(max(labels, default=-1) + 1)]
     answer: dict[str, Any]
     if what.endswith("ForSemanticSegmentation"):
-        answer = {"task": "segmentation", "classes": _classes(names), "on_unknown": "skip"}
+        answer = {"task": "segmentation", "classes": _classes(names)}
     elif what.endswith("ForImageClassification"):
         answer = {"task": "classification", "classes": _classes(names), "activation": "softmax"}
     elif what.endswith("ForObjectDetection"):

@@ -108,6 +108,7 @@ def recorded_model(
     name: str | None = None,
     id_column: str | None = None,
     annotations: Path | None = None,
+    on_unknown: Literal["error", "skip"] = "error",
     on_invalid: Literal["error", "skip"] = "error",
 ) -> Recorded:
     """Open recorded predictions.
@@ -116,11 +117,12 @@ def recorded_model(
         path: ``.csv`` with an id and signals in each row; ``.json`` with COCO results; or a folder with a
             KITTI result file ``ID.txt`` for each frame.
         spec: For CSV, which columns are which signals, and their units: ``outputs`` are the columns,
-            ``signals`` what they are. For boxes, ``class_names`` and ``on_unknown``.
+            ``signals`` what they are. For boxes, ``class_names``.
         name: What it is called in rows and reports.
         id_column: The column of a CSV file with the frame ids; "id", "frame_id", "frame", "filename" or
             "image" when left out.
         annotations: The COCO annotations of the images: their names and the categories.
+        on_unknown: What to do with a box of a class that is not in the ontology: "error", or "skip" it.
         on_invalid: What to do with a box whose corners are in the wrong order, as detectors give them now and
             then: "error", or "skip" it.
 
@@ -132,7 +134,7 @@ def recorded_model(
     output = None if spec is None else spec.output
     if path.suffix.lower() == ".csv":
         return _csv(label, path, output, id_column)
-    boxes = {"on_invalid": on_invalid, **_detection(label, output)}
+    boxes = {"on_unknown": on_unknown, "on_invalid": on_invalid, **_detection(label, output)}
     if is_folder(path):
         return _kitti(label, path, boxes)
     if path.suffix.lower() == ".json":
@@ -148,7 +150,7 @@ def _detection(label: str, output: object) -> dict[str, Any]:
         return {}
     if not isinstance(output, DetectionOutput):
         raise InputError(f"{label} holds boxes, so its output must have task: detection")
-    return {"class_names": output.class_names, "on_unknown": output.on_unknown}
+    return {"class_names": output.class_names}
 
 
 def _csv(label: str, path: Path, output: object, id_column: str | None) -> Recorded:

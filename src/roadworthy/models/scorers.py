@@ -318,7 +318,7 @@ def answered_classes(system: SystemUnderTest) -> tuple[str, ...] | None:
     output = getattr(system, "output", None)
     if not isinstance(output, DetectionOutput):
         return None
-    words = words_for(output.classes, output.class_names, output.on_unknown)
+    words = words_for(output.classes, output.class_names)
     return tuple(dict.fromkeys(word for word in words if word is not None))
 
 

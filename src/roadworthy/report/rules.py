@@ -86,7 +86,7 @@ class RulesReport:
             tables.append(violation_table("Violations of composed rules", composed, models, tallies))
         tables.append(self.reasons())
         if set(self.result.costs) == set(plans):
-            tables.append(cost_table(plans, *self._spent()))
+            tables.append(cost_table(plans, *self._spent(), self.result.preparing))
         return [one for one in tables if one is not None]
 
     def reasons(self) -> ResultTable | None:

@@ -34,8 +34,9 @@ from roadworthy.transforms import Transform
 
 _MARGIN = 36
 _GAP = 22
-_TITLE_ROOM = 34  # below a tile
-_HEAD_ROOM = 64
+_TITLE_ROOM, _LINE = 34, 20  # below a tile, and for each more line of its title
+_HEAD_ROOM, _HEAD_LINE = 64, 28
+_SMALL = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +81,26 @@ def contact_sheet(
     wide = max(tile.image.shape[1] for tile in tiles)
     rows = [tiles[start : start + columns] for start in range(0, len(tiles), columns)]
     heights = [max(tile.image.shape[0] for tile in row) for row in rows]
-    below = _TITLE_ROOM if any(tile.title or tile.note for tile in tiles) else 0
-    head = _HEAD_ROOM if title else 0
-    foot = 0 if footer is None else footer.shape[0] + _GAP
     width = 2 * _MARGIN + columns * wide + (columns - 1) * _GAP
+    texts = [[_lines(tile.title, tile.note, wide) for tile in row] for row in rows]
+    most = max(len(lines) for row in texts for lines in row)
+    below = _TITLE_ROOM + (most - 1) * _LINE if most else 0
+    heading = _lines(title, note, width - 2 * _MARGIN, 17, bold=True) if title else []
+    head = _HEAD_ROOM + (len(heading) - 1) * _HEAD_LINE if heading else 0
+    foot = 0 if footer is None else footer.shape[0] + _GAP
     height = 2 * _MARGIN + head + sum(heights) + len(rows) * below + (len(rows) - 1) * _GAP + foot
     sheet = np.full((height, width, 3), BACKGROUND, np.uint8)
-    if title:
-        _draw_line(sheet, title, note, _MARGIN, _MARGIN + 12, width - 2 * _MARGIN, size=17, bold=True)
+    for number, line in enumerate(heading):
+        middle = _MARGIN + 12 + number * _HEAD_LINE
+        _draw_line(sheet, *line, _MARGIN, middle, width - 2 * _MARGIN, size=17, bold=True)
     y = _MARGIN + head
-    for row, high in zip(rows, heights, strict=True):
-        for column, tile in enumerate(row):
+    for row, said, high in zip(rows, texts, heights, strict=True):
+        for column, (tile, lines) in enumerate(zip(row, said, strict=True)):
             x = _MARGIN + column * (wide + _GAP)
             sheet[y : y + high, x : x + wide] = PANEL
             sheet[y : y + tile.image.shape[0], x : x + tile.image.shape[1]] = tile.image
-            _draw_line(sheet, tile.title, tile.note, x, y + high + 18, wide)
+            for number, line in enumerate(lines):
+                _draw_line(sheet, *line, x, y + high + 18 + number * _LINE, wide)
         y += high + below + _GAP
     if footer is not None:
         sheet[y : y + footer.shape[0], _MARGIN : _MARGIN + footer.shape[1]] = footer
@@ -184,14 +190,42 @@ def _changed(pair: Pair) -> str:
 
 
 def _draw_line(
-    sheet: Image, title: str, note: str, x: int, y: float, room: int, *, size: float = 11, bold: bool = False
+    sheet: Image,
+    title: str,
+    note: str,
+    x: int,
+    y: float,
+    room: int,
+    *,
+    size: float = _SMALL,
+    bold: bool = False,
 ) -> None:
-    """Draw a title at the left and a note at the right of the room there is; the title goes first."""
-    words = fitted(title, size, room, bold=bold)
-    draw_text(sheet, words, x, y, size, BRIGHT, bold=bold)
-    left = room - text_width(words, size, bold=bold) - 16
-    quiet = fitted(note, min(size, 11), left)
-    draw_text(sheet, quiet, x + room - text_width(quiet, min(size, 11)), y, min(size, 11), DIM)
+    """Draw a title at the left and a note at the right of the room there is."""
+    draw_text(sheet, fitted(title, size, room, bold=bold), x, y, size, BRIGHT, bold=bold)
+    quiet = fitted(note, min(size, _SMALL), room)
+    draw_text(sheet, quiet, x + room - text_width(quiet, min(size, _SMALL)), y, min(size, _SMALL), DIM)
+
+
+def _lines(
+    title: str, note: str, room: int, size: float = _SMALL, *, bold: bool = False
+) -> list[tuple[str, str]]:
+    """Return a title and a note in one line where they fit, else below each other in as many as they need."""
+    beside = 16 + text_width(note, min(size, _SMALL)) if note else 0
+    if text_width(title, size, bold=bold) + beside <= room:
+        return [(title, note)] if title or note else []
+    titles = _wrapped(title, size, room, bold=bold)
+    return [*((one, "") for one in titles), *(("", one) for one in _wrapped(note, min(size, _SMALL), room))]
+
+
+def _wrapped(text: str, size: float, room: int, *, bold: bool = False) -> list[str]:
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size, bold=bold) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def variants(kind: type[Transform], steps: int, **fixed: float | int | str) -> tuple[Transform, ...]:

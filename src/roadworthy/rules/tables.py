@@ -198,7 +198,9 @@ class Spent:
     evaluating: float
 
 
-def cost_table(plans: Mapping[str, RulePlan], spent: Mapping[str, Spent], reading: float) -> ResultTable:
+def cost_table(
+    plans: Mapping[str, RulePlan], spent: Mapping[str, Spent], reading: float, preparing: float
+) -> ResultTable:
     """Return Table 12: seconds for generating and for evaluating; rules with the same images share a row."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for rule, plan in plans.items():
@@ -216,7 +218,7 @@ def cost_table(plans: Mapping[str, RulePlan], spent: Mapping[str, Spent], readin
         tuple(rows),
         "Evaluating is asking one model and judging its answers, on average over the models. Seconds of "
         f"several processes are added up. Reading or drawing the original frames took {reading:.2f} s more, "
-        "once for all rules.",
+        f"once for all rules; hashing, and cutting things out of the data, {preparing:.2f} s before that.",
     )
 
 

@@ -6,8 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,7 +31,7 @@ from roadworthy.cases import (
     Verdict,
 )
 from roadworthy.datasets import spread
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models import Network, Recorded, SystemUnderTest, task_of
 from roadworthy.models.average_precision import matched
@@ -53,6 +54,8 @@ _SAME_PIXELS = 1e-3  # the share of pixels, likewise
 _SAME_BOX, _SAME_SCORE = 0.8, 0.01  # the least IoU of a box, and what a score may change by, likewise
 _TIMED = 2.0  # seconds for measuring how long a model takes
 _UNITS = {"speed": " m/s", "steering": "°"}
+_COLORS, _RANGES = ("rgb", "bgr", "yuv"), ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
+_WELL = 0.6  # of the error of a constant, or with two boxes in five frames and more
 
 # How many times the truth a model answers whose numbers are read in another unit than they have.
 _FACTORS: Mapping[str, Mapping[str, float]] = {
@@ -126,8 +129,50 @@ def first_look(system: SystemUnderTest, dataset: Dataset, frames: Sequence[Frame
         {"name": one.name, "value": one.value, "unit": one.unit, "frames": one.frames, "text": str(one)}
         for one in compare(frames, answers)
     ]
-    document["notes"] = notes(system, dataset, frames, answers)
+    document["notes"] = [*notes(system, dataset, frames, answers), *_other_input(system, frames, answers)]
     return FirstLook(answers, document)
+
+
+def _other_input(
+    system: SystemUnderTest, frames: Sequence[Frame], answers: Sequence[Prediction]
+) -> Iterator[str]:
+    """Yield the colours and range with which a network that finds nothing, or errs, would do well."""
+    declared = _badness(frames, answers)
+    if not isinstance(system, Network) or declared is None or declared[0] <= 1:
+        return
+    taken = system.input
+    colors: tuple[Any, ...] = _COLORS if taken.color in _COLORS else (taken.color,)
+    ranges = (None,) if taken.dtype == "uint8" else _RANGES
+    found: list[tuple[float, int, str, str]] = []
+    for color, values in product(colors, ranges):
+        changes = [f"-m input.color={color}"] if color != taken.color else []
+        if values is not None and values != (taken.range or _RANGES[0]):
+            changes.append(f"-m input.range={values[0]:g},{values[1]:g}")
+        other = replace(system.spec, input=replace(taken, color=color, range=values or taken.range))
+        with suppress(RoadworthyError):
+            bad = _badness(frames, Network(system.name, system.runtime, other).predict(frames))
+            found += [] if bad is None else [(bad[0], len(changes), bad[1], " ".join(changes))]
+    if found and (best := min(found))[0] < _WELL:
+        yield f"{declared[1]}, but {best[2]} with {best[3]}: are the input's colours and range right?"
+
+
+def _badness(frames: Sequence[Frame], answers: Sequence[Prediction]) -> tuple[float, str] | None:
+    """Return how bad answers are, above 1 for worse than knowing nothing, and why; None if unknown."""
+    if all(isinstance(answer, Boxes) for answer in answers):
+        boxes = sum(len(answer) for answer in answers if isinstance(answer, Boxes))
+        return (len(frames) / boxes / 4, f"{boxes} boxes are found") if boxes else (np.inf, "no box is found")
+    found = []
+    for name in _SIGNALS:
+        pairs = [
+            (getattr(frame.signals, name), getattr(answer, name))
+            for frame, answer in zip(frames, answers, strict=True)
+            if isinstance(answer, Signals)
+        ]
+        known = np.array([pair for pair in pairs if None not in pair], float)
+        if len(known) >= _ENOUGH_FRAMES and (spread := known[:, 0].std()) >= _ENOUGH_SPREAD:
+            error = float(np.sqrt(np.mean((known[:, 1] - known[:, 0]) ** 2)))
+            found.append((error / float(spread), f"{name} is off by {error:.3g}{_UNITS[name]}"))
+    return max(found, default=None)
 
 
 def _milliseconds(system: SystemUnderTest, frames: Sequence[Frame]) -> float:

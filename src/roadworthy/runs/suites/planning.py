@@ -452,8 +452,9 @@ class _Planner:
             for name, what in self.made.estimated().items()
         ]
         for name, data in self.made.data.items():
-            if (labelling := unlabelled(data.frames)[1]) is not None and labelling.estimates:
-                self.made.of_suite.append(f"{name}: {labelling}, estimated.")
+            if (labelling := unlabelled(data.frames)[1]) is not None:
+                self.made.of_suite += [f"{name}: {labelling}, estimated."] if labelling.estimates else []
+                self.made.of_suite += labelling.notes
             if any(
                 "labels" in trial.kind.needs(trial.part) for trial in self.made.trials if trial.data == name
             ):

@@ -208,6 +208,7 @@ class SuiteResult:
         before: The pairs that an earlier run had finished.
         costs: What each requirement took, by its id; of those that were tried now.
         seconds: How long the run took now.
+        preparing: How many of these passed before the first case: hashing, and cutting things out of data.
     """
 
     folder: Path
@@ -217,6 +218,7 @@ class SuiteResult:
     before: frozenset[tuple[str, str]] = frozenset()
     costs: dict[str, Cost] = field(default_factory=dict)
     seconds: float = 0.0
+    preparing: float = 0.0
 
     def count(self, status: OutcomeStatus) -> int:
         """Return how many requirements have an outcome, each on each model."""
@@ -347,6 +349,7 @@ def run_suite(
         check_manifest(out, **_but_budgets(out, plan, tested))
         before = _outcomes_in(out, plan)
         result = SuiteResult(out, plan, _in_order(plan, before), before=frozenset(before))
+        result.preparing = time.monotonic() - begun
         to_do = passes_of(plan, result.before)
         if not to_do and _has_ended(out):
             return result
