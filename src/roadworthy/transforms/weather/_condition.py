@@ -9,13 +9,21 @@ from typing import ClassVar
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.transforms.transform import Presets, Transform, number
-from roadworthy.transforms.weather._scene import WeatherScene, surroundings
+from roadworthy.transforms.weather._scene import (
+    WeatherScene,
+    above,
+    greyed,
+    percentile,
+    surroundings,
+    thinned,
+)
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
@@ -32,6 +40,62 @@ def known(frame: Frame, fact: str) -> str | None:
         return None
     element = ontology().get(word)
     return word if element is None else element.name
+
+
+_CLIPPED, _MOST_CLIPPED = 244, 0.03  # grey level of glare, and the share of the ground that may show it
+_BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
+# Likewise of ground in the sun and in the shade, if both are seen.
+_SUNLIT, _SHADED, _MOST_HARSH = 140, 30, 0.12
+# Of the road in the sun or the shade, how much brighter the sun makes it, and the share of woods and hills
+# that may be so bright beside the road.
+_LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
+_LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
+_FLARE = 1.35  # times redder than green a road is in the flare of a lens
+
+
+def unfit_light(scene: WeatherScene) -> str:
+    """Return why a real frame shows no other weather than what it was seen in; empty where it does."""
+    grey = scene.small_grey[thinned(scene.ground, *scene.small) > 0]
+    road = above(scene.small_road, 127)
+    if scene.frame.labels is None or not len(grey):
+        # Where the ground is, is not known.
+        return ""
+    white, bright, dark, black = (
+        np.count_nonzero(one) / len(grey)
+        for one in (grey > _CLIPPED, grey > _SUNLIT, grey < _SHADED, grey < _BLACK)
+    )
+    if black > _MOST_BLACK:
+        return "the ground is black in the image: a change of weather or time would not show on it"
+    if _at_night(scene):
+        return "it is already night in the image, which other weather or light would turn into a grey day"
+    red, green, _ = cv2.mean(scene.thumbnail, road)[:3]
+    harsh = white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH or red > _FLARE * green
+    if harsh or _parted(scene, scene.small_grey[road > 0]):
+        return "the sun is too harsh in the image: glare and black shade would stay in any weather"
+    return ""
+
+
+def _at_night(scene: WeatherScene) -> bool:
+    """Return whether the sky, or what stands before it, is as dark as at night."""
+    if cv2.countNonZero(scene.small_sky) > _LEAST_SKY * scene.small_grey.size:
+        return (percentile(scene.small_grey, 0.5, above(scene.small_sky, 127)) or 0.0) < _NIGHT_SKY
+    upper = scene.small_grey[: max(1, min(round(scene.small_view.horizon), len(scene.small_grey)))]
+    return (percentile(upper, 0.9) or 0.0) < _NIGHT_WOODS
+
+
+def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
+    """Return whether a scene is in the sun and its road, or some of it, in a shade that nobody can lift."""
+    if not len(road):
+        return False
+    hills = scene.small_grey[scene.small_frame.label_map.mask("tree", "terrain")]
+    bright = max(float(_SUNLIT), _MOST_APART * float(np.median(road)))
+    # What is whiter is sky between twigs.
+    if len(hills) > len(road) / 8 and np.mean((hills > bright) & (hills <= _CLIPPED)) > _MOST_SUNLIT:
+        return True
+    level, sunlit = cv2.threshold(road, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
+    if not _LEAST_PART < float(sunlit.mean()) < 1 - _LEAST_PART:
+        return False
+    return bool(road[road > level].mean() > _MOST_APART * max(float(road[road <= level].mean()), 1.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +148,11 @@ class WeatherTransform(Transform):
         scene = surroundings(frame)
         # The change must be large where nobody said what there was, nor asked for a small one.
         usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
-        if usual and self.outshone and not frame.drawn and (reason := scene.unfit_light):
+        if usual and self.outshone and not frame.drawn and (reason := unfit_light(scene)):
             raise NotApplicable(reason)
         image = self.drawn(scene, rng)
+        if not frame.drawn and scene.colourless:
+            image = greyed(image, 1.0)
         if usual and self.least_change > 0 and known(frame, self.fact) is None:
             error = cv2.norm(frame.image, image, cv2.NORM_L2SQR) / image.size
             if error < self.least_change * self.amount:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import Image
 from roadworthy.labelling import is_estimated
+from roadworthy.ontology import VOID
+from roadworthy.transforms.perspective import ROAD, Perspective
 
 Map = NDArray[np.float32]
 
@@ -18,22 +20,80 @@ _ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
 # rough, in grey levels; and how far away woods are at most: a street leads through them.
 _SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
+_BLUE = 50  # levels of blue above red, between the leaves
 _MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be believed
+_BURNT = 220  # level of the darkest channel from which woods are sky that the camera could not hold
+_COARSE = 320  # pixels of width that are enough for the distance of woods
+_TALLEST = 25.0  # metres of trees and houses: what towers in the image is near
+_HIGHEST_HORIZON = 0.3  # of the height: an estimated plane may tilt
 
 
 def believed(frame: Frame) -> Frame:
     """Return a frame with those of its estimated labels and depths that the image bears out."""
     labels, depth = frame.labels, frame.depth
     if labels is not None and is_estimated(frame):
-        false = _false_sky(labels.mask("sky"), frame.image)
-        if false.any() and "tree" in labels.classes:
-            ids = np.where(false, labels.ids.dtype.type(labels.classes.index("tree")), labels.ids)
-            labels = LabelMap(ids, labels.classes)
+        labels = _with(labels, "tree", _false_sky(labels.mask("sky"), frame.image))
+        burnt = _burnt_sky(labels, frame.image)
+        labels = _with(labels, "sky", burnt)
+        if depth is not None and labels is not frame.labels:
+            depth = np.where(burnt, np.float32(np.inf), depth)
     if labels is not None and depth is not None and is_estimated(frame, "depth"):
-        depth = _sharpened(np.where(labels.mask("tree"), np.minimum(depth, _WOODS), depth), labels)
+        depth = _sharpened(_receding(depth, labels), labels)
     if labels is frame.labels and depth is frame.depth:
         return frame
     return frame.replace(labels=labels, depth=depth)
+
+
+def _with(labels: LabelMap, name: str, where: NDArray[np.bool_]) -> LabelMap:
+    if name not in labels.classes or not where.any():
+        return labels
+    return LabelMap(
+        np.where(where, labels.ids.dtype.type(labels.classes.index(name)), labels.ids), labels.classes
+    )
+
+
+def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
+    """Return what is white above the road and hangs together with the sky, but is called woods."""
+    road = np.asarray(labels.mask(*ROAD).any(axis=1))
+    above = np.arange(len(road)) < (int(road.argmax()) if road.any() else len(road) // 2)
+    sky = labels.mask("sky")
+    white = cv2.inRange(image, (_BURNT,) * 3, (255,) * 3) > 0
+    burnt = np.asarray(white & above[:, None] & labels.mask("tree", VOID))
+    if not burnt.any():
+        return burnt
+    # Leaves part it into specks.
+    near = cv2.dilate((burnt | sky).view(np.uint8), _square(max(1, image.shape[1] // 160)))
+    count, parts = cv2.connectedComponents(near)
+    hangs = np.zeros(count, np.bool_)
+    hangs[np.unique(np.concatenate([parts[sky], parts[0]]))] = True
+    hangs[0] = False
+    return np.asarray(burnt & hangs[parts])
+
+
+def _receding(depth: Map, labels: LabelMap) -> Map:
+    """Return depth in which woods and walls never come nearer from their foot to their top.
+
+    The network loses far woods, and sees single crowns among them as near as the road. It does not tell woods
+    from hills either, but what towers in the image is near.
+    """
+    height, width = depth.shape
+    step = max(1, round(width / _COARSE))
+    every = np.s_[::step, ::step]
+    coarse = LabelMap(np.ascontiguousarray(labels.ids[every]), labels.classes)
+    standing, sky = coarse.mask("tree", "building", VOID), coarse.mask("sky")
+    ground = coarse.mask(*ROAD, "sidewalk", "terrain")
+    near = np.minimum(depth[every], _WOODS)
+    columns = near.shape[1]
+    found = np.maximum.accumulate(np.where(standing | ground, near, 0)[::-1], axis=0)[::-1]
+    view = Perspective.of(Frame("coarse", np.zeros((*near.shape, 3), np.uint8), coarse, depth=near))
+    high = np.maximum(max(view.horizon, _HIGHEST_HORIZON * len(near)) - standing.argmax(axis=0), 1.0)
+    most = np.where(standing.any(axis=0), _TALLEST * view.focal / high, _WOODS).astype(np.float32)
+    found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 5) | 1, 1)))
+    share = (standing & ~sky).astype(np.float32)
+    size = max(3, columns // 12) | 1, max(3, columns // 24) | 1
+    even = cv2.blur(share, size) / np.maximum(cv2.blur(share / np.maximum(found, 1), size), 1e-6)
+    wide = cv2.resize(even, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.where(labels.mask("tree", "building", VOID), wide, depth).astype(np.float32)
 
 
 def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
@@ -49,7 +109,8 @@ def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
 
 def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     """Return what is bright, or smooth and not dark: woods and hills are neither."""
-    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.uint8)
+    # A deep blue sky is dark in grey.
+    grey = np.asarray(image.max(axis=2), np.uint8)
     size = max(3, image.shape[1] // 100 | 1)
     soft = cv2.blur(grey, (size, size)).astype(np.float32) / max(float(np.percentile(grey, 97)), 1.0)
     small = (
@@ -57,7 +118,9 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     )
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
-    return np.asarray((soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & (rough < _SKY_ROUGH)))
+    blue = cv2.subtract(cv2.extractChannel(image, 2), cv2.extractChannel(image, 0)) > _BLUE
+    may_be = (soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | blue))
+    return np.asarray(may_be)
 
 
 def _sharpened(depth: Map, labels: LabelMap) -> Map:

@@ -242,18 +242,12 @@ _STREET, _STREET_END = 12.0, 90.0
 # How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
 _MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
 _DAYLIGHT = 195.0  # grey level of the brightest things by day
-_CLIPPED, _MOST_CLIPPED = 244, 0.03  # grey level of glare, and the share of the ground that may show it
-_BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
-_SUNLIT, _SHADED, _MOST_HARSH = (
-    140,
-    30,
-    0.12,
-)  # likewise of ground in the sun and in the shade, if both are seen
 _FARTHEST_BANK = 70.0  # metres
 _SMOOTH_LAWN, _ROUGH_BUSH = 0.08, 0.2  # mean difference of brightness to what is around, as a share
 _CAST = (0.7, 1.4)  # limits of a correction of colour
 _LIES, _STANDS = 1.35, 2.0  # times farther off the ground would be, where a thing lies and where it stands
 _USUAL_ROAD = 105.0  # grey level of asphalt by day
+_EXPOSED_ROAD = 75.0  # likewise at least, under a grey sky
 
 
 @lru_cache(maxsize=2)
@@ -306,6 +300,11 @@ class WeatherScene:
     def small_grey(self) -> Mask:
         """How bright each pixel of the thumbnail is."""
         return np.asarray(cv2.cvtColor(self.thumbnail, cv2.COLOR_RGB2GRAY), np.uint8)
+
+    @cached_property
+    def colourless(self) -> bool:
+        """Whether a grey camera saw it."""
+        return bool(np.ptp(self.small_grey)) and not np.ptp(self.thumbnail, axis=2).any()
 
     @cached_property
     def grey(self) -> Mask:
@@ -387,8 +386,10 @@ class WeatherScene:
             return np.asarray(cv2.max(core, cv2.min(like(*_MIXED), rim)), np.uint8)
         mixed = cv2.min(like(*_MIXED), widened(known, max(1, round(self.width / 640))))
         airy, thin = self.mask("tree", VOID), self.mask("pole", "traffic sign", "traffic light")
-        # The street network labels what it sees between leaves as sky itself.
-        if airy is not None and thin is not None and not self.estimated:
+        if airy is not None and thin is not None:
+            if self.estimated:
+                # The street network labels what it sees between leaves as sky itself, but not between twigs.
+                cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
             airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
             mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
         return np.asarray(cv2.max(known, mixed), np.uint8)
@@ -405,23 +406,14 @@ class WeatherScene:
         return 1.0 if level is None else float(np.clip(math.sqrt(level / _USUAL_ROAD), 0.4, 1.0))
 
     @cached_property
-    def unfit_light(self) -> str:
-        """Why the ground shows no other weather than what it was seen in; empty where it does."""
-        grey = self.small_grey[thinned(self.ground, *self.small) > 0]
-        if self.frame.labels is None or not len(grey):
-            # Where the ground is, is not known.
-            return ""
-        white, bright, dark, black = (
-            np.count_nonzero(one) / len(grey)
-            for one in (grey > _CLIPPED, grey > _SUNLIT, grey < _SHADED, grey < _BLACK)
-        )
-        if white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH:
-            return "the sun is too harsh in the image: glare and black shade would stay in any weather"
-        return (
-            "the ground is black in the image: a change of weather or time would not show on it"
-            if black > _MOST_BLACK
-            else ""
-        )
+    def tone(self) -> float:
+        """The exponent that makes a dark road as bright as a camera shows it where the sky is not bright."""
+        level = percentile(self.small_grey, 0.5, above(self.small_road, 127))
+        if self.frame.drawn or self.frame.labels is None or level is None:
+            return 1.0
+        level = max(level, 2.0)
+        wanted = min(_EXPOSED_ROAD, 2 * level)
+        return math.log(wanted / 255) / math.log(level / 255) if level < _EXPOSED_ROAD else 1.0
 
     @cached_property
     def distance(self) -> Map:
@@ -461,6 +453,12 @@ class WeatherScene:
         """What one drives on; without a label map a wedge below the horizon, soft at its edges."""
         known = self.mask(*ROAD)
         return self.full(self.small_road) if known is None else known
+
+    @property
+    def soft_road(self) -> Mask:
+        """What one drives on, without a sharp edge where a network guessed it."""
+        size = (max(3, self.width // 24),) * 2
+        return np.asarray(cv2.blur(self.road, size), np.uint8) if self.estimated else self.road
 
     @cached_property
     def small_road(self) -> Mask:

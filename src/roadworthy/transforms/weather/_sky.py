@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from roadworthy.images import Image
+from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import known
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene
@@ -18,7 +19,7 @@ _UNKNOWN_SUN = 0.7  # how sunny an image of high contrast is taken to be when th
 _BRIGHTEST_LIFT = 2.4  # factor
 _SHADE = (1.14, 1.0, 0.78)  # shadows are blue: how much of each channel they lack, in logarithms
 _LESS_COLOUR = 0.12
-_NEUTRAL = 0.4  # of a road's colour cast that goes with the sun; more would dye what is white
+_NEUTRAL = 0.8  # of a road's colour cast that goes with the sun
 _UPRIGHT_LEVEL = 150.0  # grey level up to which upright things are lifted
 _WHITE: Colour = (1.0, 1.0, 1.0)
 _BYTES = np.maximum(np.arange(256, dtype=np.float64), 1)
@@ -49,13 +50,20 @@ def overcast(scene: WeatherScene, amount: float, gloom: float = 1.0) -> Image:
     sun = sunny * amount
     # What was gloomy before gets little gloomier.
     gloom = 1 - (1 - gloom) * (0.3 + 0.7 * sunny)
-    pairs = zip(_WITHOUT_SUN, scene.cast, strict=True)
-    red, green, blue = ((1 - sun * (1 - left)) * gloom * gain ** (_NEUTRAL * amount) for left, gain in pairs)
-    return _scene.greyed(without_shadows(scene, sun, light=(red, green, blue)), _LESS_COLOUR * amount)
+    red, green, blue = ((1 - sun * (1 - left)) * gloom for left in _WITHOUT_SUN)
+    tone = 1 - (1 - scene.tone) * amount
+    image = without_shadows(scene, sun, light=(red, green, blue), neutral=_NEUTRAL * amount, tone=tone)
+    return _scene.greyed(image, _LESS_COLOUR * amount)
 
 
 def without_shadows(
-    scene: WeatherScene, amount: float, *, light: Colour = _WHITE, upright: Colour = _WHITE
+    scene: WeatherScene,
+    amount: float,
+    *,
+    light: Colour = _WHITE,
+    upright: Colour = _WHITE,
+    neutral: float = 0.0,
+    tone: float = 1.0,
 ) -> Image:
     """Return the image with what lies in the shade lifted, because light no longer comes from the sun above.
 
@@ -68,6 +76,8 @@ def without_shadows(
         amount: How far shadows go, from 0 to 1.
         light: A factor for everything, by channel.
         upright: A further factor for what stands upright, by channel.
+        neutral: How much of the colour cast of a real frame goes, from 0 to 1.
+        tone: An exponent of all brightness before; below 1 what is dark gets brighter.
     """
     # One byte says how much a pixel is lifted: 0 to 127 for the ground, from 128 on for what stands upright.
     lifts = np.zeros((scene.height, scene.width), np.uint8)
@@ -90,7 +100,24 @@ def without_shadows(
     ]
     most = max(float(factor.max()) for factor in factors)
     planes = [cv2.LUT(lifts, np.rint(factor * (255 / most)).astype(np.uint8)) for factor in factors]
-    return np.asarray(cv2.multiply(scene.frame.image, cv2.merge(planes), scale=most / 255), np.uint8)
+    return np.asarray(
+        cv2.multiply(_balanced(scene, neutral, tone), cv2.merge(planes), scale=most / 255), np.uint8
+    )
+
+
+def _balanced(scene: WeatherScene, amount: float, tone: float) -> Image:
+    """Return the image with less of its colour cast, and in another tone; what was about white becomes so."""
+    image = scene.frame.image
+    levels = 255 * (np.arange(256) / 255) ** tone
+    if amount <= 0 or scene.cast == _WHITE:
+        return image if tone == 1 else np.asarray(cv2.LUT(image, np.rint(levels).astype(np.uint8)), np.uint8)
+    tables = np.clip(np.outer(levels, np.array(scene.cast) ** amount), 0, 255)
+    result = np.asarray(cv2.LUT(image, np.rint(tables).astype(np.uint8)[None]), np.uint8)
+    # The road is bluer in the shade than what is white beside it, where the camera clips as well.
+    darkest = cv2.min(cv2.min(*cv2.split(image)[:2]), cv2.extractChannel(image, 2))
+    white = np.clip((np.arange(256) - 120) / 60, 0, 1) * 255
+    share = np.asarray(cv2.LUT(darkest, white.astype(np.uint8)), np.uint8)
+    return _scene.blended(result, _scene.greyed(image, amount), share)
 
 
 def _grounds(scene: WeatherScene) -> Iterator[tuple[Mask, float]]:
@@ -98,7 +125,9 @@ def _grounds(scene: WeatherScene) -> Iterator[tuple[Mask, float]]:
     if scene.frame.labels is None:
         yield _scene.above(scene.road, 127), 0.5
         return
-    for classes, lift in ((("road", "lane"), 0.95), (("sidewalk",), 0.8), (("terrain",), 0.4)):
+    # Paint on a real road is lifted as what is around it, else a faint line in the shade ends up darker.
+    road = ("road", "lane") if scene.frame.drawn else ROAD
+    for classes, lift in ((road, 0.95), (("sidewalk",), 0.8), (("terrain",), 0.4)):
         yield scene.known_mask(*classes), lift
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.images import Image
+from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
@@ -93,6 +94,8 @@ def _street_lamps(scene: WeatherScene) -> Iterator[Lamp]:
             distance = max(distance, _USUAL_POST * focal / height)
         if distance > _UNTIL or not (top <= 1 or height * distance / focal >= _LEAST_POST):
             continue
+        if top <= 1 and not scene.frame.drawn:
+            continue  # most tall poles carry wires, no lamp
         # A lamp hangs at the end of its arm, which is the part of the top that is farthest from the foot.
         head_rows = part[: max(1, height // 8)]
         ends = np.flatnonzero(head_rows.any(axis=0)) + left
@@ -102,7 +105,7 @@ def _street_lamps(scene: WeatherScene) -> Iterator[Lamp]:
         yield Lamp(head + 0.5, top + 0.5, radius, _WARM, visible=top > 1, pool=pool)
 
 
-def _vehicle_boxes(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
+def _vehicles(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
     """Yield left, top, width and height of vehicles that are seen well enough to have lights."""
     boxes = scene.frame.boxes
     if boxes is not None and len(boxes):
@@ -112,13 +115,21 @@ def _vehicle_boxes(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
                 left, top, right, bottom = (round(v) for v in boxes.xyxy[index].tolist())
                 yield left, top, right - left, bottom - top
         return
-    for _, left, top, width, height in _components(scene.mask("vehicle")):
-        yield left, top, width, height
+    for part, left, top, width, height in _components(scene.mask("vehicle")):
+        if scene.frame.drawn or width < 2 * height:
+            yield left, top, width, height
+            continue
+        # Several cars in one: the one whose wheels are lowest in the image is nearest and seen whole.
+        lowest = height - part[::-1].argmax(axis=0)
+        nearest = np.flatnonzero(lowest > 0.88 * lowest.max())
+        columns = max(np.split(nearest, np.flatnonzero(np.diff(nearest) > 3) + 1), key=len)
+        first = int(part[:, columns].any(axis=1).argmax())
+        yield left + int(columns[0]), top + first, int(np.ptp(columns)) + 1, int(lowest.max()) - first
 
 
 def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
     focal = scene.view.focal
-    for left, top, width, height in _vehicle_boxes(scene):
+    for left, top, width, height in _vehicles(scene):
         inside = left > 0 and left + width < scene.width
         if height < 5 or not 0.5 < width / height < 2.0 or not inside:
             continue
@@ -128,9 +139,16 @@ def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
         if distance > _UNTIL:
             continue
         vehicle = scene.frame.image[top : top + height, left : left + width]
-        spots = _tail_lights(np.clip(vehicle * np.array(scene.cast), 0, 255).astype(np.uint8))
-        aside = (left + width / 2) / scene.width - 0.5
-        if spots is None and (aside < 0) == (oncoming == "left") and abs(aside) > 0.01:
+        if scene.frame.drawn:
+            spots = _tail_lights(vehicle)
+            aside = (left + width / 2) / scene.width - 0.5
+            front = spots is None and (aside < 0) == (oncoming == "left") and abs(aside) > 0.01
+        else:
+            spots = _pair_of_tail_lights(vehicle)
+            front = spots is None and _comes_towards(scene, oncoming, left, top, width, height)
+            if spots is None and not front:
+                continue  # nobody can tell: red lamps on the front of a car are worse than none
+        if front:
             spots = [(0.2, 0.62), (0.8, 0.62)]
             colour, size, strength = _WHITE, 1.3, 1.0
         else:
@@ -157,6 +175,59 @@ def _tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
         if len(rows) >= 2:
             found.append(((columns.mean() + side.start + 0.5) / width, (rows.mean() + 0.5) / height))
     return found or None
+
+
+_LEAST_REAR = 10  # pixels of height, to see two lamps
+_SAME_HEIGHT = 0.15  # of a vehicle's height
+_SIDE = 0.36  # of its width
+_LANE, _NEAR_ROAD = 3.4, 12.0  # metres
+
+
+def _pair_of_tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
+    """Return the red lamps of a real vehicle if both are seen, one at each side and as high as the other."""
+    height, width = vehicle.shape[:2]
+    if height < _LEAST_REAR or width < 0.8 * height:
+        return None
+    red, green, blue = (vehicle[..., channel].astype(np.int16) for channel in range(3))
+    glass = (red > 70) & (red > 1.6 * np.maximum(green, blue))
+    glass[: height // 4] = glass[round(0.85 * height) :] = False
+    side = max(2, round(_SIDE * width))
+    found = []
+    for start in (0, width - side):
+        rows, columns = np.nonzero(glass[:, start : start + side])
+        if not 2 <= len(rows) < 0.1 * height * width:
+            return None
+        found.append(((columns.mean() + start + 0.5) / width, (rows.mean() + 0.5) / height))
+    # More red between them is a red car.
+    red_car = glass[:, side : width - side].mean() > 0.08
+    return None if red_car or abs(found[0][1] - found[1][1]) > _SAME_HEIGHT else found
+
+
+def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, width: int, height: int) -> bool:
+    """Return whether a real vehicle is in the lane beside ours, as far as the edges of the road tell."""
+    lanes = scene.known_mask(*ROAD, "vehicle") > 0
+    own, other = _road_sides(scene, lanes)[:: 1 if oncoming == "right" else -1]
+    if not own < min(_LANE, 0.8 * other):
+        return False  # it does not look as if we drove on that side of the road
+    row = lanes[min(top + height, scene.height - 1)]
+    to_our_edge = row[left + width :] if oncoming == "left" else row[left::-1]
+    reach = len(to_our_edge) if to_our_edge.all() else int(to_our_edge.argmin())
+    return (reach + width / 2) * 1.5 / height > _LANE
+
+
+def _road_sides(scene: WeatherScene, lanes: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return metres from us to the left and the right edge of the road; infinite where they are not seen."""
+    middle, view = scene.width // 2, scene.view
+    # Farther away a bend takes the road aside.
+    top = min(max(round(view.row(_NEAR_ROAD)), 0), scene.height - 1)
+    found: list[list[float]] = [[], []]
+    for row in range(top, scene.height, max(1, scene.height // 80)):
+        metre = max(row + 0.5 - view.horizon, 1.0) / view.camera_height
+        for side, own in zip(found, (lanes[row, middle::-1], lanes[row, middle:]), strict=True):
+            if own[0] and not own.all():
+                side.append(int(own.argmin()) / metre)
+    left, right = (float(np.median(one)) if len(one) > 2 else math.inf for one in found)
+    return left, right
 
 
 def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
@@ -228,7 +299,9 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
         metre = scene.view.focal * size[0] / scene.width
         metre = metre / scene.small_distance[rows.astype(np.intp), columns.astype(np.intp)]
         window = (np.maximum(width, height) < 1.8 * metre) & (np.minimum(width, height) > 0.4 * metre)
-        area = np.where(window & (rows < scene.small_view.horizon), area, 0)
+        # What the image's edge cuts off may be anything.
+        whole = (y > 1) & (x > 1) & (x + width < size[0] - 1)
+        area = np.where(window & whole & (rows < scene.small_view.horizon), area, 0)
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
     if not scene.frame.drawn and np.count_nonzero(shaped & sized) < _LEAST_WINDOWS:
@@ -312,7 +385,7 @@ class _Darkness(WeatherTransform):
         # Without a label map the ground counts as upright too, so it gets less of that light.
         upright = shadows_gone * (0.5 if scene.frame.labels is None else 1.0)
         red, green, blue = (1 + (factor - 1) * upright for factor in self.upright)
-        image = without_shadows(scene, shadows_gone, light=scene.cast, upright=(red, green, blue))
+        image = without_shadows(scene, shadows_gone, upright=(red, green, blue), neutral=1.0)
         image = lit(image, self._light(scene, lamps, depth, lamps_on))
         sky = self.look.dimmed(ambient ** (0.8 * (depth - 1))).drawn(scene, rng)
         image = under(image, scene, sky, shadows_gone)
@@ -320,7 +393,7 @@ class _Darkness(WeatherTransform):
             glow = cv2.convertScaleAbs(windows, alpha=0.9 * min(1.0, 2.2 * lamps_on**2 * self.lights))
             image = np.asarray(cv2.max(image, scene.full(np.asarray(glow, np.uint8))), np.uint8)
         if not scene.frame.drawn and self.lights > 0:
-            shining = np.asarray(cv2.convertScaleAbs(lit_lights(scene), alpha=min(1.0, lamps_on)), np.uint8)
+            shining = np.asarray(cv2.convertScaleAbs(lit_lights(scene), alpha=shadows_gone), np.uint8)
             lamps_seen = cv2.multiply(scene.frame.image, _scene.spread(shining), scale=1 / 255)
             image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
@@ -361,6 +434,8 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
     width, height = scene.small
     scale = width / scene.width
     glow = np.zeros((height, width, 3), np.float32)
+    # Real air is clear: where there is other light, a lamp has hardly a halo.
+    veil = strength if scene.frame.drawn else strength * min(1.0, strength / _HALO)
     for lamp in lamps:
         if not lamp.visible:
             continue
@@ -371,7 +446,7 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
         if x1 >= x2 or y1 >= y2:
             continue
         away = np.hypot(np.arange(x1, x2) - x, (np.arange(y1, y2) - y)[:, None]) / max(radius, 1.0)
-        halo = np.clip(1 - away, 0, 1) ** 2.2 * (strength * lamp.strength)
+        halo = np.clip(1 - away, 0, 1) ** 2.2 * (veil * lamp.strength)
         glow[y1:y2, x1:x2] += halo[..., None].astype(np.float32) * np.array(lamp.colour, np.float32)
     result = np.asarray(cv2.add(image, scene.full(as_image(glow))), np.uint8)
     for lamp in lamps:

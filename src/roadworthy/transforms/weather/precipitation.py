@@ -306,8 +306,9 @@ class Rain(WeatherTransform):
         if self.wetness > 0:
             wet = self.wetness * amount
             mirror = scene.full(_mirror(scene, rng, wet))
-            share = np.asarray(cv2.max(share, cv2.multiply(mirror, scene.road, scale=1 / 255)), np.uint8)
-            dark = np.asarray(cv2.convertScaleAbs(scene.road, alpha=-_DARKER * wet, beta=255), np.uint8)
+            road = scene.soft_road
+            share = np.asarray(cv2.max(share, cv2.multiply(mirror, road, scale=1 / 255)), np.uint8)
+            dark = np.asarray(cv2.convertScaleAbs(road, alpha=-_DARKER * wet, beta=255), np.uint8)
             below = max(0, round(scene.view.horizon * scene.small[1] / scene.height))
             cover[below:] = _mirrored(image, scene, cover, air)[below:]
         seen = transmission(scene, RAIN_HAZE * amount * self.haze) if self.haze > 0 else None
@@ -333,6 +334,7 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     return as_image(flipped * np.float32(0.5) + np.array(air, np.float32) * np.float32(0.46))
 
 
+_THIN = 0.5  # of a cover, on ground that a network saw
 _CAP = 0.16  # metres: how deep the snow on top of things looks
 
 
@@ -377,12 +379,14 @@ def lying_snow(
     deep = cv2.add(_thickness(scene, cover, thick), share)
     hidden = np.clip(deep, 0, 238, out=deep).astype(np.uint8)
     if scene.estimated:
-        for factor in (scene.facing_up, scene.dusting):
-            cv2.multiply(hidden, factor, scale=1 / 255, dst=hidden)
+        # What the network calls ground may be a bush: a thin cover shows what it lies on.
+        for factor, scale in ((scene.facing_up, _THIN), (scene.dusting, 1.0)):
+            cv2.multiply(hidden, factor, scale=scale / 255, dst=hidden)
     elif scene.frame.labels is not None:
         cv2.max(hidden, scene.full(_caps(scene, cover.capped, caps)), dst=hidden)
-    # Snow has no sharp edges.
-    return np.asarray(cv2.blur(cv2.convertScaleAbs(hidden, alpha=most), (3, 3)), np.uint8)
+    # Snow has no sharp edges, and what a network saw has none either.
+    soft = max(3, scene.width // 32) if scene.estimated else 3
+    return np.asarray(cv2.blur(cv2.convertScaleAbs(hidden, alpha=most), (soft, soft)), np.uint8)
 
 
 def _thickness(scene: WeatherScene, cover: SnowCover, thick: float) -> NDArray[np.int16]:
