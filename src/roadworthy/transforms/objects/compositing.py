@@ -9,7 +9,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import cv2
@@ -20,6 +20,7 @@ from roadworthy.cases import Dataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
+from roadworthy.models.network import OpensLater
 from roadworthy.transforms.objects.gallery import BELIEVED, DRAWN, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
@@ -385,7 +386,7 @@ _VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must d
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
-class Add(ObjectEdit):
+class Add(OpensLater, ObjectEdit):
     """A thing of an ontology element, cut out of another picture, stands in the frame.
 
     - ``on`` the roadside, road, lane, sidewalk, crosswalk or terrain: with the whole foot on it. At the
@@ -442,9 +443,14 @@ class Add(ObjectEdit):
         for things in self._things.values():
             plan_of(self._request(things[0][0].element))
 
+    @cached_property
+    def _opened(self) -> Gallery:
+        # Once for all frames: to see whether a folder has changed takes longer than a frame.
+        return Gallery.opened(self.gallery)
+
     @property
     def _things(self) -> dict[str, tuple[Views, ...]]:
-        return _things(self.element, Gallery.opened(self.gallery))
+        return _things(self.element, self._opened)
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
@@ -485,7 +491,7 @@ class Add(ObjectEdit):
     def cut_from(self, data: Dataset) -> Gallery | None:
         """Return what is cut out, or comes from elsewhere, for real frames of data; None if only shipped."""
         if self.gallery not in (SHIPPED, OWN):
-            return Gallery.opened(self.gallery)
+            return self._opened
         shipped = _things(self.element, Gallery.shipped_for(False))
         return own_things(data).gallery if self.gallery == OWN and set(shipped) <= set(ELEMENTS) else None
 
