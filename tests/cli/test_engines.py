@@ -107,6 +107,7 @@ def test_a_sheet_with_the_frames_before_and_after(roadworthy: Run) -> None:
     dark = roadworthy("engines", "try", "nets/darker", "-o", "time=night", "--sample", "2")
     assert "2 did not qualify: the time is already night" in dark.stdout
 
+
 def test_the_filling_network_that_ships_is_compared_with_what_is_built_in(roadworthy: Run) -> None:
     told = roadworthy("engines", "compare", "fill", "--sample", "12", "--json")
     assert told.exit_code == 0, told.output
@@ -117,7 +118,6 @@ def test_the_filling_network_that_ships_is_compared_with_what_is_built_in(roadwo
     absent = roadworthy("engines", "compare", "migan")
     assert absent.exit_code == 2
     assert "networks import" in " ".join(absent.stderr.split())
-
 
 
 @pytest.mark.usefixtures("darker")
