@@ -30,6 +30,7 @@ from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.engines.writing import Purpose, data_notes, training_note, write_engine
 from roadworthy.training.loop import chosen_device
 from roadworthy.training.settings import Precision, TrainingLog
+from roadworthy.transforms.learned import LearnedEngine
 from roadworthy.transforms.learned.card import EngineCard, EngineData, EngineMetric
 from roadworthy.world import HELD_OUT_TRACK_NAMES
 
@@ -284,7 +285,7 @@ class _Maker:
             source = self._source("evaluation", size, self.effort.compared)
             at = f"{size[1]}x{size[0]}"
             try:
-                found = compared(self.change, folder, source, workers=self.workers)
+                found = compared(self.change, LearnedEngine.open(folder), source, workers=self.workers)
             except InputError as error:
                 # An engine that has hardly learned changes nothing, and every frame is refused.
                 self.watcher.line(f"at {at}: cannot be compared: {error}")

@@ -170,17 +170,21 @@ def _blobs(rng: np.random.Generator) -> Any:
 
 
 def _outlines(labels: Any, rng: np.random.Generator) -> Any:
-    """Return the outline of things of a label map, grown, at a random place and size."""
-    things = np.isin(labels[rng.integers(len(labels))], _THINGS).astype(np.uint8)
+    """Return outlines of things, grown, at random places and sizes; people as often as vehicles."""
+    chosen = labels[rng.integers(len(labels))]
+    kinds = np.intersect1d(chosen, _THINGS)
+    if not len(kinds):
+        return _blobs(rng)
+    things = (chosen == rng.choice(kinds)).astype(np.uint8)
     count, parts, stats, _ = cv2.connectedComponentsWithStats(things)
-    large = [number for number in range(1, count) if stats[number, cv2.CC_STAT_AREA] > 150]
+    large = [number for number in range(1, count) if stats[number, cv2.CC_STAT_AREA] > 60]
     mask = np.zeros((_CROP, _CROP), np.uint8)
     if not large:
         return _blobs(rng)
-    for _ in range(rng.integers(1, 3)):
+    for _ in range(rng.integers(1, 5)):
         left, top, wide, high, _ = stats[rng.choice(large)]
         part: Any = (parts[top : top + high, left : left + wide] > 0).astype(np.uint8)
-        goal = rng.uniform(30, 170)
+        goal = math.exp(rng.uniform(math.log(14), math.log(170)))
         scale = goal / max(wide, high)
         part = cv2.resize(part, None, fx=scale, fy=scale, interpolation=cv2.INTER_NEAREST)
         grown = int(rng.integers(3, 12))

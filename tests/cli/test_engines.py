@@ -108,6 +108,18 @@ def test_a_sheet_with_the_frames_before_and_after(roadworthy: Run) -> None:
     assert "2 did not qualify: the time is already night" in dark.stdout
 
 
+def test_the_filling_network_that_ships_is_compared_with_what_is_built_in(roadworthy: Run) -> None:
+    told = roadworthy("engines", "compare", "fill", "--sample", "12", "--json")
+    assert told.exit_code == 0, told.output
+    (row,) = json.loads(told.stdout)["comparisons"]
+    assert (row["engine"], row["change"]) == ("fill", "remove-vehicle")
+    assert row["frames"] >= 2
+    assert row["distance"]["learned"] < row["distance"]["unchanged"]
+    absent = roadworthy("engines", "compare", "migan")
+    assert absent.exit_code == 2
+    assert "networks import" in " ".join(absent.stderr.split())
+
+
 @pytest.mark.usefixtures("darker")
 def test_beside_the_truth_of_the_world(roadworthy: Run) -> None:
     told = roadworthy("engines", "compare", "nets/darker", "--sample", "3", "--size", "160x80", "--json")

@@ -31,6 +31,7 @@ from roadworthy.training.engines.pairs import PairSource
 from roadworthy.training.engines.writing import Import, channels_of, import_checkpoint
 from roadworthy.transforms import Operation, Transform, UserEngine, read_engines, transform_for
 from roadworthy.transforms.engines import SHIPPED
+from roadworthy.transforms.engines.commands import fillers
 from roadworthy.transforms.engines.files import hidden_supports, parse_supports, put_engine
 from roadworthy.transforms.learned import LearnedEngine, shipped_engines
 from roadworthy.transforms.learned.card import WORLD
@@ -245,14 +246,15 @@ def compare(
     seed: int = 9001,
     workers: int = 1,
 ) -> Answer:
-    """Measure how near learned engines and the built-in transforms come to the world's own truth.
+    """Measure how near engines and the built-in transforms come to the world's own truth.
 
     The world can draw a scene with the change made. The distance compares brightness, contrast and colour at
     several scales: where the truth differs from the frame, or everywhere for weather, time and season.
     Intervals are Student's, at 95%. An engine is nearer if all of the interval of the difference says so.
 
     Options:
-        which (ENGINE…): Learned engines: their folders or names.
+        which (ENGINE…): Learned engines: their folders or names; or networks that fill what is removed: fill,
+            which real frames get, and migan, once it is imported.
         tracks (NAMES): Tracks of the world, joined by commas, or all; if left out, those that nothing shipped
             was trained on.
         size (WIDTHxHEIGHT): Of the frames.
@@ -263,18 +265,20 @@ def compare(
     Examples:
         roadworthy engines compare day-to-night clear-to-rain
         roadworthy engines compare my-engine --sample 200 --seed 900 --workers 8
+        roadworthy engines compare fill migan --size 640x320
     """
     check_within("--sample", sample, 2)
     check_within("--workers", workers, 1)
     width, height = two_numbers(size, "--size must be WIDTHxHEIGHT, such as 320x160")
     source = PairSource(tracks or ",".join(HELD_OUT_TRACK_NAMES), (seed,), sample, (height, width))
-    asked = [(engine, change) for engine in map(_opened, which) for change in changes_of(engine)]
+    engines = [read_engines(one)[0] if one in fillers() else _opened(one) for one in which]
+    asked = [(engine, change) for engine in engines for change in changes_of(engine)]
     rows: list[dict[str, Any]] = []
     for engine, change in asked:
         with progress(f"{engine.name}, {change.name}", 1) as done_of:
             comparison = compared(
                 change,
-                engine.backend.files[0].parent,
+                engine,
                 source,
                 workers=workers,
                 progress=lambda done, total, show=done_of: show(done / total),  # type: ignore[misc]

@@ -174,6 +174,7 @@ def test_an_engine_is_compared_at_every_size_that_can_be(
         metrics=(), data=(), replace=lambda **more: SimpleNamespace(write=lambda folder: written.append(more))
     )
     monkeypatch.setattr(making, "compared", compared)
+    monkeypatch.setattr(making, "LearnedEngine", SimpleNamespace(open=lambda folder: folder))
     monkeypatch.setattr(making, "EngineCard", SimpleNamespace(read=lambda folder: card))
     one = maker(effort=dataclasses.replace(QUICK, sizes=((32, 64), (64, 128), (96, 192)), compared=9))
     lines: list[str] = []

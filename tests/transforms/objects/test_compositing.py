@@ -10,7 +10,7 @@ import pytest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects import CutOut, compositing
-from roadworthy.transforms.objects.compositing import composited, haze_of, look_of
+from roadworthy.transforms.objects.compositing import _worn, composited, haze_of, look_of
 from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
 from roadworthy.world import Camera, Conditions, frame_of, make_scene
@@ -356,3 +356,13 @@ def test_a_number_that_no_thing_has(street: Street) -> None:
     instances = np.full(frame.image.shape[:2], 50, np.uint16)
     assert compositing._free_number(frame.replace(boxes=boxes, instances=instances)) == 51
     assert compositing._free_number(frame.replace(boxes=Boxes.empty())) == 1
+
+
+def test_clothes_of_solid_models_are_paler_and_have_folds() -> None:
+    even = np.zeros((100, 40, 3), np.float32)
+    even[:] = 180, 30, 30
+    worn = _worn(even, np.random.default_rng(1))
+    light, true = worn.mean(axis=2) / worn.mean(), even[0, 0]
+    assert np.ptp(worn.mean(axis=(0, 1))) == pytest.approx(0.6 * np.ptp(true), rel=0.05)
+    assert light.std() == pytest.approx(0.12, abs=0.01)
+    assert np.abs(np.diff(light, axis=0)).mean() < 0.06, "folds, not grain"

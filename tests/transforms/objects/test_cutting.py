@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -300,6 +303,21 @@ def sharp(height: int = 60, width: int = 24, **more: Any) -> CutOut:
     return CutOut("one", more.pop("element", "pedestrian"), 1.7, (100.0,) * 3, pixels=rgba, **more)
 
 
+def test_the_highest_are_kept_of_all_that_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = [
+        Frame(
+            f"f{number}", np.zeros((2, 2, 3), np.uint8), labels=LabelMap(np.zeros((2, 2), np.uint8), ("sky",))
+        )
+        for number in range(9)
+    ]
+    monkeypatch.setattr(harvesting, "_MOST", 4)
+    monkeypatch.setattr(
+        harvesting, "_of_frame", lambda frame: [replace(sharp(40 + int(frame.id[1:])), name=frame.id)]
+    )
+    found = harvesting.own_things(frames).gallery  # type: ignore[arg-type]
+    assert [one.name for one in found] == ["f8", "f7", "f6", "f5"]
+
+
 class TestGood:
     def test_what_is_sharp_and_whole_is_good(self) -> None:
         assert _good(sharp())
@@ -322,6 +340,13 @@ class TestGood:
         rgba[5:58, 4:20, 3] = 0
         assert not _good(replace(sharp(), pixels=rgba))
         assert _good(replace(sharp(element="bicyclist"), pixels=rgba))
+
+    def test_a_person_has_no_bite_in_the_upper_body_but_may_stride(self) -> None:
+        bitten, striding = sharp().rgba.copy(), sharp().rgba.copy()
+        bitten[10:30, 12:, 3] = 0
+        striding[40:, 6:18, 3] = 0
+        assert not _good(replace(sharp(), pixels=bitten)), "something hides an arm"
+        assert _good(replace(sharp(), pixels=striding))
 
     @pytest.mark.parametrize(
         ("facing", "lit", "good"),
@@ -365,7 +390,6 @@ class TestGood:
         assert len(other) == len(ones)
 
     def test_data_in_which_nothing_can_be_cut_out_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        harvesting.harvested_from.cache_clear()
         monkeypatch.setattr(harvesting, "load", lambda reference: reference)
         empty = OwnThings(Gallery([]), {}, {})
         monkeypatch.setattr(harvesting, "own_things", lambda data: empty)
@@ -375,7 +399,21 @@ class TestGood:
         monkeypatch.setattr(harvesting, "own_things", lambda data: some)
         found = Gallery.opened("camvid:y")
         assert (found.name, [one.name for one in found]) == ("camvid:y", ["one"])
-        harvesting.harvested_from.cache_clear()
+
+    def test_data_that_changes_is_cut_out_of_again(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        frame = tmp_path / "frames" / "1.png"
+        frame.parent.mkdir()
+        monkeypatch.setattr(harvesting, "load", lambda reference: frame.read_text())
+        monkeypatch.setattr(
+            harvesting, "own_things", lambda data: OwnThings(Gallery([replace(sharp(), name=data)]), {}, {})
+        )
+        long_ago = time.time() - 3600
+        for name in ("before", "after"):
+            frame.write_text(name)
+            os.utime(frame, (long_ago, long_ago))
+            assert [one.name for one in Gallery.opened(f"camvid:{tmp_path}")] == [name]
 
 
 def test_a_tile_shows_a_cut_out_on_grey_as_large_as_fits() -> None:

@@ -169,6 +169,24 @@ def test_vehicles_that_ship_are_used_on_real_frames_by_name_alone() -> None:
         make_transform("add", **place)(drive.frames[0], 1, measure=False)
     changed = make_transform("add", **place, gallery="shipped")(frame, 1, measure=False)
     assert added(changed).startswith("solid-")
+    with pytest.raises(
+        NotApplicable, match=r"a vehicle beside the road does not look real enough: say where"
+    ):
+        make_transform("add", element="vehicle")(frame, 1, measure=False)
+
+
+def test_no_vehicle_comes_at_us_where_none_is_seen_from_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    rgba = np.full((60, 90, 4), 255, np.uint8)
+    rgba[::2, :, :3] = 90
+    fronts = [
+        CutOut(f"car{number}", "vehicle", 1.5, (100.0,) * 3, facing="toward", pixels=rgba)
+        for number in range(9)
+    ]
+    monkeypatch.setattr("roadworthy.transforms.objects.compositing.things_for", lambda frame: fronts)
+    frame = chosen(Drive(1, people=0))[0]
+    ahead = {"element": "vehicle", "relation": "in front of", "reference": "ego-vehicle"}
+    with pytest.raises(NotApplicable, match="no vehicle could be cut out of this data"):
+        make_transform("add", **ahead)(frame, 1, measure=False)
 
 
 def test_frames_of_the_world_know_no_data() -> None:

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.transforms.objects.gallery import CutOut
+from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.shadows import (
     _darken,
     _ramp,
     _road_level,
     _rows_per_metre,
     _vote,
+    draw_shadows,
     sun_side,
 )
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
@@ -97,6 +100,20 @@ def test_only_ground_gets_darker() -> None:
     assert region[95, 80:90].all()
     assert region[96:104, 110:120].all()
     assert np.count_nonzero(region) == 9 * 40 - 5 * 20
+
+
+@pytest.mark.parametrize(("element", "drawn", "real"), [("pedestrian", 0.5, 0.25), ("vehicle", 0.72, 0.5)])
+def test_shadows_at_the_foot_are_fainter_in_real_frames_than_in_the_world(
+    element: str, drawn: float, real: float
+) -> None:
+    rgba = np.full((80, 40, 4), 255, np.uint8)
+    one = CutOut("one", element, 1.7, (100.0,) * 3, pixels=rgba)
+    place = CutOutPlace(one, False, (300, 70, 320, 110), (302, 318), 12.0, "right")
+    for darkest, more in ((real, {}), (drawn, {"metadata": {"track": "town"}})):
+        here = site(things=0, **more)
+        image = here.frame.image.copy()
+        draw_shadows(image, np.zeros(image.shape[:2], np.bool_), here, place, share=1.0, sun=False)
+        assert image.min() == pytest.approx(100 * (1 - darkest), abs=1)
 
 
 def test_how_bright_a_road_is() -> None:

@@ -1,11 +1,10 @@
-"""How near a learned engine comes to the world's truth, beside the classical transform that does the same."""
+"""How near an engine comes to the world's truth, beside the classical transform that does the same."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import InputError
 from roadworthy.statistics import ConfidenceInterval, student_interval
-from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pair_of
+from roadworthy.training.engines.pairs import CHANGES, REMOVED_VEHICLES, PairSource, WorldChange, pair_of
 from roadworthy.training.engines.pictures import Arrays, PictureMaker, prepared
 from roadworthy.training.samples import Stretch, stretches
 from roadworthy.transforms import Transform
+from roadworthy.transforms.engines import UserEngine
 from roadworthy.transforms.learned.card import APART, EngineMetric
-from roadworthy.transforms.learned.engine import LearnedEngine
 from roadworthy.visual_change import look_distance, ssim
 
 Floats = NDArray[np.float64]
@@ -90,15 +89,16 @@ def _metric(name: str, values: dict[str, Floats], **more: Any) -> EngineMetric:
     return EngineMetric(name=name, frames=len(values["learned"]), **facts, **more)
 
 
-def changes_of(engine: LearnedEngine) -> list[WorldChange]:
+def changes_of(engine: UserEngine) -> list[WorldChange]:
     """Return the changes that an engine makes and whose truth the world can draw.
 
     Raises:
         InputError: There is none.
     """
-    changes = [one for one in CHANGES.values() if engine.supports(one.operation)]
+    every = (*CHANGES.values(), REMOVED_VEHICLES)
+    changes = [one for one in every if engine.supports(one.operation)]
     if not changes:
-        known = ", ".join(" ".join(one.supports.values()) for one in CHANGES.values())
+        known = ", ".join(" ".join(one.supports.values()) for one in every)
         raise InputError(
             f"the engine {engine.name!r} makes none of the changes whose truth is drawn here: {known}"
         )
@@ -107,7 +107,7 @@ def changes_of(engine: LearnedEngine) -> list[WorldChange]:
 
 def compared(
     change: WorldChange,
-    folder: Path,
+    engine: UserEngine,
     source: PairSource,
     *,
     workers: int = 1,
@@ -120,7 +120,7 @@ def compared(
 
     Args:
         change: What they do.
-        folder: Of the engine.
+        engine: The engine.
         source: The frames; not those that the engine learned from.
         workers: How many processes.
         progress: Is called with the jobs that are done and the number of all.
@@ -128,7 +128,7 @@ def compared(
     Raises:
         InputError: The engine cannot be used, or no frame shows anything of the change.
     """
-    comparing = _Comparing(change, folder, source.data(change), source.size)
+    comparing = _Comparing(change, engine, source.data(change), source.size)
     jobs = stretches(comparing.sets, _CHUNK)
     found = prepared(source.name, jobs, comparing, workers=workers, progress=progress)
     makers = ("learned", "classical", "unchanged")
@@ -145,13 +145,13 @@ class _Comparing(PictureMaker):
     """Measures distances."""
 
     change: WorldChange
-    folder: Path
+    engine: UserEngine
     sets: tuple[WorldDataset, ...]
     size: tuple[int, int]
 
     @cached_property
     def _engine(self) -> Transform:
-        return LearnedEngine.open(self.folder).transform(self.change.operation)
+        return self.engine.transform(self.change.operation)
 
     def arrays(self, job: Stretch, number: int) -> Arrays:
         pair = pair_of(self.change, self.sets[job.data], number, self.size)

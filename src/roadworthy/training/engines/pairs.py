@@ -137,6 +137,8 @@ Half of the frames are clear days, which is what most rules are tried on; the ot
 which the change leads somewhere else.
 """
 
+REMOVED_VEHICLES = WorldChange("remove-vehicle", RemoveOperation("vehicle"), "remove", {"element": "vehicle"})
+"""What networks that fill holes do, and no engine learns from the world; people are rare and small in it."""
 
 _LEAST = 40  # pixels that must differ
 

@@ -27,8 +27,10 @@ from roadworthy.errors import EngineError, FrameError, InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
 from roadworthy.models import Inpainter
+from roadworthy.models.network import OpensLater
 from roadworthy.models.networks import public_networks
 from roadworthy.transforms.engines import backend
+from roadworthy.transforms.objects.filling import FILL, fill_network
 from roadworthy.transforms.operations import AddOperation, Operation, RemoveOperation
 
 PLACEHOLDERS: Mapping[str, str] = {
@@ -444,23 +446,26 @@ def _opened(folder: Path, stamp: str, paints: str, device: str, dtype: str) -> A
     return pipeline.to(device)
 
 
+_OURS = "fill"  # the filling network that ships
+
+
 def fillers() -> tuple[str, ...]:
-    """Return the public networks that fill what is removed, once they are imported.
+    """Return the networks that fill what is removed: ours, and public ones, once they are imported.
 
     Example:
         >>> fillers()
-        ('migan',)
+        ('fill', 'migan')
     """
     known = public_networks().items()
-    return tuple(name for name, one in known if one.opened_by.endswith(Inpainter.__name__))
+    return (_OURS, *(name for name, one in known if one.opened_by.endswith(Inpainter.__name__)))
 
 
 @dataclass(frozen=True)
-class FillingNetwork(backend.Backend):
-    """A public network that fills the place of what is removed.
+class FillingNetwork(OpensLater, backend.Backend):
+    """A network that fills the place of what is removed.
 
     Attributes:
-        network: What it is imported as.
+        network: What it is imported as, or "fill" for the one that ships.
     """
 
     network: str
@@ -470,6 +475,8 @@ class FillingNetwork(backend.Backend):
     @property
     def files(self) -> tuple[Path, ...]:
         """The files of the network."""
+        if self.network == _OURS:
+            return (FILL,)
         known = public_networks()[self.network]
         return tuple(known.folder / name for name in known.files)
 
@@ -479,10 +486,14 @@ class FillingNetwork(backend.Backend):
     def check(self, operation: Operation) -> None:
         if not isinstance(operation, RemoveOperation):
             raise InputError(f"{self.network} fills what is removed, it cannot {operation.kind} anything")
-        _ = self._inpainter
+        if self.network != _OURS:
+            _ = self._inpainter
 
     def made(self, task: backend.EngineTask) -> backend.EngineResult:
-        return backend.EngineResult(self._inpainter.fill(task.frame.image, task.mask > 0))
+        image, hole = task.frame.image, task.mask > 0
+        if self.network == _OURS:
+            return backend.EngineResult(fill_network().fill([image], [hole])[0])
+        return backend.EngineResult(self._inpainter.fill(image, hole))
 
     @cached_property
     def _inpainter(self) -> Inpainter:

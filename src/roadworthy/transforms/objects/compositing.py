@@ -9,7 +9,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import cv2
@@ -20,7 +20,8 @@ from roadworthy.cases import Dataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
-from roadworthy.transforms.objects.gallery import BELIEVED, DRAWN, OWN, SHIPPED, SOLID, CutOut, Gallery
+from roadworthy.models.network import OpensLater
+from roadworthy.transforms.objects.gallery import BELIEVED, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
@@ -52,6 +53,8 @@ _LAMPS = 0.6  # at night, lamps light the ground before them more than what stan
 _SHARPEST = 0.35  # pixels of blur that no image is without
 _QUIETEST = 0.3  # levels of noise that nobody sees
 _FAINTEST = 0.004  # share of a pixel below which nothing of a thing is seen
+_PALE = 0.6  # of a solid model's colour: clothes are paler
+_FOLD, _FOLDS = 0.02, 0.12  # folds of clothes: of the height, and of the light
 _DIMMED = 0.1  # how much darker a lamp looks at most, next to those of daylight
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -150,6 +153,8 @@ def _colors(
     gain, lift = _light(site, place)
     alpha = patch[..., 3:] / np.float32(255)
     colors: Floats = patch[..., :3] * gain
+    if place.cut_out.source == SOLID and place.cut_out.element in BELIEVED and not site.frame.drawn:
+        colors = _worn(colors, rng)
     if place.cut_out.element == "traffic light":
         # A lamp shines by itself, however dark it is around.
         lit = _lit(patch)[..., None]
@@ -161,6 +166,15 @@ def _colors(
         noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
         colors += noise[..., None] * alpha
     return colors
+
+
+def _worn(colors: Floats, rng: np.random.Generator) -> Floats:
+    """Return the clear, even colours of a solid model as clothes have them: paler, and with folds."""
+    grey = (colors @ _LUMA)[..., None]
+    noise = rng.standard_normal(colors.shape[:2], dtype=np.float32)
+    folds = cv2.GaussianBlur(noise, (0, 0), max(0.8, _FOLD * len(colors)))
+    folds *= np.float32(_FOLDS) / max(float(folds.std()), 1e-6)
+    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * (1 + folds[..., None]), np.float32)
 
 
 def _lit(patch: Floats) -> Floats:
@@ -180,8 +194,8 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
     # A cut-out that would be blown out was less bright than its ground says.
-    real = place.cut_out.source not in (DRAWN, SOLID)
-    most = min(_GAIN[1], _BRIGHTEST / max(place.cut_out.highlights, 1.0)) if real else _GAIN[1]
+    blown = _BRIGHTEST / max(place.cut_out.highlights, 1.0)
+    most = _GAIN[1] if site.frame.drawn else min(_GAIN[1], blown)
     luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
@@ -385,7 +399,7 @@ _VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must d
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
-class Add(ObjectEdit):
+class Add(OpensLater, ObjectEdit):
     """A thing of an ontology element, cut out of another picture, stands in the frame.
 
     - ``on`` the roadside, road, lane, sidewalk, crosswalk or terrain: with the whole foot on it. At the
@@ -442,9 +456,14 @@ class Add(ObjectEdit):
         for things in self._things.values():
             plan_of(self._request(things[0][0].element))
 
+    @cached_property
+    def _opened(self) -> Gallery:
+        # Once for all frames: to see whether a folder has changed takes longer than a frame.
+        return Gallery.opened(self.gallery)
+
     @property
     def _things(self) -> dict[str, tuple[Views, ...]]:
-        return _things(self.element, Gallery.opened(self.gallery))
+        return _things(self.element, self._opened)
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
@@ -453,7 +472,16 @@ class Add(ObjectEdit):
         shipped = _things(self.element, Gallery.shipped_for(frame.drawn))
         if frame.drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
             return shipped
+        parked = "vehicle" in shipped and plan_of(self._request("vehicle")).zone == "roadside"
+        if parked and len(shipped) == 1:
+            raise NotApplicable(
+                f"a {self.element} beside the road does not look real enough: say where on the road, or name "
+                "data to cut from, gallery=camvid:PATH, or gallery=shipped for the models"
+            )
         own = Gallery(things_for(frame)).fitting(self.element)
+        if parked or not enough(own):
+            # Beside the road vehicles stand on pavements; if none is seen from behind, all come at us.
+            own = tuple(one for one in own if one.element != "vehicle")
         ends = (one for end in _ENDS if (one := tuple(cut for cut in own if cut.facing in end)))
         by_end = [_in_like_light(one, surroundings(frame)) for one in ends]
         found = _grouped(cut for several in by_end for cut in several)
@@ -485,7 +513,7 @@ class Add(ObjectEdit):
     def cut_from(self, data: Dataset) -> Gallery | None:
         """Return what is cut out, or comes from elsewhere, for real frames of data; None if only shipped."""
         if self.gallery not in (SHIPPED, OWN):
-            return Gallery.opened(self.gallery)
+            return self._opened
         shipped = _things(self.element, Gallery.shipped_for(False))
         return own_things(data).gallery if self.gallery == OWN and set(shipped) <= set(ELEMENTS) else None
 

@@ -44,7 +44,7 @@ class Looks:
 
 
 HARVESTED: Mapping[str, Looks] = {
-    "pedestrian": Looks((0.22, 0.52), (1.3, 2.1), 0.45, 0.65),
+    "pedestrian": Looks((0.22, 0.44), (1.3, 2.1), 0.45, 0.65),
     "bicyclist": Looks((0.3, 1.4), (1.3, 2.2), 0.38, 0.6),
     "vehicle": Looks((0.75, 3.0), (1.1, 4.2), 0.66, 0.91),
     "traffic sign": Looks((0.06, 0.7), (1.6, 5.0), 0.1),
@@ -130,10 +130,10 @@ def _trouble(site: GroundSurroundings, thing: ClearObject, smallest: int) -> Ref
         return Refusal("touches other things")
     pixels = int(np.count_nonzero(thing.mask))
     # One thing that is known to be one may be wider, such as a person who strides.
-    widest = looks.aspect[1] * (1.3 if thing.single else 1.0)
+    widest = looks.aspect[1] * (1.5 if thing.single else 1.0)
     if not looks.aspect[0] <= width / height <= widest or pixels < looks.filled * thing.mask.size:
         return Refusal("unlikely shape")
-    if not thing.single and (pixels < looks.solid * _hull(thing.mask) or _several(thing)):
+    if not thing.single and (covered(thing.mask) < looks.solid or _several(thing)):
         return Refusal("more than one thing")
     if thing.parts is not None and np.count_nonzero(thing.parts.any(axis=1)) < _BOARD * smallest:
         return Refusal("too small")
@@ -142,10 +142,10 @@ def _trouble(site: GroundSurroundings, thing: ClearObject, smallest: int) -> Ref
     return None
 
 
-def _hull(mask: Mask) -> float:
-    """Return the area of a mask's convex hull in pixels."""
+def covered(mask: Mask) -> float:
+    """Return which share of its convex hull a mask covers; that of a full one is a little above 1."""
     points = np.argwhere(mask)[:, ::-1].astype(np.int32)
-    return float(cv2.contourArea(cv2.convexHull(points)))
+    return float(len(points) / max(1.0, cv2.contourArea(cv2.convexHull(points))))
 
 
 def _several(thing: ClearObject) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -14,7 +14,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from roadworthy._files import sha256_of
+from roadworthy._files import sha256_of, stamp_of
 from roadworthy._frozen import FrozenDict, content_of
 from roadworthy.cases import Dataset
 from roadworthy.datasets import ChosenFrames, load, spread
@@ -22,18 +22,19 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
-from roadworthy.transforms.objects.cutting import Refusal, harvest_frame, has_both_lamps
+from roadworthy.transforms.objects.cutting import Refusal, covered, harvest_frame, has_both_lamps
 from roadworthy.transforms.objects.gallery import CutOut, Gallery
 
 ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 """What is cut out of data without being asked for; all else comes from the gallery."""
 
 _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at; fewer if nobody labelled them
-_ENOUGH = 24  # cut-outs of each element after which no more are looked for
+_MOST = 48  # cut-outs of each element that are kept, the highest
 _SMALLEST = 40  # pixels high
 _LEAST = 6  # different cut-outs: with fewer, those of the gallery join them
 _TRUSTED = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
 _SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
+_UPPER, _SOLID_ABOVE = 0.6, 0.84  # likewise of the upper part of a person, in which there are no legs
 _BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
 _APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
 
@@ -88,13 +89,19 @@ def enough(cut_outs: Iterable[CutOut]) -> bool:
     return all(sum(one.facing == end for one in several) >= least for end in ends)
 
 
-@lru_cache(maxsize=8)
 def harvested_from(reference: str) -> Gallery:
     """Return what can be cut out of data that is named as data is: a folder, or ``camvid:path``.
 
     Raises:
         InputError: There is no such data, or nothing in it can be cut out.
     """
+    place = Path(reference.partition(":")[2])
+    below = [Path(top, name) for top, _, names in os.walk(place) for name in names]
+    return _harvested_from(reference, stamp_of(sorted(below or [place])))
+
+
+@lru_cache(maxsize=8)
+def _harvested_from(reference: str, stamp: str) -> Gallery:  # noqa: ARG001 - changed data is other data
     found = own_things(load(reference)).gallery
     if not len(found):
         raise InputError(f"nothing in {reference!r} can be cut out: no thing in it is whole, sharp and alone")
@@ -102,14 +109,11 @@ def harvested_from(reference: str) -> Gallery:
 
 
 def _harvested(data: Dataset) -> OwnThings:
-    """Cut things out of frames that are spread over a data set, until there are enough of each."""
+    """Cut things out of frames that are spread over a data set, and keep the highest of each kind."""
     inner, estimate = (data.data, data.estimator) if isinstance(data, ChosenFrames) else (data, as_needed)
-    taken: list[CutOut] = []
+    found: dict[tuple[str, str], list[CutOut]] = {}
     places: dict[str, int] = {}
-    counts: Counter[str] = Counter()
     for looked, number in enumerate(_shuffled(len(inner))):
-        if all(counts[name] >= _ENOUGH for name in (*ELEMENTS, "vehicle away")):
-            break
         try:
             frame = inner[number]
         except InputError:
@@ -122,13 +126,16 @@ def _harvested(data: Dataset) -> OwnThings:
         if frame.labels is None:
             continue
         for one in _of_frame(frame):
-            kind = f"{one.element} {one.facing}".strip() if one.facing == "away" else one.element
-            if counts[kind] < _ENOUGH and one.name not in places:
-                counts[kind] += 1
+            if one.name not in places:
                 places[one.name] = number
-                taken.append(one)
-    seen = Counter((one.element, one.facing) for one in taken)
-    taken = [one for one in taken if seen[one.element, one.facing] >= _TRUSTED]
+                found.setdefault((one.element, one.facing), []).append(one)
+    taken = [
+        one
+        for several in found.values()
+        if len(several) >= _TRUSTED
+        # What was seen from near has hands and feet.
+        for one in sorted(several, key=lambda one: (-one.shape[0], one.name))[:_MOST]
+    ]
     ids = getattr(inner, "ids", ())
     return OwnThings(Gallery(taken, "own"), places, {id: number for number, id in enumerate(ids)})
 
@@ -174,9 +181,11 @@ def _good(one: CutOut) -> bool:
         one.facing not in ("away", "toward") or (one.facing == "away" and not has_both_lamps(one.rgba))
     ):
         return False
-    solid = np.argwhere(one.rgba[..., 3] > 127)[:, ::-1].astype(np.int32)
-    if one.element == "pedestrian" and len(solid) < _SOLID * cv2.contourArea(cv2.convexHull(solid)):
-        return False
+    if one.element == "pedestrian":
+        own = one.rgba[..., 3] > 127
+        upper = own[: round(_UPPER * len(own))]
+        if covered(own) < _SOLID or covered(upper) < _SOLID_ABOVE:
+            return False
     grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
     inside = cv2.erode((one.rgba[..., 3] > 250).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
     if np.count_nonzero(inside) < 100:

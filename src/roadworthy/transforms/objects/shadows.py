@@ -19,6 +19,7 @@ from roadworthy.transforms.perspective import GROUND, ROAD
 Floats = NDArray[np.float32]
 
 _SHADE = {True: 0.72, False: 0.5}  # how dark the ground is under a vehicle, and at the foot of other things
+_SHADE_REAL = {True: 0.5, False: 0.25}  # likewise in real frames: measured at the feet of those who are there
 _CLEARANCE = 0.35  # metres under a vehicle
 _SUN = 0.42  # how much darker the ground is where the sun does not reach it
 _LONG = 1.1  # metres of shadow for each metre of height
@@ -49,6 +50,7 @@ def draw_shadows(
 def _contact(image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace, share: float) -> None:
     """Darken the ground where a thing stands: little light from the sky reaches it there."""
     frame = site.frame
+    shade = _SHADE if frame.drawn else _SHADE_REAL
     scale = (place.window[3] - place.window[1]) / place.cut_out.height
     bottom = place.window[3]
     flat = _rows_per_metre(site, bottom)
@@ -73,7 +75,7 @@ def _contact(image: Image, region: Mask, site: GroundSurroundings, place: CutOut
     else:
         radius = np.hypot(columns / (across + soft_x), rows / ((up + down) / 2 + soft_y))
         strength = np.clip(1.25 * (1 - radius**2), 0, 1)
-    _darken(image, region, site, (x1, y1), strength * np.float32(_SHADE[wide] * share))
+    _darken(image, region, site, (x1, y1), strength * np.float32(shade[wide] * share))
 
 
 def _cast(
