@@ -392,10 +392,11 @@ class _PlacementSearch:
             base = self.standing.distance
         elif not asked:
             near = float(distances.min())
-            far = max(near, min(float(distances.max()), self.habit.farthest))
+            most = self.request.within or math.inf
+            far = max(near, min(float(distances.max()), self.habit.farthest, most))
             # The nearest quarter is left free, so that there is room for coming closer.
             goal = near * (far / near) ** (0.25 + 0.75 * self.draws.distance)
-            place = nearest(goal)
+            place = nearest(goal, most=most / goal)
             if not compare or isinstance(place, str):
                 return place
             base = place.distance

@@ -88,6 +88,7 @@ class Request:
         side: On which side.
         distance: Metres from the camera; 0 leaves it open.
         smallest: Pixels that it is high at least; 0 leaves it to the frame.
+        within: Metres from the camera at most; 0 leaves it open.
     """
 
     element: str
@@ -96,6 +97,7 @@ class Request:
     side: str = "either"
     distance: float = 0.0
     smallest: float = 0.0
+    within: float = 0.0
 
     @property
     def habit(self) -> Habit:
