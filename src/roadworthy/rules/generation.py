@@ -380,9 +380,11 @@ def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
         return ReplaceOperation(old, new, change.chosen_part)
     properties = dict(change.properties)
     around = dict(change.reference_properties)
-    if around.pop("direction", None) == "reverse":
+    if around.get("direction") == "reverse":
         # Those who come towards us drive, and walk, on the other side.
         around["position"] = "left" if traffic == "right" else "right"
+        if change.reference != "lane":
+            del around["direction"]
     # "On the left side": lanes have positions, and roadsides have sides.
     side = around.pop("position", None) or (
         properties.pop("position", None) if change.target != "lane" else None

@@ -273,7 +273,11 @@ def thing_in_words(element: str, properties: Mapping[str, str]) -> str:
     kind = {key: properties[key] for key in properties if key != "color" or element != "vehicle"}
     word = known.word_for(element, kind)
     covered = known.resolve_with_properties(word)[1]
-    rest = [value for key, value in properties.items() if covered.get(key) != value]
+    rest = [
+        f"{value} km/h" if key == "limit" else value
+        for key, value in properties.items()
+        if covered.get(key) != value
+    ]
     return " ".join([*rest, word])
 
 

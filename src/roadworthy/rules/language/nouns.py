@@ -290,11 +290,11 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             amount, count, part = words[at : at + length], many or 1, which
         at += length
     if at < len(words) and words[at].pos == "NUM":
-        found = _numbered_sign(words, at)
-        if found is None:
+        sign = _numbered_sign(words, at)
+        if sign is None:
             reason = f"how many there are is said in words, and up to {_MOST}"
             raise words[at : at + 1].refuse(reason, ["two", "several"])
-        return NounReading("traffic sign", words[begin : found[1]], found[0], determiner), found[1]
+        return NounReading("traffic sign", words[begin : sign[1]], sign[0], determiner), sign[1]
     if at + 1 < len(words) and words[at].lower in ASPECTS and words[at + 1].lower == "of":
         # "The colour of the light": what is said of it is said of the light.
         owner = noun_phrase(words, at + 2)

@@ -123,7 +123,7 @@ def parts(words: Words, items: Sequence[OutcomeItem]) -> list[OutcomePart]:
 def bound_words(words: Words, items: Sequence[OutcomeItem]) -> dict[int, str]:
     """Return what each word gave to the reading, by its number in the rule; fillers and joints nothing."""
     return {
-        word.index: _GIVES.get(item.kind) or item.value or item.text
+        word.index: str(item.found.words) if item.found else _GIVES.get(item.kind) or item.value or item.text
         for item in items
         if item.kind not in ("filler", "joint")
         for word in words[item.first : item.last + 1]

@@ -180,20 +180,19 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
 
 
 def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
-    """Yield the words of a rule in runs that gave one thing each."""
+    """Return the words of a rule in runs that gave one thing each."""
     places = {word.start: word.stop for word in words if any(map(str.isalnum, word.lower))}
     places |= {found.start(): found.end() for found in _AWAY.finditer(words.text)}
-    begin = end = 0
-    gives: str | None = None
+    runs: list[tuple[int, int, str]] = []
     for start, stop in sorted(places.items()):
-        now = bound.get(start, "")
-        if gives is not None and now != gives:
-            yield BoundWords(words.text[begin:end], (begin, end), gives)
-        if now != gives:
-            begin = start
-        gives, end = now, stop
-    if gives is not None:
-        yield BoundWords(words.text[begin:end], (begin, end), gives)
+        gives = bound.get(start, "")
+        if len(runs) > 1 and not runs[-1][2] and runs[-2][2] == gives:
+            del runs[-1]  # "on the left": what has no weight among words that give one thing is one of them
+        if runs and runs[-1][2] == gives:
+            runs[-1] = (runs[-1][0], stop, gives)
+        else:
+            runs.append((start, stop, gives))
+    return (BoundWords(words.text[start:stop], (start, stop), gives) for start, stop, gives in runs)
 
 
 def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
@@ -459,7 +458,12 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
             yield body[:number], _trimmed(body[number + 1 :])
     for number in range(1, len(body)):
         word = body[number]
-        if word.lower not in _COMMAS and not _needs_subject(word) and _is_clause(body[number:]):
+        compound = (
+            body[number - 1].dep == "compound" and body[number - 1].head == word.index
+        )  # "a bus | stop"
+        if word.lower in _COMMAS or compound or _needs_subject(word):
+            continue
+        if _is_clause(body[number:]):
             yield _trimmed(body[:number]), body[number:]
 
 
@@ -467,6 +471,7 @@ def _needs_subject(word: Word) -> bool:
     """Return whether no outcome can begin with a word, because its subject is missing."""
     return (
         word.tag == "MD"
+        or word.lower in ("at", "on", "with", "of")
         or word.lemma in ("be", "have")
         or word.lower in ("not", "n't", "to", "and", "then")
         or word.lower in lexicon.ABSENT

@@ -308,8 +308,8 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         # "On the left side of the truck"; that of the road is one phrase, and the roadside.
         owner = noun_phrase(words, stop + 1)
         if owner is not None:
-            beside = replace(owner[0], properties={**owner[0].properties, **thing.properties})
-            return Phrase(text, "beside", words[begin : owner[1]], beside), owner[1]
+            owned = replace(owner[0], properties={**owner[0].properties, **thing.properties})
+            return Phrase(text, "beside", words[begin : owner[1]], owned), owner[1]
     return Phrase(text, position, words[begin:stop], thing), stop
 
 

@@ -270,8 +270,14 @@ class Reader(WordStream):
         """Return a tail without "from the road": all of a thing goes, wherever it is."""
         kept = []
         for one in tail.phrases:
-            plain = one.thing is not None and not one.thing.properties
-            if one.preposition in AWAY and plain and one.thing.element in (nouns.SCENE, "road", "sidewalk"):
+            thing = one.thing
+            plain = thing is not None and not thing.properties
+            if (
+                one.preposition in AWAY
+                and plain
+                and thing
+                and thing.element in (nouns.SCENE, "road", "sidewalk")
+            ):
                 self.result.bind(one.words, "everywhere")
             else:
                 kept.append(one)
@@ -329,7 +335,8 @@ class Reader(WordStream):
             if phrase.preposition == "along" and here.reference == "road":
                 here = dataclasses.replace(here, position="beside")
             place = here if place is None else _nearer(place, here, phrase)
-            self.result.bind(phrase.words, f"{place.position} the {place.reference}")
+            where = thing_in_words(place.reference or "", place.properties)
+            self.result.bind(phrase.words, f"{place.position} the {where}")
         return place or PlacePhrase()
 
     def put(
@@ -433,10 +440,8 @@ class Reader(WordStream):
 
 def _stands(element: str | None) -> bool:
     """Return whether an element is a thing, which nothing can be on."""
-    known = ontology()
-    return element is not None and any(
-        known.is_a(element, one) for one in ("object", "traffic infrastructure")
-    )
+    above = ("object", "traffic infrastructure")
+    return element is not None and any(ontology().is_a(element, one) for one in above)
 
 
 def _nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhrase:

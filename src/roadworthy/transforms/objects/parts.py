@@ -21,8 +21,8 @@ PART_TEXT = (
 )
 
 _OF_LINES = ("left", "right", "centre", "edge")
-_EDGE = 0.12  # of the road's width: as far from its edge, at most, is a line that marks it
-_MIDDLE = 0.2  # of the road's width: as far from its middle, at most, is the line that divides it
+_EDGE = 0.9  # metres: as far from the road's edge, at most, is a line that marks it
+_OURS = (0.9, 2.9)  # metres from our path: where the line beside our lane is that divides the road
 
 
 def check_part(what: ElementDescription, part: str) -> None:
@@ -81,21 +81,29 @@ def _side(frame: Frame, thing: SelectedObject) -> str:
 def _lines(site: GroundSurroundings, mask: Mask, part: str) -> Mask:
     """Return the pixels of the lines at the edge or the middle of the road, or left or right of our path."""
     found = np.zeros_like(mask)
-    if not len(site.rows):
-        return found
     carriageway = site.is_any(ROAD)[site.labels.ids]
-    for window, pixels in parts_of(mask):
+    for window, pixels in parts_of(mask) if len(site.rows) else ():
         # The row with most of the line tells best how far across it is.
         row = window[0].start + int(pixels.sum(axis=1).argmax())
-        columns = window[1].start + np.flatnonzero(pixels[row - window[0].start])
-        middle = float(columns.mean())
+        middle = window[1].start + float(np.flatnonzero(pixels[row - window[0].start]).mean())
         near = int(np.abs(site.rows - row).argmin())
         if part in ("left", "right"):
             wanted = (middle < site.path[near]) == (part == "left")
         else:
-            road = np.flatnonzero(carriageway[row])
-            across = (middle - road[0]) / max(1, road[-1] - road[0])
-            wanted = min(across, 1 - across) <= _EDGE if part == "edge" else abs(across - 0.5) <= _MIDDLE
+            to_edge, to_path = _across(site, carriageway[row], middle, near)
+            at_edge = to_edge <= _EDGE
+            wanted = at_edge if part == "edge" else not at_edge and _OURS[0] <= to_path <= _OURS[1]
         if wanted:
             found[window] |= pixels
     return found
+
+
+def _across(site: GroundSurroundings, road: Mask, middle: float, near: int) -> tuple[float, float]:
+    """Return how many metres a line is from the nearest edge of the road that is seen, and from our path."""
+    ends = np.flatnonzero(~road)
+    left = ends[ends < middle]
+    right = ends[ends > middle]
+    gaps = [middle - left[-1]] if len(left) else []
+    gaps += [right[0] - middle] if len(right) else []
+    scale = float(site.scale[near])
+    return min(gaps, default=np.inf) / scale, abs(middle - float(site.path[near])) / scale
