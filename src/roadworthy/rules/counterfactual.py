@@ -55,6 +55,7 @@ _ROADSIDE = {
     "tree": 8.5,
     "building": 16.0,
 }
+_PRIORITY = ("stop", "yield")
 _FOR_US_ON_THE_RIGHT = ("traffic sign", "traffic light")  # those on the left are for oncoming traffic
 
 Draw = Callable[[np.random.Generator], tuple[float, float]]
@@ -149,7 +150,32 @@ def _details(scene: Scene, change: SceneChange, rng: np.random.Generator) -> Det
         if not below:
             raise NotApplicable(f"no speed limit is below the {driven:.0f} km/h that are driven")
         details["value"] = int(rng.choice(below))
+    _check_agrees(scene, change.target, details)
     return details
+
+
+def _check_agrees(scene: Scene, element: str, details: Details) -> None:
+    """Refuse a sign or a light that contradicts one that stands ahead.
+
+    Raises:
+        NotApplicable: There is one.
+    """
+    kind = details["kind"]
+    signals = [one for one in _things_ahead(scene) if one.element in _FOR_US_ON_THE_RIGHT and one.d > 0]
+    lights = [one for one in signals if one.element == "traffic light"]
+    if element == "traffic light":
+        wrong = [one for one in lights if one.kind != kind] + [
+            one for one in signals if one.kind in _PRIORITY
+        ]
+    elif kind in _PRIORITY:
+        wrong = lights + [one for one in signals if one.kind in _PRIORITY and one.kind != kind]
+    elif kind == "speed limit":
+        wrong = [one for one in signals if one.kind == kind and one.value != details["value"]]
+    else:
+        return
+    if wrong:
+        stands = thing_in_words(wrong[0].element, wrong[0].attributes)
+        raise NotApplicable(f"a {stands} stands there already, which the new one would contradict")
 
 
 def _facing(element: str, across: float, rng: np.random.Generator) -> float:

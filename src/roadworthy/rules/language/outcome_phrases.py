@@ -31,6 +31,12 @@ HARMLESS = frozenset(["filler", "aspect", "cause", "reason"])
 _GIVES = {
     "ego": "ego-vehicle",
     "must": "must",
+    "expect": "must",
+    "infinitive": "must",
+    "be": "be",
+    "move": "go",
+    "keep": "keep",
+    "by": "by",
     "cause": "what changed",
     "thing": "what changed",
     "reason": "reason",

@@ -389,15 +389,15 @@ def read_outcome(
     for part in found:
         if part not in said and reading.expectation.change != "decrease":
             raise part.refuse((), "this goes only with slowing down", "slow down")
-    notes = (*_notes(found, reading.expectation), *_asides(found, items))
+    notes = (*_notes(found, reading.expectation), *_asides(words, found, items))
     return replace(_outcome(reading), notes=notes, bound=bound_words(words, items))
 
 
-def _asides(found: Sequence[OutcomePart], items: Sequence[OutcomeItem]) -> Iterator[str]:
+def _asides(words: Words, found: Sequence[OutcomePart], items: Sequence[OutcomeItem]) -> Iterator[str]:
     """Yield what the words say besides, and no model is asked about."""
     for item in items:
         if item.kind == "reason" or (item.kind == "companion" and any(item in part.items for part in found)):
-            yield f"'{item.text}' is not tested."
+            yield f"'{words[item.first : item.last + 1]}' is not tested."
 
 
 def _notes(found: Sequence[OutcomePart], expectation: Expectation) -> Iterator[str]:

@@ -182,6 +182,11 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
 def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
     """Return the words of a rule in runs that gave one thing each."""
     places = {word.start: word.stop for word in words if any(map(str.isalnum, word.lower))}
+    for heading in _LABELS:
+        # The word that stands in its place is shorter.
+        places |= {
+            found.start(): found.end() - 1 for found in re.finditer(heading, words.text, re.IGNORECASE)
+        }
     places |= {found.start(): found.end() for found in _AWAY.finditer(words.text)}
     runs: list[tuple[int, int, str]] = []
     for start, stop in sorted(places.items()):

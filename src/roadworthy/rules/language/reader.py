@@ -118,7 +118,7 @@ class Reader(WordStream):
             self.heavier(nouns.NounReading(element, words, properties, "the"), comparative, words)
             return
         self.result.found(kind.upper(), element)
-        self.result.bind(words, f"{kind} {element}")
+        self.result.bind(words, element)
         change = SceneChange("replace", kind, properties, replacement=element)
         if change in self.result.changes:
             return

@@ -94,7 +94,7 @@ class WeatherReader(Reader):
             self.result.found("TRANSFORMATION", group.lemma, "replace")
             level = {"level": tail.level} if tail.level else {}
             self.become(element, {**properties, **level}, tail.comparative, group.words)
-            self.result.bind(it, f"weather {element}")
+            self.result.bind(it, element)
             self.leftover(tail, allow_environment=True)
             return
         if self.lower() in ("dark", "darker"):
@@ -321,7 +321,10 @@ class ExchangeReader(WeatherReader):
     def _as_it_was(self, thing: NounReading, tail: Tail) -> NounReading:
         """Return a thing as "from" describes it: "a vehicle changes from a car into a truck"."""
         for phrase in tail.phrases:
-            if phrase.preposition != "from" or phrase.thing is None or is_environment(phrase.thing.element):
+            if phrase.preposition != "from" or phrase.thing is None:
+                continue
+            if is_environment(phrase.thing.element):
+                self.result.bind(phrase.words, f"from {phrase.thing.element}")
                 continue
             if phrase.thing.element != thing.element:
                 raise phrase.words.refuse("these words are not understood here")
