@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, joined
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, Tail, joined
 from roadworthy.rules.language.events import EventReader
 from roadworthy.rules.language.nouns import NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import (
@@ -109,9 +109,9 @@ class _ConditionReader(EventReader):
         if phrase.preposition in _SHOWS:
             # "With a pedestrian on the roadside", "near pedestrians": there is one.
             self.at = stop
-            if phrase.preposition == "with" and self._participle(phrase.thing, phrase.words[:1]):
-                return True
             tail = self.tail()
+            if phrase.preposition == "with" and self._participle(phrase.thing, phrase.words[:1], tail):
+                return True
             self.result.bind(phrase.words, "add")
             self.put("add", phrase.thing, tail)
             return True
@@ -122,7 +122,7 @@ class _ConditionReader(EventReader):
             return True
         return False
 
-    def _participle(self, thing: NounReading, opened: Words) -> bool:
+    def _participle(self, thing: NounReading, opened: Words, inner: Tail) -> bool:
         """Read "with the trees removed" and "with the trees replaced by houses"."""
         found = verb_group(self.words, self.at)
         if found is None and self.lower() not in lexicon.ABSENT:
@@ -134,10 +134,10 @@ class _ConditionReader(EventReader):
         self.step()
         self.result.bind(opened, "remove" if gone else "replace")
         if not gone:
-            self._gives_way([thing], group)
+            self._gives_way([thing], group, inner)
             return True
         self.some(thing)
-        self.put("remove", thing, self.without_origin(self.tail()), group.words)
+        self.put("remove", thing, joined(inner, self.without_origin(self.tail())), group.words)
         return True
 
     def _nominal(self) -> bool:
