@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -49,12 +50,14 @@ def part_of(frame: Frame, chosen: ObjectSelection, part: str) -> ObjectSelection
         if not mask.any():
             raise NotApplicable(f"no line is seen at the {part} of the road")
         return dataclasses.replace(chosen, mask=mask)
-    things = sorted(known_things(frame, chosen), key=lambda one: (-one.foot, one.window[1].start))
+    things = sorted(_each(frame, chosen), key=lambda one: (-one.foot, one.window[1].start))
     if part == "half":
         if len(things) < 2:
             raise NotApplicable(f"there is one {chosen.what} only, of which half cannot go")
         kept = things[::2] if len(things) % 2 == 0 else things[1::2]
     elif part == "nearest":
+        if chosen.what.is_a("static object") and not _is_one(frame, things[0]):
+            raise NotApplicable(f"which pixels belong to the nearest {chosen.what} is not known in the frame")
         kept = things[:1]
     else:
         kept = [one for one in things if _side(frame, one) == part]
@@ -67,11 +70,33 @@ def part_of(frame: Frame, chosen: ObjectSelection, part: str) -> ObjectSelection
     return dataclasses.replace(chosen, mask=mask, boxes=np.array(boxes, np.intp))
 
 
+def _each(frame: Frame, chosen: ObjectSelection) -> Iterator[SelectedObject]:
+    """Yield the things that are selected, one by one where the frame tells touching ones apart."""
+    for one in known_things(frame, chosen):
+        if one.box >= 0 or frame.instances is None:
+            yield one
+            continue
+        owners = np.where(one.pixels, frame.instances[one.window], 0)
+        numbers = [number for number in np.unique(owners).tolist() if number]
+        for number in numbers:
+            pixels = owners == number
+            foot = one.window[0].start + int(np.flatnonzero(pixels.any(axis=1))[-1]) + 1
+            yield dataclasses.replace(one, pixels=pixels, foot=foot)
+        if not numbers:
+            yield one
+
+
+def _is_one(frame: Frame, thing: SelectedObject) -> bool:
+    """Return whether a thing is known to be one, and no row of trees."""
+    return thing.box >= 0 or (
+        frame.instances is not None and bool(frame.instances[thing.window][thing.pixels].any())
+    )
+
+
 def _side(frame: Frame, thing: SelectedObject) -> str:
     """Return the side of our path on which a thing stands."""
     site = surroundings(frame)
-    columns = thing.window[1]
-    middle = (columns.start + columns.stop) / 2
+    middle = thing.window[1].start + float(np.flatnonzero(thing.pixels.any(axis=0)).mean())
     if not len(site.rows):
         return "left" if middle < frame.width / 2 else "right"
     near = int(np.abs(site.rows + 1 - thing.foot).argmin())
