@@ -81,6 +81,33 @@ CONDITIONS = {
         "If a yellow line becomes white, the steering should stay the same.",
         "In light rain, the steering should stay the same.",
     ),
+    "How many, and how far away": (
+        "If two pedestrians stand on the roadside, slow down.",
+        "If several cyclists appear on the road, slow down.",
+        "If a group of children stands on the sidewalk, slow down.",
+        "If pedestrians stand on both sides of the road, slow down.",
+        "If a pedestrian is 15 m ahead, stop.",
+        "If a pedestrian appears within 20 m, slow down.",
+        "If there is a car in 50 m, slow down.",
+    ),
+    "Lanes, and sides of the road": (
+        "If a truck stands in the oncoming lane ahead of you, keep your speed.",
+        "If an oncoming car appears, keep your speed.",
+        "If a car is in the left lane ahead, keep your speed.",
+        "If a pedestrian stands on the other side of the road, slow down.",
+        "If a pedestrian appears on the left, do not steer to the left.",
+        "If a pedestrian is crossing the road, slow down.",
+        "If a pedestrian is waiting to cross the road, slow down.",
+    ),
+    "Which of them": (
+        "If some of the trees are removed, keep your speed.",
+        "If half of the buildings are replaced by trees, keep your speed.",
+        "If the nearest tree disappears, keep your speed.",
+        "With the trees on the left removed, keep your speed.",
+        "If the centre line is removed, steer the same.",
+        "If the edge lines disappear, steer the same.",
+        "If a 30 km/h sign appears on the roadside, slow down.",
+    ),
     "Several changes at once": (
         "If a pedestrian and a cyclist appear on the roadside, slow down.",
         "If it rains and a car appears in front of you, slow down.",
@@ -141,14 +168,24 @@ OUTCOMES = {
         "the speed should be larger than before", "the steering angle should be at most 5 degrees",
         "turn left to at least 5 degrees",
     ),
-    "Two bounds of one change": ("slow down, but by at most 30%",),
+    "Two bounds of one change": (
+        "slow down, but by at most 30%",
+        "turn right, but by at most 5 degrees",
+    ),
 }  # fmt: skip
 """Then-parts that show each way to say what should follow a change."""
 
 REFUSED = (
     "If a car or a truck appears, slow down.",
     "Unless it rains, slow down.",
-    "If two pedestrians appear on the roadside, slow down.",
+    "If ten pedestrians appear on the roadside, slow down.",
+    "If one of the trees is removed, keep your speed.",
+    "If an ambulance appears ahead, slow down.",
+    "If a pedestrian might cross the road, slow down.",
+    "If a pedestrian does not cross the road, keep your speed.",
+    "If the very red car appears, slow down.",
+    "If a car appears on the left, slow down.",
+    "If a pedestrian is hidden behind a car, slow down.",
     "If a unicorn appears on the roadside, slow down.",
     "If it stops raining, speed up.",
     "If it is not winter, speed up.",
@@ -193,6 +230,8 @@ WORDS = {
     "units": [unit for unit in UNITS if " " not in unit],
     "adjectives that ask for nothing": lexicon.PLAIN_ADJECTIVES,
     "adverbs that ask for nothing": lexicon.FILLERS,
+    "without weight in a condition, all in all": lexicon.WEIGHTLESS,
+    "how many come, or which of them go": [" ".join(words) for words in lexicon.AMOUNTS],
 }
 """The vocabulary: what the words do, and which they are."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from typer.testing import CliRunner, Result
@@ -51,12 +52,30 @@ def test_explain_draws_the_grammar() -> None:
     assert words[4] == {"text": "night", "dep": "pobj", "tag": "NN", "head": 3}
 
 
-def test_a_file_is_not_a_rule(tmp_path: Path) -> None:
+def test_of_a_file_it_is_told_how_much_is_read(tmp_path: Path) -> None:
     file = tmp_path / "mine.rules"
-    file.write_text("If it rains, slow down.")
+    file.write_text("R1: If it rains, slow down.\nR2: If an ambulance appears, stop.\n")
     result = run("parse", str(file))
     assert result.exit_code == 2
-    assert "is a file, and one rule is expected here" in " ".join(result.output.split())
+    assert "1 of 2 rules are read, 1 refused" in result.output
+    assert "R2 (line 2) refused: 'ambulance' cannot be shown" in result.output
+    assert "^^^^^^^^^" in result.output
+    document = json.loads(run("parse", str(file), "--json").stdout)
+    assert (document["read"], document["refused"]) == (1, 1)
+    assert document["rules"][1]["refused"]["words"] == "ambulance"
+    assert document["rules"][0]["blocks"][0]["changes"][0]["replacement"] == "rainy"
+    file.write_text("R1: If it rains, slow down.")
+    assert run("parse", str(file)).exit_code == 0
+
+
+def test_each_word_is_shown_with_what_it_gave() -> None:
+    told = run("parse", "If two pedestrians suddenly stand on the left side of the road, slow down.").output
+    assert re.search(r"on the left sidewalk +on the left side of the road", told)
+    assert re.search(r"- +suddenly", told)
+    words = json.loads(run("parse", RULE, "--json").stdout)["words"]
+    assert words[1] == {"text": "a", "span": [3, 4], "gives": ""}
+    assert words[2] == {"text": "red car", "span": [5, 12], "gives": "red car"}
+    assert {"text": "at least", "span": [41, 49], "gives": "at least"} in words
 
 
 def test_parse_notes_that_stopping_is_tested_as_slowing_down() -> None:

@@ -91,7 +91,7 @@ def test_what_is_added_is_all_that_changes_and_is_in_view() -> None:
             frame = frame_of(changed)
             assert frame.instances is not None
             assert np.count_nonzero(frame.instances == thing.id) >= LEAST_SHARE * frame.instances.size
-    assert made > 100
+    assert made > 75
 
 
 def test_things_stand_where_rules_put_them() -> None:
@@ -124,7 +124,8 @@ def test_both_sides_many_distances_and_limits_are_tried() -> None:
     values = {one(meadow(), LIMIT, seed=seed).actors[-1].value for seed in range(30)}
     assert values == {30, 40, 50, 60, 70}  # the limit in force is 70
     suburb = make_scene("meadow", 300.0, traffic=0)
-    assert {one(suburb, LIMIT, seed=seed).actors[-1].value for seed in range(20)} == {30, 40, 50}
+    # Below the speed that is driven there, which is that of the limit.
+    assert {one(suburb, LIMIT, seed=seed).actors[-1].value for seed in range(20)} == {30, 40}
 
 
 def test_a_thing_is_the_same_in_all_blocks_and_rules() -> None:

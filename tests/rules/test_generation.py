@@ -280,7 +280,7 @@ def test_earlier_frames_are_changed_alike(frames: list[Frame]) -> None:
         (SceneChange("remove", "tree", position="beside", reference="building"), r"wherever they are"),
         (
             SceneChange(
-                "replace", "building", replacement="tree", position="on", reference="sidewalk",
+                "replace", "building", replacement="tree", position="in", reference="lane",
                 reference_properties={"position": "left"},
             ),
             r"wherever they are",
@@ -397,7 +397,7 @@ class TestAmounts:
         assert str(both) == "rain(amount=0.5) + remove(element=line), 0.5 of it seen"
         closer = AddedElsewhere(make_transform("add", element="pedestrian"), (0.6,))
         assert (
-            str(scaled(closer, 0.5)) == "add(element=pedestrian), 1.2 times as far away where there is room"
+            str(scaled(closer, 0.5)) == "add(element=pedestrian), 2 times as far away, 0.6 times as far away"
         )
 
     @pytest.mark.parametrize("amount", [0, -1, 1.5])

@@ -45,7 +45,7 @@ RULE = Rule(
 
 def test_a_rule_as_a_document() -> None:
     document = RULE.document()
-    assert list(document) == ["rule", "reading", "notes", "blocks"]
+    assert list(document) == ["rule", "reading", "notes", "blocks", "words"]
     assert (document["rule"], document["notes"]) == ("the text", ["n", "m", "k"])
     assert document["reading"] == rule_in_words(RULE) == str(RULE)
     first, second = document["blocks"]

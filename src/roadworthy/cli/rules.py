@@ -46,23 +46,25 @@ app = typer.Typer(cls=Group, no_args_is_help=True, help=HELP)
 
 @command(app)
 def parse(rule: str, as_json: bool = False) -> Answer:
-    """Explain how a rule is read, or which words are not understood and what to write instead.
+    """Explain how a rule is read word by word, or which words are not understood and what to write instead.
+
+    Of a file of rules it tells how many are read, and which are refused and why; the exit code is 2 if one
+    is.
 
     Options:
-        rule (RULE): The rule, one sentence or several.
+        rule (RULE): The rule, one sentence or several; or a file of rules.
 
     Examples:
         roadworthy rules parse "If a pedestrian appears on the roadside, the ego-vehicle should slow \
             down at least 30%."
         roadworthy rules parse "Drive more slowly at night." --json
+        roadworthy rules parse examples/rules/handbooks.rules
     """
     from roadworthy.rules import parse as read
     from roadworthy.rules.reading import reading_in_lines
 
     if Path(rule).suffix and Path(rule).is_file():
-        raise InputError(
-            f"{rule} is a file, and one rule is expected here: rules run --rules {rule} tries a file"
-        )
+        return _file_read(Path(rule))
     try:
         found = read(rule)
     except RuleError as error:
@@ -70,6 +72,32 @@ def parse(rule: str, as_json: bool = False) -> Answer:
             raise
         return Answer({"rule": rule, "refused": error.document()}, exit_code=FAILED)
     return Answer(found.document(), reading_in_lines(found), found.notes)
+
+
+def _file_read(path: Path) -> Answer:
+    """Return how much of a file of rules is read, and why the rest is refused."""
+    from roadworthy.rules.files import read_rules
+    from roadworthy.rules.language.parser import parse_all
+
+    written = read_rules(path)
+    read = list(zip(written, parse_all([one.text for one in written]), strict=True))
+    refused = [(one, found) for one, found in read if isinstance(found, RuleError)]
+    rows = [
+        {"id": one.id, "line": one.line, "rule": one.text, "refused": found.document()}
+        if isinstance(found, RuleError)
+        else {"id": one.id, "line": one.line, **found.document()}
+        for one, found in read
+    ]
+    lines = []
+    for one, found in read:
+        told = str(found).splitlines()
+        lines += [
+            f"{one.id} (line {one.line}){' refused' if isinstance(found, RuleError) else ''}: {told[0]}"
+        ]
+        lines += [f"  {more}" for more in told[1:]]
+    count = f"{len(read) - len(refused)} of {len(read)} rules are read, {len(refused)} refused"
+    document = {"file": str(path), "read": len(read) - len(refused), "refused": len(refused), "rules": rows}
+    return Answer(document, [*lines, count], exit_code=FAILED if refused else PASSED)
 
 
 @command(app)

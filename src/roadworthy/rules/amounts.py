@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
+from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.rules.reading import SceneChange
@@ -81,7 +82,11 @@ class AddedElsewhere(Transform):
                 distance=distance, side=side if side in ("left", "right") else self.thing.side
             )
             try:
-                return moved(frame, copy.deepcopy(rng), measure=False)
+                changed = moved(frame, copy.deepcopy(rng), measure=False)
+                *others, last = added_things(changed)
+                times = round(float(last["distance"]) / float(there["distance"]), _DIGITS)
+                notes = (*others, FrozenDict({**last, "times": times}))
+                return changed.replace(metadata=FrozenDict({**changed.metadata, "added": notes}))
             except NotApplicable as error:
                 reason = error.reason
         raise NotApplicable(reason)
@@ -89,7 +94,7 @@ class AddedElsewhere(Transform):
     @property
     def settings(self) -> dict[str, float | int | str]:
         """The parameters of what adds the thing, and how far it is moved."""
-        return {**self.thing.settings, "times": self.times}
+        return {**self.thing.settings, "moved": self.moved}
 
     @property
     def is_identity(self) -> bool:
@@ -97,13 +102,16 @@ class AddedElsewhere(Transform):
         return False
 
     @property
-    def times(self) -> float:
-        """Times as far away as the thing would have stood, if the first places have room for it."""
-        return self.factors[0] * (self.base.times if isinstance(self.base, AddedElsewhere) else 1.0)
+    def moved(self) -> str:
+        """Where to, in words; how far is measured in each frame, because it depends on the room there is."""
+        if len(self.factors) == 1:
+            how = f"{self.factors[0]:.3g} times as far away"
+        else:
+            how = "closer" if self.factors[0] < 1 else "farther away"
+        return f"{self.base.moved}, {how}" if isinstance(self.base, AddedElsewhere) else how
 
     def __str__(self) -> str:
-        # The thing stands where it finds a place nearby, so the rows say how far away it is in each frame.
-        return f"{self.thing}, {self.times:.3g} times as far away where there is room"
+        return f"{self.thing}, {self.moved}"
 
 
 @dataclass(frozen=True)
@@ -186,7 +194,7 @@ def scaled(change: Transform, amount: float) -> Transform:
         >>> str(scaled(make_transform("rain:heavy"), 0.25))
         'rain(amount=0.25)'
         >>> str(scaled(make_transform("add", element="bicyclist"), 0.5))
-        'add(element=bicyclist), 2 times as far away where there is room'
+        'add(element=bicyclist), 2 times as far away'
         >>> str(scaled(make_transform("remove", element="line"), 0.5))
         'remove(element=line), 0.5 of it seen'
     """

@@ -22,6 +22,7 @@ from roadworthy.world import (
     Scene,
     WorldObject,
     add,
+    careful_driver,
     classes,
     remove,
     replace,
@@ -54,6 +55,7 @@ _ROADSIDE = {
     "tree": 8.5,
     "building": 16.0,
 }
+_PRIORITY = ("stop", "yield")
 _FOR_US_ON_THE_RIGHT = ("traffic sign", "traffic light")  # those on the left are for oncoming traffic
 
 Draw = Callable[[np.random.Generator], tuple[float, float]]
@@ -122,6 +124,7 @@ def find_spot(scene: Scene, change: SceneChange, rng: np.random.Generator, camer
     draw = _place(scene, change)
     for _ in range(_TRIES):
         ahead, across = draw(rng)
+        ahead = change.distance or (min(ahead, change.within) if change.within else ahead)
         facing = _facing(change.target, across, rng)
         spot = Spot(change.target, ahead, across, {**details, "yaw": facing})
         if spot.fits(scene, camera):
@@ -141,10 +144,38 @@ def _details(scene: Scene, change: SceneChange, rng: np.random.Generator) -> Det
     details["kind"] = kind
     if change.target == "vehicle" and "color" not in details and kind != "school bus":
         details["color"] = str(rng.choice(list(PAINTS)))
-    if kind == "speed limit":
-        limit = scene.track.zone(scene.s).limit * 3.6 + 0.5
-        details["value"] = int(rng.choice([one for one in _LIMITS if one <= limit]))
+    if kind == "speed limit" and "value" not in details:
+        driven = (careful_driver(scene).speed or 0.0) * 3.6
+        below = [one for one in _LIMITS if one < driven]
+        if not below:
+            raise NotApplicable(f"no speed limit is below the {driven:.0f} km/h that are driven")
+        details["value"] = int(rng.choice(below))
+    _check_agrees(scene, change.target, details)
     return details
+
+
+def _check_agrees(scene: Scene, element: str, details: Details) -> None:
+    """Refuse a sign or a light that contradicts one that stands ahead.
+
+    Raises:
+        NotApplicable: There is one.
+    """
+    kind = details["kind"]
+    signals = [one for one in _things_ahead(scene) if one.element in _FOR_US_ON_THE_RIGHT and one.d > 0]
+    lights = [one for one in signals if one.element == "traffic light"]
+    if element == "traffic light":
+        wrong = [one for one in lights if one.kind != kind] + [
+            one for one in signals if one.kind in _PRIORITY
+        ]
+    elif kind in _PRIORITY:
+        wrong = lights + [one for one in signals if one.kind in _PRIORITY and one.kind != kind]
+    elif kind == "speed limit":
+        wrong = [one for one in signals if one.kind == kind and one.value != details["value"]]
+    else:
+        return
+    if wrong:
+        stands = thing_in_words(wrong[0].element, wrong[0].attributes)
+        raise NotApplicable(f"a {stands} stands there already, which the new one would contradict")
 
 
 def _facing(element: str, across: float, rng: np.random.Generator) -> float:
@@ -159,6 +190,8 @@ def _place(scene: Scene, change: SceneChange) -> Draw:
     """Return what draws places that suit a change."""
     element, position, reference = change.target, change.position, change.reference
     side = change.reference_properties.get("position") or change.properties.get("position")
+    if change.reference_properties.get("direction") == "reverse":
+        side = "left"
     if reference is None and (position == "front" or (position is None and element == "vehicle")):
         reference, position = "ego-vehicle", "front"
     match reference, position:
@@ -215,10 +248,12 @@ def _at_crosswalk(scene: Scene, element: str, *, on_it: bool) -> Draw:
 def _near_thing(scene: Scene, change: SceneChange) -> Draw:
     """Draw places near one of the things that a rule refers to, the near ones first."""
     assert change.reference is not None
+    around = dict(change.reference_properties)
+    side = around.pop("position", None)
     known = [
         (scene.track.ahead(scene.s, thing.s), thing)
         for thing in _things_ahead(scene)
-        if ontology().is_a(thing.element, change.reference) and thing.has(change.reference_properties)
+        if ontology().is_a(thing.element, change.reference) and thing.has(around)
     ]
     ahead = sorted(((gap, thing) for gap, thing in known if _AHEAD[0] < gap), key=lambda one: one[0])
     if not ahead:
@@ -235,7 +270,8 @@ def _near_thing(scene: Scene, change: SceneChange) -> Draw:
                 return gap - length / 2 - room, thing.d
             case "behind":  # some of it must show
                 return gap + length / 2 + room, thing.d + sideways * width
-        return gap, thing.d + math.copysign(width / 2 + room, sideways)
+        beside = {"left": -1.0, "right": 1.0}.get(side or "", sideways)
+        return gap, thing.d + math.copysign(width / 2 + room, beside)
 
     return draw
 
@@ -462,7 +498,7 @@ def _under_other_sky(scene: Scene, change: SceneChange) -> Scene:
 
 
 def _without_or_replaced(scene: Scene, change: SceneChange) -> Scene:
-    if change.chooses:
+    if change.chooses or change.part:
         raise InputError(f"the world changes all things of a kind, wherever they are; cannot {change}")
     if change.op == "remove":
         return remove(scene, _word(change.target, change.properties))

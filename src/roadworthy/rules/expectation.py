@@ -147,6 +147,10 @@ class Relation:
         distances = []
         for border, sign in ((self.low, 1.0), (self.high, -1.0)):
             if border is not None:
+                if self.output == "speed" and before < 0 and border.quantity.relative:
+                    raise NotApplicable(
+                        "the speed before is that of reversing, of which a percentage says nothing"
+                    )
                 limit = border.at(before)
                 distance = sign * (measured - limit)
                 if limit and abs(distance) <= ROUNDING * max(abs(before), abs(after), limit):
@@ -437,7 +441,7 @@ class Expectation:
             after: The prediction after it.
 
         Raises:
-            NotApplicable: A percentage is expected, and the prediction before is 0.
+            NotApplicable: A percentage is expected, and the prediction before is 0, or reverses.
         """
         return self.relation.holds(before, after)
 
@@ -447,7 +451,7 @@ class Expectation:
         On the border it is 0, and only a strict relation, such as after < before, does not hold there.
 
         Raises:
-            NotApplicable: A percentage is expected, and the prediction before is 0.
+            NotApplicable: A percentage is expected, and the prediction before is 0, or reverses.
         """
         return self.relation.margin(before, after)
 

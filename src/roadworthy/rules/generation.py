@@ -272,16 +272,18 @@ def plan_for(
         >>> rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down. "
         ...              "If he gets closer to the ego-vehicle, then the speed should decrease more.")
         >>> [str(scenario) for scenario in plan_for(rule).scenarios]
-        ['add(element=pedestrian)', 'add(element=pedestrian), 0.6 times as far away where there is room']
+        ['add(element=pedestrian)', 'add(element=pedestrian), closer']
     """
     make = _TransformFinder(tuple(engines), gallery, traffic)
     blocks: list[list[_Made]] = []
     for block in rule.blocks:
         made: list[_Made] = []
         for change in sorted(block.changes, key=_order):
-            earlier = (one for steps in reversed(blocks) for one in steps if one.is_about(change))
+            same = sum(one.is_about(change) for one in made)
+            before = next(filter(None, ([m for m in s if m.is_about(change)] for s in reversed(blocks))), [])
             try:
-                made.append(make(change, next(earlier, None)))
+                # The second pedestrian of this block is the second one of the block before.
+                made.append(make(change, before[min(same, len(before) - 1)] if before else None))
             except InputError as error:
                 raise InputError(
                     f"the rule {rule.text!r} cannot be tried ({change}): {error}; image engines of your own "
@@ -357,23 +359,32 @@ def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
         InputError: The change makes no sense, or is one of some things of a kind only.
 
     Example:
-        >>> operation_of(SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
-        AddOperation(element='stop sign', relation='on', reference='roadside', side='right', distance=0.0)
+        >>> sign = operation_of(SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
+        >>> sign.element, sign.relation, sign.reference, sign.side
+        ('stop sign', 'on', 'roadside', 'right')
         >>> operation_of(SceneChange("replace", "weather", {"level": "heavy"}, replacement="rainy"))
-        ReplaceOperation(element='weather', by='downpour')
+        ReplaceOperation(element='weather', by='downpour', part='all')
     """
     # All that a camera sees is in front of the ego-vehicle.
-    if change.chooses and (change.position, change.reference) != ("front", "ego-vehicle"):
+    on_side = change.part == "" and change.chosen_part != "all"
+    if change.chooses and not on_side and (change.position, change.reference) != ("front", "ego-vehicle"):
         raise InputError("all things of a kind are changed, wherever they are")
     if change.op == "remove":
-        return RemoveOperation(_words(change.target, change.properties))
+        return RemoveOperation(_words(change.target, change.properties), change.chosen_part)
     if change.op == "replace":
         assert change.replacement is not None
-        return ReplaceOperation(
-            _words(change.target, change.target_properties), _words(change.replacement, change.properties)
+        old, new = (
+            _words(change.target, change.target_properties),
+            _words(change.replacement, change.properties),
         )
+        return ReplaceOperation(old, new, change.chosen_part)
     properties = dict(change.properties)
     around = dict(change.reference_properties)
+    if around.get("direction") == "reverse":
+        # Those who come towards us drive, and walk, on the other side.
+        around["position"] = "left" if traffic == "right" else "right"
+        if change.reference != "lane":
+            del around["direction"]
     # "On the left side": lanes have positions, and roadsides have sides.
     side = around.pop("position", None) or (
         properties.pop("position", None) if change.target != "lane" else None
@@ -382,7 +393,7 @@ def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
     if side is None and reference == "roadside" and _is_for_drivers(change.target):
         side = traffic
     what = _words(change.target, properties)
-    return AddOperation(what, relation, reference, side or "either", change.distance)
+    return AddOperation(what, relation, reference, side or "either", change.distance, change.within)
 
 
 def _is_for_drivers(element: str) -> bool:

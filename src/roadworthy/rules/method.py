@@ -210,6 +210,7 @@ def mean_difference(before: Frame, after: Frame) -> float:
 
 
 def _placed(frame: Frame, number: int) -> dict[str, Scalar]:
-    """Return how far away what was added stands, where something was."""
+    """Return how far away what was added stands, where something was; also times as far as before."""
     notes = added_things(frame)
-    return {f"distance.{number}": float(notes[-1]["distance"])} if notes else {}
+    told = ("distance", "times") if notes else ()
+    return {f"{name}.{number}": float(notes[-1][name]) for name in told if name in notes[-1]}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,6 +15,7 @@ from roadworthy.rules.expectation import Expectation
 Op: TypeAlias = Literal["add", "remove", "replace"]
 Position: TypeAlias = Literal["on", "front", "behind", "beside", "above", "in"]
 Comparative: TypeAlias = Literal["closer", "farther", "heavier", "lighter"]
+Part: TypeAlias = Literal["", "half", "nearest", "centre", "edge"]
 
 _GROUND = ("road", "lane", "sidewalk", "terrain")
 
@@ -34,6 +36,9 @@ class SceneChange:
         target_properties: For replace, properties of what gives way.
         reference_properties: Properties of the reference.
         distance: Metres from the camera at which it is added; 0 leaves that open.
+        within: Metres from the camera at which it is added at most; 0 leaves that open.
+        part: Which of the things of a kind go or give way: about "half", the "nearest", of lines those at the
+            "centre" or "edge" of the road; empty for all.
 
     Example:
         >>> str(SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
@@ -50,6 +55,8 @@ class SceneChange:
     target_properties: Mapping[str, str] = field(default_factory=dict)
     reference_properties: Mapping[str, str] = field(default_factory=dict)
     distance: float = 0.0
+    within: float = 0.0
+    part: Part = ""
 
     def __post_init__(self) -> None:
         for name, kinds in (("op", Op), ("position", Position), ("comparative", Comparative)):
@@ -74,6 +81,21 @@ class SceneChange:
             return False
         return self.reference not in _GROUND or bool(self.reference_properties)
 
+    @property
+    def chosen_part(self) -> str:
+        """Which of the things of a kind go or give way, in the word that transforms have for it.
+
+        Example:
+            >>> left = {"position": "left"}
+            >>> SceneChange("remove", "tree", {}, "on", "sidewalk", reference_properties=left).chosen_part
+            'left'
+        """
+        side = self.reference_properties.get("position", "")
+        on_side = (
+            self.reference == "sidewalk" and len(self.reference_properties) == 1 and self.position != "behind"
+        )
+        return self.part or (side if self.op != "add" and on_side else "") or "all"
+
     def __str__(self) -> str:
 
         return change_in_words(self)
@@ -96,6 +118,21 @@ class Proposition:
 
 
 @dataclass(frozen=True)
+class BoundWords:
+    """Words of a rule and what they gave to its reading.
+
+    Attributes:
+        text: The words.
+        span: Their first character in the rule and the one after their last.
+        gives: What they gave, such as "pedestrian", "add" or "at least"; empty for words without weight.
+    """
+
+    text: str
+    span: tuple[int, int]
+    gives: str
+
+
+@dataclass(frozen=True)
 class Block:
     """One if-then: what changes, and what should come of it.
 
@@ -109,6 +146,7 @@ class Block:
             last, of each run.
         outcome: Where the words of what should come of it stand.
         notes: Where less is tested than the words say, and what to write instead, a sentence each.
+        bound: What its words gave to the reading, by their first character in the rule.
     """
 
     changes: tuple[SceneChange, ...]
@@ -119,6 +157,7 @@ class Block:
     condition: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     outcome: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
+    bound: Mapping[int, str] = field(default_factory=dict, compare=False)
 
     def document(self) -> dict[str, Any]:
         """Return how it is read, for scripts."""
@@ -127,7 +166,7 @@ class Block:
             {
                 name: dict(value) if isinstance(value, Mapping) else value
                 for name, value in vars(one).items()
-                if name != "distance" or value
+                if name not in ("distance", "within", "part") or value
             }
             for one in self.changes
         ]
@@ -155,15 +194,24 @@ class Rule:
     Attributes:
         text: The words.
         blocks: The if-then blocks.
+        words: All its words, and what each run of them gave to the reading.
     """
 
     text: str
     blocks: tuple[Block, ...]
+    words: tuple[BoundWords, ...] = field(default=(), compare=False)
 
     def document(self) -> dict[str, Any]:
         """Return how it is read, for scripts."""
         blocks = [one.document() for one in self.blocks]
-        return {"rule": self.text, "reading": str(self), "notes": list(self.notes), "blocks": blocks}
+        words = [{"text": one.text, "span": list(one.span), "gives": one.gives} for one in self.words]
+        return {
+            "rule": self.text,
+            "reading": str(self),
+            "notes": list(self.notes),
+            "blocks": blocks,
+            "words": words,
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -206,6 +254,9 @@ def reading_in_lines(rule: Rule) -> list[str]:
             "inferred by": block.inference,
         }.items():
             lines += [f"  {'' if index else label:<13} {text}" for index, text in enumerate(texts)]
+    if rule.words:
+        lines.append("Words")
+        lines += [f"  {one.gives or '-':<24} {one.text}" for one in rule.words]
     return lines
 
 
@@ -222,7 +273,11 @@ def thing_in_words(element: str, properties: Mapping[str, str]) -> str:
     kind = {key: properties[key] for key in properties if key != "color" or element != "vehicle"}
     word = known.word_for(element, kind)
     covered = known.resolve_with_properties(word)[1]
-    rest = [value for key, value in properties.items() if covered.get(key) != value]
+    rest = [
+        f"{value} km/h" if key == "limit" else value
+        for key, value in properties.items()
+        if covered.get(key) != value
+    ]
     return " ".join([*rest, word])
 
 
@@ -246,16 +301,44 @@ def change_in_words(change: SceneChange) -> str:
         return f"the {change.target} becomes {change.replacement}{level}{compared}"
     where = ""
     if change.position is not None and change.reference is not None:
-        reference = thing_in_words(change.reference, change.reference_properties)
+        around = dict(change.reference_properties)
+        way = around.pop("direction", None)
+        ways = {"reverse": "oncoming" if change.reference == "lane" else "far"}
+        reference = " ".join(
+            filter(None, [ways.get(way or "", way), thing_in_words(change.reference, around)])
+        )
         where = f" {'in front of' if change.position == 'front' else change.position} the {reference}"
+        if (side := around.get("position")) and change.reference not in _GROUND:
+            del around["position"]
+            where = f" to the {side} of the {thing_in_words(change.reference, around)}"
     if change.op == "add":
         far = f", {change.distance:g} m away" if change.distance and not compared else ""
+        far = f", within {change.within:g} m" if change.within and not compared else far
         return f"add {_article(thing_in_words(change.target, change.properties))}{where}{far}{compared}"
     if change.op == "remove":
-        return f"remove every {thing_in_words(change.target, change.properties)}{where}"
-    old = thing_in_words(change.target, change.target_properties)
+        return f"remove {_of_all(change, change.properties)}{where}"
+    old = _of_all(change, change.target_properties)
     new = thing_in_words(change.replacement or "", change.properties)
-    return f"replace every {old}{where} by {_article(new)}{compared}"
+    return f"replace {old}{where} by {_article(new)}{compared}"
+
+
+def _of_all(change: SceneChange, properties: Mapping[str, str]) -> str:
+    """Return which things go or give way."""
+    thing = thing_in_words(change.target, properties)
+    if change.part == "half":
+        return f"about half of the {thing}s"
+    return f"{'every' if change.part in ('', 'edge') else 'the'} {change.part} {thing}".replace("  ", " ")
+
+
+def changes_in_words(changes: Iterable[SceneChange]) -> str:
+    """Return changes in plain words; what is added more than once is counted.
+
+    Example:
+        >>> changes_in_words([SceneChange("add", "pedestrian", position="on", reference="sidewalk")] * 3)
+        'add a pedestrian on the sidewalk, 3 times'
+    """
+    counts = Counter(map(change_in_words, changes))
+    return " and ".join(f"{words}, {many} times" if many > 1 else words for words, many in counts.items())
 
 
 def change_in_brief(change: SceneChange) -> str:
@@ -305,6 +388,5 @@ def rule_in_words(rule: Rule) -> str:
     lines = []
     for number, block in enumerate(rule.blocks):
         before = "the original image" if number == 0 else "the image of the block before"
-        changes = " and ".join(change_in_words(one) for one in block.changes)
-        lines.append(f"{changes}; compared with {before}: {block.expectation}")
+        lines.append(f"{changes_in_words(block.changes)}; compared with {before}: {block.expectation}")
     return "\n".join(lines)

@@ -41,8 +41,10 @@ class _OnElement:
 
     @property
     def settings(self) -> dict[str, float | int | str]:
-        """What it says, by name."""
-        return {"operation": self.kind, **asdict(self)}
+        """What it says, by name; what it leaves open is not there."""
+        open_ = {"part": "all", "within": 0.0}
+        said = {key: value for key, value in asdict(self).items() if open_.get(key, ...) != value}
+        return {"operation": self.kind, **said}
 
     @property
     def what(self) -> ElementDescription:
@@ -61,6 +63,7 @@ class AddOperation(_OnElement):
         reference: Where: "roadside", "lane", "sidewalk", "ego-vehicle", or things in the frame.
         side: "left", "right" or "either".
         distance: Metres from the camera; 0 leaves it open.
+        within: Metres from the camera at most; 0 leaves it open.
 
     Example:
         >>> AddOperation("pedestrian", "on", "roadside").what.element
@@ -71,6 +74,7 @@ class AddOperation(_OnElement):
     reference: str = "roadside"
     side: str = "either"
     distance: float = 0.0
+    within: float = 0.0
 
     kind: ClassVar[str] = "add"
 
@@ -81,11 +85,15 @@ class RemoveOperation(_OnElement):
 
     Attributes:
         element: What goes.
+        part: Which of them: "all", about "half", the "nearest", those on the "left" or "right"; of lines also
+            those at the "centre" or "edge" of the road.
 
     Example:
         >>> RemoveOperation("dashed lane lines").what.properties["type"]
         'dash'
     """
+
+    part: str = "all"
 
     kind: ClassVar[str] = "remove"
 
@@ -97,6 +105,7 @@ class ReplaceOperation(_OnElement):
     Attributes:
         element: What goes: things, "weather", "time", "season", or one of these by its name.
         by: What comes: "tree", "heavy rain", "night", "winter".
+        part: Which of the things, as for `RemoveOperation`.
 
     Example:
         >>> ReplaceOperation("weather", "heavy rain").new.properties["level"]
@@ -108,6 +117,7 @@ class ReplaceOperation(_OnElement):
     """
 
     by: str
+    part: str = "all"
 
     kind: ClassVar[str] = "replace"
 
@@ -182,8 +192,8 @@ def transform_for(operation: Operation, engines: Iterable[Engine] = (), *, galle
                 f"no built-in engine removes {str(operation.what)!r}: give an engine that supports "
                 f"{{operation: remove, element: {operation.what}}}, or replace it by another {category}"
             )
-        return make_transform("remove", element=operation.element)
-    others = {} if gallery == "own" else {"gallery": gallery}
+        return make_transform("remove", element=operation.element, part=operation.part)
+    others = {"part": operation.part, **({} if gallery == "own" else {"gallery": gallery})}
     return _condition(operation.new) or make_transform(
         "replace", element=operation.element, by=operation.by, **others
     )

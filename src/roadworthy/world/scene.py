@@ -109,7 +109,8 @@ class WorldObject:
     @property
     def attributes(self) -> dict[str, str]:
         """Its properties in the ontology's words."""
-        return {name: getattr(self, field) for name, field in _FIELDS.get(self.element, {}).items()}
+        known = {name: getattr(self, field) for name, field in _FIELDS.get(self.element, {}).items()}
+        return {**known, "limit": str(self.value)} if self.kind == "speed limit" else known
 
     def has(self, properties: Mapping[str, str]) -> bool:
         """Return whether it has all these properties.
@@ -144,6 +145,9 @@ def details_of(element: str, properties: Mapping[str, str]) -> Details:
     """
     details: Details = {}
     for name, value in properties.items():
+        if (element, name) == ("traffic sign", "limit"):
+            details["value"] = int(value)
+            continue
         field = _FIELDS.get(element, {}).get(name)
         if field is None:
             raise SceneError(f"the world cannot show the {name} {value!r} of a {element}")

@@ -538,11 +538,32 @@ def test_stopping_is_read_as_slowing_down_and_a_note_says_so(text: str, words: s
     assert read(offered).notes == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["slow down", "brake", "be ready to stop and slow down", "the speed should not change"]
-)
+@pytest.mark.parametrize("text", ["slow down", "brake", "slow down for it", "the speed should not change"])
 def test_what_means_what_it_says_needs_no_note(text: str) -> None:
     assert read(text).notes == ()
+
+
+def test_what_is_said_besides_and_not_tested_is_noted() -> None:
+    assert read("be ready to stop and slow down").notes == ("'be ready to stop' is not tested.",)
+    (note,) = read("slow down because you cannot see far").notes
+    assert note == "'because you cannot see far' is not tested."
+
+
+@pytest.mark.parametrize(
+    ("text", "holds", "fails"),
+    [
+        ("slow down, but by at most 30%", [(10, 9), (10, 7)], [(10, 10), (10, 12), (10, 6)]),
+        ("slow down, and by no more than 5 m/s", [(10, 9)], [(10, 11), (10, 4)]),
+        ("turn right, but by at most 5 degrees", [(0, 1), (-5, 0)], [(0, -1), (0, 6), (0, 0)]),
+        ("slow down by at most 30%", [(10, 9), (10, 12)], [(10, 6)]),
+    ],
+)
+def test_a_change_and_its_bound(
+    text: str, holds: list[tuple[float, float]], fails: list[tuple[float, float]]
+) -> None:
+    expectation = read(text).expectation
+    assert [expectation.holds(*pair) for pair in holds] == [True] * len(holds)
+    assert [expectation.holds(*pair) for pair in fails] == [False] * len(fails)
 
 
 def test_not_to_stop_is_read_as_not_slowing_down_and_a_note_says_so() -> None:

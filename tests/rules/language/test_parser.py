@@ -113,7 +113,7 @@ def test_the_car_is_the_ego_vehicle_unless_another_was_spoken_of() -> None:
         ("If a pedestrian appears on the roadside.", "If a pedestrian appears on the roadside"),
         ("Slow down unless it rains.", "unless"),
         ("If a blue pedestrian appears, slow down.", "blue"),
-        ("If two pedestrians appear, slow down.", "two"),
+        ("If ten pedestrians appear, slow down.", "ten"),
         ("If a pedestrian appears, the driver should whistle.", "whistle"),
     ],
 )

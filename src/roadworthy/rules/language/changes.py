@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import AND, AWAY, UNDERSTOOD, ConditionReading, PlacePhrase, joined
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, Tail, joined
 from roadworthy.rules.language.events import EventReader
-from roadworthy.rules.language.nouns import Words, is_environment
+from roadworthy.rules.language.nouns import NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
@@ -36,6 +36,7 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
     """
     reader = _ConditionReader(words, earlier)
     reader.condition()
+    reader.result.check_bound(words)
     return reader.result
 
 
@@ -46,7 +47,7 @@ class _ConditionReader(EventReader):
 
     def condition(self) -> None:
         while self.lower() == "," or (self.lower() == "in" and self.lower(1) == "addition"):
-            self.at += 1 if self.lower() == "," else 2
+            self.result.bind(self.step(1 if self.lower() == "," else 2), "and")
         if self.over():
             raise self.words.refuse("the condition says nothing", [f"a pedestrian {UNDERSTOOD[0]}"])
         while not self.over():
@@ -95,6 +96,7 @@ class _ConditionReader(EventReader):
         assert phrase.thing is not None
         if is_environment(phrase.thing.element):
             self.at = stop
+            self.result.bind(phrase.words, phrase.thing.element)
             self.environment(phrase.thing)
             joined_by = 1 if self.lower() in ("and", ",") else 0
             following = prepositional(self.words, self.at + joined_by)
@@ -108,13 +110,35 @@ class _ConditionReader(EventReader):
             # "With a pedestrian on the roadside", "near pedestrians": there is one.
             self.at = stop
             tail = self.tail()
-            self.put("add", phrase.thing, tail, "be")
+            if phrase.preposition == "with" and self._participle(phrase.thing, phrase.words[:1], tail):
+                return True
+            self.result.bind(phrase.words, "add")
+            self.put("add", phrase.thing, tail)
             return True
         if phrase.preposition == "behind":
             self.at = stop
-            self.put("add", phrase.thing, self.tail(), "be", PlacePhrase("front", "ego-vehicle"))
+            self.result.bind(phrase.words[:1], "in front of the ego-vehicle")
+            self.put("add", phrase.thing, self.tail(), None, PlacePhrase("front", "ego-vehicle"))
             return True
         return False
+
+    def _participle(self, thing: NounReading, opened: Words, inner: Tail) -> bool:
+        """Read "with the trees removed" and "with the trees replaced by houses"."""
+        found = verb_group(self.words, self.at)
+        if found is None and self.lower() not in lexicon.ABSENT:
+            return False
+        group = VerbGroup("be", self.words[self.at : self.at + 1]) if found is None else found[0]
+        gone = found is None or group.lemma in lexicon.REMOVE_VERBS
+        if len(group.words) != 1 or not (gone or group.lemma in lexicon.REPLACE_VERBS):
+            return False
+        self.step()
+        self.result.bind(opened, "remove" if gone else "replace")
+        if not gone:
+            self._gives_way([thing], group, inner)
+            return True
+        self.some(thing)
+        self.put("remove", thing, joined(inner, self.without_origin(self.tail())), group.words)
+        return True
 
     def _nominal(self) -> bool:
         """Read a noun that stands for a change: "the removal of the lane lines"."""
@@ -127,6 +151,7 @@ class _ConditionReader(EventReader):
         if op is None:
             return False
         noun = self.words[at : at + 1]
+        self.result.bind(self.words[self.at : at + 2], op)
         self.at = at + 2
         things = self.things()
         if not things:
@@ -134,15 +159,13 @@ class _ConditionReader(EventReader):
         if op == "replace":
             self._gives_way(things, VerbGroup("replace", noun))
             return True
-        tail = self.tail()
-        kept = [one for one in tail.phrases if op == "add" or one.preposition not in AWAY]
+        tail = self.tail() if op == "add" else self.without_origin(self.tail())
         for thing in things:
-            tail = dataclasses.replace(tail, phrases=kept)
-            self.put("remove" if op == "remove" else "add", thing, tail, str(noun))
+            self.put("remove" if op == "remove" else "add", thing, tail, noun)
         return True
 
     def _existential(self) -> None:
-        self.at += 1
+        self.result.bind(self.step(), "there")
         begin = self.at
         group = self.group("there is nothing after 'there'")
         if group.lemma in lexicon.WEATHER_VERBS:
@@ -155,22 +178,27 @@ class _ConditionReader(EventReader):
         gone = group.negated or group.no_longer
         while self.lower() in ("no", "not") and self.lower(1) in ("longer", "any", "more"):
             gone = True
-            self.at += 2
+            self.result.bind(self.step(2), "remove")
         if self.lower() == "not":
             gone = True
-            self.at += 1
+            self.result.bind(self.step(), "remove")
         things = self.things()
         if not things:
             raise self.rest().refuse("what is there is not said", ["a pedestrian"])
         if tuple(self.lower(k) for k in range(2)) in (("instead", "of"), ("rather", "than")):
-            self.at += 2
+            self.result.bind(group.words, "replace")
+            self.result.bind(self.step(2), "replace")
             for old in self.things():
                 self.exchange(old, things[0])
             return
+        while self.lower() == "anymore" or (self.lower() == "any" and self.lower(1) in ("more", "longer")):
+            if not gone and not all(thing.negated for thing in things):
+                raise self.rest().refuse("what is there any more is not said", ["no longer"])
+            self.result.bind(self.step(1 if self.lower() == "anymore" else 2), "remove")
         tail = joined(self.modified(), self.tail())
         for thing in things:
             self.noted(thing, group)
-            self.put("remove" if gone or thing.negated else "add", thing, tail, str(group.words))
+            self.put("remove" if gone or thing.negated else "add", thing, tail, group.words)
 
     def _imperative(self) -> bool:
         """Return whether a verb without a subject stands first: "remove the lane lines"."""
@@ -184,7 +212,7 @@ class _ConditionReader(EventReader):
 
     def _with_subject(self) -> None:
         if self.lower() in lexicon.ACTORS or (self.lower() == "the" and self.lower(1) in lexicon.ACTORS):
-            self.at += 2 if self.lower() == "the" else 1
+            self.result.bind(self.step(2 if self.lower() == "the" else 1), "someone")
             self.done_by_someone(self.group("what happens is not said"))
             return
         begin = self.at
@@ -193,6 +221,7 @@ class _ConditionReader(EventReader):
             raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
         inner = self.modified()
         if len(things) == 1 and self.is_ego(things[0]) and inner is None:
+            self.result.bind(things[0].words, "ego-vehicle")
             self.done_by_someone(self.group("what happens is not said"), ego=True)
             return
         if inner is not None:
@@ -203,11 +232,13 @@ class _ConditionReader(EventReader):
             if (self.over() or self.lower() in AND) and not self.result.changes:
                 # Headlines leave the verb out: "pedestrian on roadside".
                 for thing in things:
-                    self.put("remove" if thing.negated else "add", thing, tail, "be")
+                    self.put("remove" if thing.negated else "add", thing, tail)
                 return
             raise self.rest().refuse("what happens is not understood here", UNDERSTOOD)
         group, self.at = found
+        self.certain(group)
         if things[0].words[0].lower in ("someone", "somebody") and not group.passive and self.does(group):
+            self.result.bind(things[0].words, "someone")
             self.done_by_someone(group)
             return
         for thing in things:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.nouns import NounReading, Words, is_environment
+from roadworthy.rules.language.nouns import NounReading, Words, is_environment, is_weightless
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
 from roadworthy.rules.reading import Comparative, Op, Position, Proposition, SceneChange
 
@@ -15,6 +15,8 @@ UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets
 """What is suggested where the words of a condition are not understood."""
 
 AND = frozenset({",", "and", "&", "while", "plus", "but", "also"})
+JOINTS = AND | {"that", "if", "when"}
+"""What joins clauses or opens them and gives nothing else."""
 AWAY = ("from", "off", "out of")
 _TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
 
@@ -25,11 +27,17 @@ class WordStream:
     def __init__(self, words: Words) -> None:
         self.words = words
         self.at = 0
+        self.result = ConditionReading()
 
     def lower(self, ahead: int = 0) -> str:
         """Return a word in lower case; empty beyond the end."""
         place = self.at + ahead
         return self.words[place].lower if place < len(self.words) else ""
+
+    def step(self, many: int = 1) -> Words:
+        """Step over some words and return them."""
+        self.at += many
+        return self.words[self.at - many : self.at]
 
     def skip(self) -> None:
         """Step over adverbs without a bearing on the meaning."""
@@ -53,6 +61,7 @@ class WordStream:
                 (len(one) for one in _TOGETHER if tuple(self.lower(k) for k in range(len(one))) == one), 0
             )
             if together:
+                self.result.bind(self.words[self.at : self.at + together], "and")
                 self.at += together
             elif self.lower() in AND:
                 self.at += 1
@@ -70,7 +79,13 @@ class WordStream:
         if found is None:
             raise self.rest().refuse(missing, UNDERSTOOD)
         self.at = found[1]
+        self.certain(found[0])
         return found[0]
+
+    def certain(self, group: VerbGroup) -> None:
+        """Refuse a verb that may happen or not."""
+        if group.open is not None:
+            raise group.open.refuse(f"{str(group.open)!r} leaves open whether it happens", UNDERSTOOD)
 
     def affirmed(self, group: VerbGroup) -> None:
         """Refuse a verb that is negated where nothing would change then."""
@@ -101,11 +116,33 @@ class ConditionReading:
         changes: The changes.
         propositions: What was found in the words.
         inference: The rules of Table 4 that gave the changes.
+        bound: What each word gave to the reading, by its number in the rule.
     """
 
     changes: list[SceneChange] = field(default_factory=list)
     propositions: list[Proposition] = field(default_factory=list)
     inference: list[str] = field(default_factory=list)
+    bound: dict[int, str] = field(default_factory=dict)
+
+    def bind(self, words: Words | None, gives: str) -> None:
+        """Note what words gave to the reading."""
+        for word in words or ():
+            if not is_weightless(word):
+                self.bound.setdefault(word.index, gives)
+
+    def check_bound(self, words: Words) -> None:
+        """Refuse words that gave nothing to the reading: their meaning would be lost."""
+        loose = [
+            number
+            for number, word in enumerate(words)
+            if word.index not in self.bound and not is_weightless(word) and word.lower not in JOINTS
+        ]
+        if loose:
+            stop = loose[0]
+            while stop in loose:
+                stop += 1
+            run = words[loose[0] : stop]
+            raise run.refuse(f"{str(run)!r} would be lost here: nothing that can be shown says this")
 
     def found(self, predicate: str, *arguments: str) -> None:
         """Note something that was found in the words."""
@@ -141,11 +178,12 @@ class PlacePhrase:
 
 @dataclass
 class Tail:
-    """What stands after the verb of a clause."""
+    """What stands after the verb of a clause; `degree` are the words that compare or name a level."""
 
     phrases: list[Phrase] = field(default_factory=list)
     comparative: Comparative | None = None
     level: str = ""
+    degree: Words | None = None
 
 
 def joined(first: Tail | None, second: Tail) -> Tail:
@@ -153,5 +191,8 @@ def joined(first: Tail | None, second: Tail) -> Tail:
     if first is None:
         return second
     return Tail(
-        first.phrases + second.phrases, first.comparative or second.comparative, first.level or second.level
+        first.phrases + second.phrases,
+        first.comparative or second.comparative,
+        first.level or second.level,
+        first.degree or second.degree,
     )

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import AWAY, UNDERSTOOD, PlacePhrase, Tail, joined
+from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
 from roadworthy.rules.language.nouns import SCENE, NounReading, Words, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.weather import ExchangeReader
-from roadworthy.rules.reading import Op, Position
+from roadworthy.rules.reading import Op, Position, thing_in_words
 
 _MOVES = lexicon.words_of("get come move go draw drive walk run ride step be back")
 _CHANGES = lexicon.words_of("change turn convert transform switch make paint")
+_IS_THERE = lexicon.words_of("be appear exist show present locate stay remain stand come")
+"""Verbs that only say that a thing is there: where they are negated, it is not."""
 _THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
 
 
@@ -27,15 +29,18 @@ class EventReader(ExchangeReader):
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = verb_group(self.words, at)
-            if found is not None and (found[0].lemma in lexicon.PRESENCE_VERBS or found[0].passive):
+            if found is not None and found[0].lemma in lexicon.PRESENCE_VERBS:
                 self.affirmed(found[0])
+                self.certain(found[0])
+                self.result.bind(self.words[at - 1 : found[1]], "add")
                 self.at = found[1]
-                return self.tail()
+                return self._where(found[0])
             return None
         if at >= len(self.words):
             return None
         word = self.words[at]
-        if word.tag not in ("VBG", "VBN") or word.lemma not in lexicon.PRESENCE_VERBS:
+        crossing = word.lower == "crossing"
+        if not crossing and (word.tag not in ("VBG", "VBN") or word.lemma not in lexicon.PRESENCE_VERBS):
             found_phrase = prepositional(self.words, at)
             if found_phrase is None:
                 return None
@@ -43,8 +48,10 @@ class EventReader(ExchangeReader):
             if verb_group(self.words, after) is None:
                 return None
             return self.tail()
-        self.at = at + 1
-        return self.tail()
+        self.at = at
+        verb = self.step()
+        self.result.bind(verb, "add")
+        return self._where(VerbGroup("cross" if crossing else word.lemma, verb))
 
     # --- what happens
 
@@ -62,9 +69,12 @@ class EventReader(ExchangeReader):
             for phrase in tail.phrases:
                 thing = phrase.thing
                 if thing is not None and is_environment(thing.element):
+                    self.result.bind(group.words, thing.element)
+                    self.result.bind(phrase.words, thing.element)
                     self.environment(thing)
                 elif thing is not None and phrase.position == "behind":
-                    self.put("add", thing, Tail(), str(group.words), PlacePhrase("front", "ego-vehicle"))
+                    self.result.bind(phrase.words, "in front of the ego-vehicle")
+                    self.put("add", thing, Tail(), group.words, PlacePhrase("front", "ego-vehicle"))
                 else:
                     raise phrase.words.refuse("where the ego-vehicle drives cannot be changed", UNDERSTOOD)
             return
@@ -87,13 +97,12 @@ class EventReader(ExchangeReader):
                     self.some(thing)
                 if ego and lemma == "approach" and self.refers(thing):
                     self.affirmed(group)
+                    self.result.bind(group.words, "closer")
                     self.compare(thing, "closer")
                     continue
                 self.result.found("DOBJ", str(thing.words), str(group.words))
                 place = PlacePhrase("front", "ego-vehicle") if lemma == "follow" else None
-                self.put(
-                    "remove" if thing.negated else op, thing, joined(inner, tail), str(group.words), place
-                )
+                self.put("remove" if thing.negated else op, thing, joined(inner, tail), group.words, place)
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
@@ -135,6 +144,7 @@ class EventReader(ExchangeReader):
         if active and not self.over() and prepositional(self.words, self.at) is None:
             # "Trees replace the buildings": the subject comes, the object goes.
             self.affirmed(group)
+            self.result.bind(group.words, "replace")
             olds = self.things()
             for old in olds:
                 self.exchange(old, first)
@@ -142,13 +152,14 @@ class EventReader(ExchangeReader):
                 return
         if lemma == "take" and tuple(self.lower(k) for k in range(3)) == ("the", "place", "of"):
             self.affirmed(group)
-            self.at += 3
+            self.result.bind(group.words, "replace")
+            self.result.bind(self.step(3), "replace")
             for old in self.things():
                 self.exchange(old, first)
             return
         if lemma in lexicon.REPLACE_VERBS or (lemma == "give" and self.lower() == "way"):
             if lemma == "give":
-                self.at += 1
+                self.result.bind(self.step(), "replace")
             self._gives_way(things, group, inner)
             return
         self.skip()
@@ -156,15 +167,15 @@ class EventReader(ExchangeReader):
             self._has(things, group)
             return
         if lemma == "be" and self.lower() in lexicon.ABSENT | {"away"}:
-            self.at += 1
+            self.result.bind(self.step(), "remove")
             self._remove(things, group, inner)
             return
         removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         if (
             lemma in lexicon.VANISH_VERBS
             or (
-                removed and lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"}
-            )  # not "hides behind a car"
+                removed and lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"} and not self._hides(lemma)
+            )
             or (lemma == "go" and group.particle == "away")
         ):
             self._remove(things, group, inner)
@@ -184,7 +195,7 @@ class EventReader(ExchangeReader):
             where = group.words if self.over() else self.rest()
             raise where.refuse("into what it turns is not understood", ["turns red"])
         if lemma == "cover" and group.passive:
-            self._covered(group)
+            self._covered(things, group)
             return
         if lemma in lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS or (
             lemma in lexicon.SEE_VERBS and group.passive
@@ -194,20 +205,27 @@ class EventReader(ExchangeReader):
                 self.lower() == "any" and self.lower(1) in ("more", "longer")
             ):
                 gone = gone or self.lower() in ("any", "anymore", "longer")
-                self.at += 2 if self.lower() == "any" else 1
-            tail = self._crossed(group) or self.tail()
+                self.result.bind(self.step(2 if self.lower() == "any" else 1), "remove" if gone else "add")
+            if group.negated and not (lemma in _IS_THERE or lemma in lexicon.SEE_VERBS):
+                self.affirmed(group)
+            tail = self._where(group)
             for thing in things:
                 op: Op = "remove" if gone != thing.negated else "add"
-                self.put(op, thing, joined(inner, tail), str(group.words))
+                self.put(op, thing, joined(inner, tail), group.words)
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
-    def _covered(self, group: VerbGroup) -> None:
+    def _covered(self, things: list[NounReading], group: VerbGroup) -> None:
         """Read "the road is covered with snow": snow lies where it has snowed."""
         self.affirmed(group)
+        for thing in things:
+            if thing.element in ("road", "sidewalk", "lane", "terrain") and not thing.properties:
+                self.result.bind(thing.words, "everywhere")
         for phrase in self.tail().phrases:
             if phrase.thing is None or not is_environment(phrase.thing.element):
                 raise phrase.words.refuse("what covers a thing cannot be changed", ["it snows"])
+            self.result.bind(group.words, phrase.thing.element)
+            self.result.bind(phrase.words, phrase.thing.element)
             self.environment(phrase.thing)
 
     def _has(self, things: list[NounReading], group: VerbGroup) -> None:
@@ -221,12 +239,38 @@ class EventReader(ExchangeReader):
             raise self.rest().refuse("what there is, is not said", ["a pedestrian"])
         gone = group.negated or group.no_longer
         tail = self.tail()
+        if not subject.properties:
+            self.result.bind(subject.words, f"on the {subject.element}")
         for thing in objects:
             op: Op = "remove" if gone != thing.negated else "add"
             here = op == "add" and subject.element != SCENE and not tail.phrases
+            if here:
+                self.result.bind(
+                    subject.words, f"on the {thing_in_words(subject.element, subject.properties)}"
+                )
             position: Position = "in" if subject.element == "lane" else "on"
             place = PlacePhrase(position, subject.element, subject.properties) if here else None
-            self.put(op, thing, tail, str(group.words), place)
+            self.put(op, thing, tail, group.words, place)
+
+    def _hides(self, lemma: str) -> bool:
+        """Return whether a thing is there and only hidden: "is hidden behind a car"."""
+        return lemma in ("hide", "mask") and prepositional(self.words, self.at) is not None
+
+    def _where(self, group: VerbGroup) -> Tail:
+        """Read the end of a clause of presence; who waits to cross is not on the road yet."""
+        if group.lemma in ("wait", "stand", "stop") and self.lower() == "to" and self.lower(1) == "cross":
+            self.result.bind(self.step(2), "waiting")
+            group = dataclasses.replace(group, lemma="cross", about=True)
+        tail = self._crossed(group) or self.tail()
+        if not group.about:
+            return tail
+        for number, phrase in enumerate(tail.phrases):
+            if phrase.thing is not None and phrase.thing.element in ("road", "lane"):
+                kerb = NounReading("sidewalk", phrase.words, {}, "the")
+                tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
+            elif phrase.position == "on" and phrase.thing is not None and phrase.thing.element == "crosswalk":
+                tail.phrases[number] = dataclasses.replace(phrase, position="beside")
+        return tail
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
@@ -250,8 +294,11 @@ class EventReader(ExchangeReader):
         target: NounReading | None = None
         if not self.over() and prepositional(self.words, self.at) is None:
             target = self.thing()
+        if target is not None:
+            self.result.bind(target.words, target.element or "ego-vehicle")
         known = [thing for thing in things if self.refers(thing)]
         if known and (target is None or self.is_ego(target)):
+            self.result.bind(group.words, "closer")
             for thing in known:
                 self.compare(thing, "closer")
             return
@@ -260,16 +307,15 @@ class EventReader(ExchangeReader):
             place = None
             if target is not None and not self.is_ego(target):
                 place = PlacePhrase("beside", target.element, target.properties)
-            self.put("add", thing, joined(inner, tail), str(group.words), place)
+            self.put("add", thing, joined(inner, tail), group.words, place)
 
     def _remove(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
         tail = self.tail()
-        kept = [one for one in tail.phrases if one.preposition not in AWAY]
-        tail = dataclasses.replace(tail, phrases=kept)
+        tail = self.without_origin(tail)
         for thing in things:
             self.some(thing)
-            self.put("remove", thing, joined(inner, tail), str(group.words))
+            self.put("remove", thing, joined(inner, tail), group.words)
 
     def comparison(self, group: VerbGroup, things: Sequence[NounReading] = ()) -> bool:
         """Read "gets closer to the ego-vehicle", "moves away", "is farther ahead"."""
@@ -279,11 +325,12 @@ class EventReader(ExchangeReader):
         away = group.lemma in _MOVES and (group.particle == "away" or word == "away")
         kind = lexicon.COMPARATIVES.get(word)
         if kind is None and word in ("more", "even", "much", "far") and self.lower(1) in lexicon.COMPARATIVES:
-            self.at += 1
+            self.result.bind(self.step(), "more")
             kind = lexicon.COMPARATIVES[self.lower()]
         if kind in ("heavier", "lighter") and things and not things[0].element:
             self.affirmed(group)
-            self.at += 1
+            self.result.bind(group.words, kind)
+            self.result.bind(self.step(), kind)
             self.leftover(self.tail())
             self.heavier(dataclasses.replace(things[0], element="weather"), kind, things[0].words)
             return True
@@ -295,11 +342,14 @@ class EventReader(ExchangeReader):
             self.at = begin
             return False
         self.affirmed(group)
+        self.result.bind(group.words, kind or "farther")
         if kind is not None:
-            self.at += 1
+            self.result.bind(self.step(), kind)
         if self.lower() == "away":
-            self.at += 1
+            self.result.bind(self.step(), kind or "farther")
         tail = self.tail()
+        for one in tail.phrases:
+            self.result.bind(one.words, "ego-vehicle")
         toward = [
             one.thing
             for one in tail.phrases

@@ -49,7 +49,8 @@ NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "sidewalk",
         "roadside, road side, side of road, side of street, roadside edge, edge of road, edge of street, "
         "wayside, kerb, curb, kerbside, curbside, verge, roadside verge, grass verge, shoulder, hard "
-        "shoulder, road shoulder, pavement, footpath, footway, walkway, sidewalk, side walk, side",
+        "shoulder, road shoulder, pavement, footpath, footway, walkway, sidewalk, side walk, side, "
+        "sides of road, sides of street, sides",
     ),
     **_meaning(
         "road",
@@ -59,9 +60,10 @@ NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     **_meaning(
         "line",
         "lane line, lane marking, lane mark, road marking, road line, lane divider, lane boundary, "
-        "marking, line marking, painted line, road paint, centre line, center line, edge line, line, lane "
-        "stripe, stripe",
+        "marking, line marking, painted line, road paint, line, lane stripe, stripe",
     ),
+    **_meaning("line", "centre line, center line, middle line, road centre line", part="centre"),
+    **_meaning("line", "edge line, edge marking, side line, outer line", part="edge"),
     **_meaning(
         "ego-vehicle",
         "ego vehicle, ego, ego car, own vehicle, own car, host vehicle, subject vehicle, autonomous "
@@ -71,6 +73,15 @@ NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     **_meaning("traffic light", "light, signal, traffic light, traffic signal, stoplight, lights"),
     **_meaning("bicyclist", "person on bicycle, person on bike, biker, bicycle, bike, pushbike"),
     **_meaning("vehicle", "coach, minibus", type="bus"),
+    **_meaning(
+        "vehicle", "suv, hatchback, coupe, convertible, station wagon, estate car, motorcar", type="car"
+    ),
+    **_meaning("traffic light", "traffic signal light, traffic light signal"),
+    **_meaning(
+        "traffic sign",
+        "maximum speed limit sign, maximum speed sign, speed limit traffic sign",
+        type="speed limit",
+    ),
     **_meaning("crosswalk", "zebra"),
     **_meaning("traffic sign", "give way, give way sign", type="yield"),
     **_meaning("traffic sign", "speed limit, speed limit sign, speed sign", type="speed limit"),
@@ -96,13 +107,28 @@ SCENE_NOUNS = words_of(
 """Where everything is: a place that says nothing."""
 
 DETERMINERS = words_of(
-    "a an the any some another one this that these those all every each other your our its his her their my "
-    "such no several many both"
+    "a an the any another one this that these those all every each other your our its his her their my such "
+    "no both"
 )
+AMOUNTS: Mapping[tuple[str, ...], tuple[int, str]] = {
+    phrase: meaning
+    for text, meaning in {
+        "two, a couple of, a pair of": (2, ""),
+        "three, several, a few, a group of, groups of": (3, ""),
+        "four": (4, ""),
+        "five, many, a lot of, lots of, a crowd of": (5, ""),
+        "one of": (0, "one"),
+        "some of, some": (0, "some"),
+        "half of, half, one half of": (0, "half"),
+        "nearest, closest, the nearest, the closest": (0, "nearest"),
+    }.items()
+    for phrase in phrases_of(text)
+}
+"""How many things come, at least, and which of those that are there are meant."""
 PLAIN_ADJECTIVES = words_of(
-    "other another new nearby single visible additional existing current present whole surrounding parked "
-    "stationary standing stopped waiting moving walking driving outdoor overall local lone adjacent painted "
-    "roadside prevailing ambient nearest actual same said aforementioned mentioned very"
+    "other another new single visible additional existing current present surrounding parked stationary "
+    "standing stopped waiting moving walking driving outdoor overall local painted prevailing ambient actual "
+    "same said aforementioned mentioned"
 )
 """Adjectives that ask for nothing that a picture could show."""
 
@@ -115,7 +141,7 @@ VALUES: Mapping[str, tuple[str, str]] = {
         "triangular=triangle",
         "position": "left right",
         "orientation": "horizontal vertical",
-        "direction": "forward reverse oncoming=reverse opposite=reverse",
+        "direction": "forward reverse oncoming=reverse opposite=reverse far=reverse",
     }.items()
     for word, _, value in (entry.partition("=") for entry in entries.split())
 } | {word: ("type", word) for word in ("stop", "yield", "turn")}
@@ -154,7 +180,7 @@ PRESENCE_VERBS = words_of(
     "appear come emerge show pop enter arrive stand walk wait be step run jump cross sit park lie drive ride "
     "cycle move pull cut exist turn stay locate occur happen stroll jog rush dash wander travel pass stop "
     "remain hurry run_out sprint skate halt cover queue loiter skip present hang materialise materialize "
-    "leap hop dart amble march loom lurk idle proceed reside rest overtake"
+    "leap hop dart amble march loom lurk idle proceed reside rest play"
 )
 VANISH_VERBS = words_of("disappear vanish leave depart fade evaporate")
 REMOVE_VERBS = words_of(
@@ -214,8 +240,14 @@ PRONOUNS = ANIMATE_PRONOUNS | words_of("it they them this that these those")
 FILLERS = words_of(
     "suddenly now then also just ever currently already directly immediately straight too "
     "quickly slowly unexpectedly completely entirely fully gradually simply simultaneously together "
-    "eventually thereby really actually all both altogether again additionally furthermore moreover "
-    "subsequently afterwards afterward newly clearly closely safely virtually digitally still even "
+    "eventually thereby really actually all altogether again additionally furthermore moreover "
+    "subsequently afterwards afterward newly clearly virtually digitally still even "
     "quietly today today's please permanently temporarily"
 )
 """Adverbs that change nothing about what is seen."""
+WEIGHTLESS = (
+    FILLERS
+    | PLAIN_ADJECTIVES
+    | words_of("a an the this that these those any such its his her their my your our hand")
+)
+"""What may stand in a condition and gives nothing to its reading."""

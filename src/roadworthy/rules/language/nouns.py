@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.ontology import CONDITIONS, Ontology, ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.reading import Comparative
+from roadworthy.rules.reading import Comparative, Part
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -184,6 +184,7 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
 _BEFORE = ("weather", "season")  # what stands before other conditions: "a rainy winter night"
 _DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5
+_MOST = 5  # things of a kind that are added
 _DEFINITE = lexicon.words_of("the this that these those its his her their your our my")
 _AMOUNTS: Mapping[str, Comparative] = {
     "more": "heavier",
@@ -197,6 +198,7 @@ _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light",
 ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
 """What a thing has a value of: "the colour of the light"."""
 _SOMEONE = frozenset({"someone", "somebody", "anyone", "anybody"})
+_CROSSED = lexicon.words_of("road street lane crosswalk zebra crossing carriageway highway motorway way path")
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 _MODIFIER_TAGS = _NOUN_TAGS | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
 
@@ -212,6 +214,11 @@ class NounReading:
         determiner: The word it begins with, such as "a" or "the"; empty for none.
         also: What else the phrase names: the night of "a rainy night", both of "a rainy winter night".
         comparative: Whether there is more or less of a weather than before: "more fog".
+        amount: The words that say how many, or which of them: "several", "half of", "the nearest"; None
+            where none do.
+        count: How many there are.
+        part: Which of them are meant: "some", "half", "one" or "nearest", of lines "centre" or "edge"; empty
+            for all.
     """
 
     element: str
@@ -220,6 +227,14 @@ class NounReading:
     determiner: str = ""
     also: tuple[str, ...] = ()
     comparative: Comparative | None = None
+    amount: Words | None = None
+    count: int = 1
+    part: str = ""
+
+    @property
+    def part_left(self) -> Part:
+        """Which of those that are there go or give way: some are about half."""
+        return cast(Part, "half" if self.part == "some" else self.part)
 
     @property
     def definite(self) -> bool:
@@ -230,6 +245,11 @@ class NounReading:
     def negated(self) -> bool:
         """Whether there is none of it: "no cars"."""
         return self.determiner == "no"
+
+
+def is_weightless(word: Word) -> bool:
+    """Return whether a word is on the published list of those that give nothing to a reading."""
+    return word.lower in lexicon.WEIGHTLESS or not any(map(str.isalnum, word.lower))
 
 
 def is_pronoun(word: Word) -> bool:
@@ -259,17 +279,26 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
     begin, determiner = at, ""
     if at < len(words) and words[at].lower in _SOMEONE:
         return NounReading("pedestrian", words[at : at + 1], {}, "a"), at + 1
-    while at < len(words) and words[at].lower in lexicon.DETERMINERS:
-        # "All the", "some of the", "one of the"
-        determiner = words[at].lower
-        at += 1
-        if at + 1 < len(words) and words[at].lower == "of" and words[at + 1].lower in lexicon.DETERMINERS:
-            at += 1
-    if at < len(words) and (words[at].pos == "NUM" or words[at].lower in ("two", "three", "four", "five")):
-        raise words[at : at + 1].refuse("how many there are cannot be asked for", ["a", "some"])
+    amount: Words | None = None
+    count, part = 1, ""
+    while at < len(words) and (said := _amount(words, at)) is not None:
+        # "All the", "some of the", "several", "the nearest"
+        determiner, length, many, which = said
+        if many or which:
+            if amount is not None:
+                raise words[at : at + length].refuse(f"{str(amount)!r} says this already, or something else")
+            amount, count, part = words[at : at + length], many or 1, which
+        at += length
+    if at < len(words) and words[at].pos == "NUM":
+        sign = _numbered_sign(words, at)
+        if sign is None:
+            reason = f"how many there are is said in words, and up to {_MOST}"
+            raise words[at : at + 1].refuse(reason, ["two", "several"])
+        return NounReading("traffic sign", words[begin : sign[1]], sign[0], determiner), sign[1]
     if at + 1 < len(words) and words[at].lower in ASPECTS and words[at + 1].lower == "of":
         # "The colour of the light": what is said of it is said of the light.
-        return noun_phrase(words, at + 2)
+        owner = noun_phrase(words, at + 2)
+        return owner and (replace(owner[0], words=words[begin : owner[1]]), owner[1])
     comparative: Comparative | None = None
     if at + 1 < len(words) and words[at].lower in _AMOUNTS and _weather_adjective(words[at + 1]):
         comparative = _AMOUNTS[words[at].lower]
@@ -280,18 +309,58 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             raise _unknown(words, at)
         return None
     element, properties, also, stop = found
+    part = properties.pop("part", part)
+    if element == "sidewalk" and determiner == "other":
+        properties["direction"] = "reverse"
+    if element == "sidewalk" and determiner in ("both", "each"):
+        properties["position"] = "both"
+        amount = None
+    elif determiner == "both":
+        raise words[begin:stop].refuse("which two these are is not said", ["two"])
+    if part == "some":
+        # Of what is there, some are about half; "some" fog, or of what comes, is an article.
+        part = "" if is_environment(element) else "some"
     if determiner in ("a", "an") and stop - at == 1 and ontology().condition_of(element) == "season":
         # A coil on the road is no season.
         raise words[begin:stop].refuse(
             f"{str(words[begin:stop])!r} may be a thing: a season has no article", [element]
         )
     if stop < len(words) and words[stop].lower in ("'s", "’s"):
-        # "In the ego-vehicle's lane": whose it is does not matter.
-        owned = _described(words, stop + 1)
+        # "In the ego-vehicle's lane": that is the lane.
+        owned = _described(words, stop + 1) if element == "ego-vehicle" else None
         if owned is not None:
             element, properties, also, stop = owned
             determiner = "the"
-    return NounReading(element, words[begin:stop], properties, determiner, also, comparative), stop
+    whole = words[begin:stop]
+    return NounReading(element, whole, properties, determiner, also, comparative, amount, count, part), stop
+
+
+def _amount(words: Words, at: int) -> tuple[str, int, int, str] | None:
+    """Return a determiner, how many words it has, how many things it asks for, and which part of them."""
+    for phrase, (many, which) in lexicon.AMOUNTS.items():
+        if tuple(word.lower for word in words[at : at + len(phrase)]) == phrase:
+            return phrase[0], len(phrase), many, which
+    if words[at].lower not in lexicon.DETERMINERS:
+        return None
+    of = words[at + 1 : at + 3]
+    leads_on = len(of) == 2 and of[0].lower == "of" and of[1].lower in lexicon.DETERMINERS
+    return words[at].lower, 2 if leads_on else 1, 0, ""
+
+
+_NUMBERED = re.compile(
+    r"(?P<limit>\d+) ?(?:km ?/ ?h|kmh|kph)? ?"
+    r"(?:(?:maximum |max )?speed (?:limit )?)?(?:traffic |road )?signs?(?!\w)"
+)
+
+
+def _numbered_sign(words: Words, at: int) -> tuple[dict[str, str], int] | None:
+    """Read a speed limit sign with its number: "a 30 km/h sign"."""
+    found = _NUMBERED.match(words.text.lower(), words[at].start)
+    if found is None:
+        return None
+    stop = next(number for number in range(at, len(words)) if words[number].stop >= found.end()) + 1
+    _check_value(words[at : at + 1], "traffic sign", "limit", found["limit"])
+    return {"type": "speed limit", "limit": found["limit"]}, stop
 
 
 _Described = tuple[str, dict[str, str], tuple[str, ...], int]
@@ -348,7 +417,7 @@ def _may_modify(word: Word) -> bool:
         or word.lower in lexicon.LEVELS
         or word.lower in lexicon.PLAIN_ADJECTIVES
         or word.lower.removesuffix("hand") in ("left", "right")
-        or word.lower in ("-", "very", "hand", "extremely")
+        or word.lower in ("-", "hand")
         or _weather_adjective(word) is not None
         or word.tag in _MODIFIER_TAGS
     )
@@ -375,7 +444,7 @@ def _with_modifiers(
         one = words[number : number + 1]
         # "Dark rain" falls at night; dark clouds are clouds.
         sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
-        if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand", "very", "extremely"):
+        if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand"):
             continue
         if sky is not None and (element == SCENE or is_environment(element)):
             element, *more = _together(one, sky, (element, *also))
@@ -386,7 +455,10 @@ def _with_modifiers(
             properties["level"], level = lexicon.LEVELS[word.lower], one
         elif word.lower in lexicon.VALUES or word.lower in ("lefthand", "righthand"):
             key, value = lexicon.VALUES[word.lower.removesuffix("hand")]
-            _check_value(one, element, key, value)
+            if element == "sidewalk" and (key, value) == ("direction", "forward"):
+                raise one.refuse("this side is not understood", ["left", "right"])
+            if not (word.lower == "oncoming" and ontology().is_a(element, "dynamic object")):
+                _check_value(one, element, key, value)
             properties[key] = value
         elif word.tag in _NOUN_TAGS and _guessed_element(word) == element:
             continue
@@ -412,7 +484,9 @@ def _together(words: Words, new: str, others: Sequence[str]) -> list[str]:
 
 def _check_value(words: Words, element: str, key: str, value: str) -> None:
     """Refuse a property that the element does not have."""
-    if key == "position" and element in ("sidewalk", "road"):
+    if element == "sidewalk" and key in ("position", "direction"):
+        return
+    if key == "position" and element == "road":
         return
     try:
         ontology().check_property(element, key, value)
@@ -443,13 +517,26 @@ def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
         ends.append(number + 1)
         number += 1
     for length in range(len(forms), 0, -1):
+        if length > 1 and _crosses(words, ends[length - 1]):
+            continue
         for phrase in _combinations(forms[:length]):
             if phrase in table:
                 element, properties = table[phrase]
-                return element, properties, ends[length - 1]
+                return SCENE if element == "environment" else element, properties, ends[length - 1]
     if forms and any(form in lexicon.SCENE_NOUNS for form in forms[0]):
         return SCENE, {}, ends[0]
     return None
+
+
+def _crosses(words: Words, at: int) -> bool:
+    """Return whether "crossing" before a place is what someone does: "a pedestrian crossing the road"."""
+    if (
+        words[at - 1].lower != "crossing"
+        or at + 1 >= len(words)
+        or words[at].lower not in lexicon.DETERMINERS
+    ):
+        return False
+    return words[at + 1].lower in _CROSSED
 
 
 def _combinations(forms: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -505,6 +592,11 @@ def _guessed(words: Words, at: int) -> _Described | None:
         if word.tag not in _NOUN_TAGS:
             continue
         element = _guessed_element(word)
+        if element == "vehicle":
+            raise words[end - 1 : end].refuse(
+                f"{str(word.text)!r} cannot be shown, and another vehicle is not the same",
+                ["car", "truck", "van", "school bus"],
+            )
         if element is not None:
             return _with_modifiers(words, range(at, end - 1), element, {}, end)
     return None

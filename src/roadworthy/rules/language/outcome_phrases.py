@@ -27,7 +27,21 @@ DETERMINERS = frozenset(["the", "a", "an", "this", "that", "these", "those", "it
 PRONOUNS = frozenset(["it", "him", "her", "them", "this", "that"])
 PURPOSES = frozenset(["let", "avoid", "allow", "prevent", "ensure", "give", "protect"])
 HEADS = frozenset(["change", "size", "factor", "keep", "turn", "side", "exceed", "limit", "companion"])
-HARMLESS = frozenset(["filler", "aspect"])
+HARMLESS = frozenset(["filler", "aspect", "cause", "reason"])
+_GIVES = {
+    "ego": "ego-vehicle",
+    "must": "must",
+    "expect": "must",
+    "infinitive": "must",
+    "be": "be",
+    "move": "go",
+    "keep": "keep",
+    "by": "by",
+    "cause": "what changed",
+    "thing": "what changed",
+    "reason": "reason",
+}
+"""What words of a kind give to a reading, where neither their value nor they themselves tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +94,10 @@ class OutcomePart:
         return run.refuse(reason, suggestions or EXAMPLES)
 
 
-def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False) -> list[OutcomePart]:
-    """Return the expectations that a then-part joins, each as its items.
+def read_items(
+    words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False
+) -> list[OutcomeItem]:
+    """Return the words of a then-part as items with one meaning each.
 
     Args:
         words: The then-part.
@@ -102,7 +118,22 @@ def parts(words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool 
             raise whole.refuse(
                 [item], "this may be the other vehicle: say the ego-vehicle", "the ego-vehicle", "you"
             )
+    return items
+
+
+def parts(words: Words, items: Sequence[OutcomeItem]) -> list[OutcomePart]:
+    """Return the expectations that a then-part joins, each as its items."""
     return _cut(words, [item for item in items if item.kind not in HARMLESS])
+
+
+def bound_words(words: Words, items: Sequence[OutcomeItem]) -> dict[int, str]:
+    """Return what each word gave to the reading, by its number in the rule; fillers and joints nothing."""
+    return {
+        word.index: str(item.found.words) if item.found else _GIVES.get(item.kind) or item.value or item.text
+        for item in items
+        if item.kind not in ("filler", "joint")
+        for word in words[item.first : item.last + 1]
+    }
 
 
 def _has_head(items: Sequence[OutcomeItem]) -> bool:
@@ -124,7 +155,7 @@ def _cut(words: Words, items: Sequence[OutcomeItem]) -> list[OutcomePart]:
             waiting, joint = [], item
         elif found:
             _check_joint(found[-1], joint, waiting)
-            found[-1] = replace(found[-1], items=(*found[-1].items, *waiting))
+            found[-1] = replace(found[-1], items=(*found[-1].items, *_bounding(found[-1], joint, waiting)))
             # After a comma, the word says how the parts are joined.
             waiting, joint = [], item if item.text.isalpha() or not waiting else joint
         elif item.value == "without":
@@ -134,6 +165,22 @@ def _cut(words: Words, items: Sequence[OutcomeItem]) -> list[OutcomePart]:
     if waiting:
         found.append(OutcomePart(words, tuple(waiting)))
     return found
+
+
+def _bounding(
+    part: OutcomePart, joint: OutcomeItem | None, after: Sequence[OutcomeItem]
+) -> Sequence[OutcomeItem]:
+    """Return what is joined to a direction: "slow down, but by at most 30%" is a change, and a small one.
+
+    That is what "less than" says, where "by at most 30%" alone is a bound that no change keeps too.
+    """
+    moves = any(item.kind == "side" or item.value in FLIPPED for item in part.of("change", "side", "size"))
+    if joint is None or not moves or part.of("quantity", "not", "no", "may"):
+        return after
+    return [
+        replace(item, value="less than") if item.kind in BOUNDS and item.value == "at most" else item
+        for item in after
+    ]
 
 
 def _check_joint(part: OutcomePart, joint: OutcomeItem | None, after: Sequence[OutcomeItem]) -> None:
@@ -192,9 +239,9 @@ class _Scanner:
     def item(self, place: int) -> tuple[OutcomeItem, int]:
         if self.bases[place] == QUANTITY:
             return self.make("quantity", place, place + 1), place + 1
-        for aside in (self.cause(place), self.reason(place)):
+        for kind, aside in (("cause", self.cause(place)), ("reason", self.reason(place))):
             if aside:
-                return self.make("filler", place, aside), aside
+                return self.make(kind, place, aside), aside
         begin = self.starts[place]
         best, longest = None, begin
         for entry in LEXICON:

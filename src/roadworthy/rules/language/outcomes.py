@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from roadworthy.errors import InputError
@@ -16,10 +16,13 @@ from roadworthy.rules.language.outcome_phrases import (
     UPPER,
     VERBS,
     ExpectedAmount,
+    OutcomeItem,
     OutcomePart,
+    bound_words,
     parts,
     read_amount,
     read_direction,
+    read_items,
 )
 from roadworthy.rules.language.outcome_words import REASONS
 from roadworthy.rules.reading import Proposition
@@ -319,6 +322,7 @@ class ExpectedOutcome:
         inference: The row of Table 5 that was used.
         degree: "more" or "less" where the change is compared with that of an earlier block.
         notes: Where less is tested than the words say, and what to write instead, a sentence each.
+        bound: What each word gave to the reading, by its number in the rule; what gave nothing is not there.
     """
 
     expectation: Expectation
@@ -326,6 +330,7 @@ class ExpectedOutcome:
     inference: str
     degree: str | None = None
     notes: tuple[str, ...] = ()
+    bound: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def comparative(self) -> bool:
@@ -364,7 +369,8 @@ def read_outcome(
     Raises:
         RuleError: It is not understood, wholly or in part.
     """
-    found = parts(words, mentioned=mentioned, other_vehicle=other_vehicle)
+    items = read_items(words, mentioned=mentioned, other_vehicle=other_vehicle)
+    found = parts(words, items)
     if not found:
         raise words.refuse("nothing is expected here", EXAMPLES)
     said = [part for part in found if not part.of("companion") or part.of("change")]
@@ -383,7 +389,15 @@ def read_outcome(
     for part in found:
         if part not in said and reading.expectation.change != "decrease":
             raise part.refuse((), "this goes only with slowing down", "slow down")
-    return replace(_outcome(reading), notes=tuple(_notes(found, reading.expectation)))
+    notes = (*_notes(found, reading.expectation), *_asides(words, found, items))
+    return replace(_outcome(reading), notes=notes, bound=bound_words(words, items))
+
+
+def _asides(words: Words, found: Sequence[OutcomePart], items: Sequence[OutcomeItem]) -> Iterator[str]:
+    """Yield what the words say besides, and no model is asked about."""
+    for item in items:
+        if item.kind == "reason" or (item.kind == "companion" and any(item in part.items for part in found)):
+            yield f"'{words[item.first : item.last + 1]}' is not tested."
 
 
 def _notes(found: Sequence[OutcomePart], expectation: Expectation) -> Iterator[str]:

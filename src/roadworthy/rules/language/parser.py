@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from roadworthy.errors import InputError, RuleError
-from roadworthy.ontology import ontology
+from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.changes import read_condition
 from roadworthy.rules.language.conditions import ConditionReading
-from roadworthy.rules.language.nouns import Word, Words, analysed, analysed_all
+from roadworthy.rules.language.nouns import Word, Words, analysed, analysed_all, is_weightless
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
-from roadworthy.rules.reading import Block, Rule, SceneChange
+from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
@@ -24,13 +24,16 @@ _LABELS = {
     r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:": "Then",
 }
 """What test plans write at the head of the two halves of a rule."""
+_METRES = r"(?P<{}>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?)\b(?!/)"
+_US = "(?:us|you|(?:the|your|our) (?:ego-vehicle|ego vehicle|car|vehicle))"
 _AWAY = re.compile(
-    r",?\s*\b(?:(?:at )?(?P<metres>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?) "
-    r"(?:away(?: from (?:us|the ego-vehicle))?|ahead|(?=in front of))"
-    r"|at a distance of (?P<distance>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?)\b)",
+    rf",?\s*\b(?:within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
+    rf"|(?:less than|at most|no more than) {_METRES.format('most')} away(?: from {_US})?"
+    rf"|(?:at |in )?{_METRES.format('metres')} (?:away(?: from {_US})?|(?=ahead\b|in front of\b))"
+    rf"|(?:in|at a distance of) {_METRES.format('distance')})",
     re.IGNORECASE,
 )
-"""How far away a thing is that is added."""
+"""How far away a thing is that is added, or how far at most."""
 _IN_FRONT = re.compile(r"\s*in front of\b", re.IGNORECASE)
 _NEAREST, _FARTHEST = 3.0, 100.0  # metres
 _ENDS = frozenset({".", ";", "!", "?"})
@@ -40,12 +43,13 @@ _CONNECTORS = frozenset(
     {"and", "but", "also", ",", "additionally", "furthermore", "moreover", "so", "in", "please", "likewise"}
 )
 _REASONS = frozenset({"because"})
+_PASSED = _CONNECTORS | {"then", "therefore", "hence"}
+"""What joins sentences and halves of sentences and gives nothing to a reading."""
 _NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
 _MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
 for _words in lexicon.MARKERS:
     _MARKERS_OF.setdefault(_words[0], []).append(_words)
 _CHANGES_FIRST = lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | {"change"}
-_NO_THINGS = ("weather", "time", "season")
 _MOST_WORDS = 120
 _TOO_LONG = re.compile(r"\S{101,}")  # one word: to split it takes time by the square of its length
 _MOST_CONDITIONS = 6
@@ -138,14 +142,70 @@ def _read(text: str, analysis: Words) -> Rule:
             blocks.append(_made(whole, (condition, outcome), *understood))
     if not blocks:
         raise words.refuse("the rule is empty", [_EXAMPLE])
-    return Rule(text, tuple(_at_distances(text, blocks)))
+    return _accounted(words, _at_distances(text, blocks))
+
+
+def _accounted(words: Words, blocks: list[Block]) -> Rule:
+    """Return the rule with what each of its words gave: those inside a half, and those that stand outside.
+
+    Raises:
+        RuleError: A word was passed over that is none of those that open, join or end sentences.
+    """
+    bound = {start: gives for block in blocks for start, gives in block.bound.items()}
+    halves = [run for block in blocks for run in (*block.condition, *block.outcome)]
+    inside = [any(start <= word.start < stop for start, stop in halves) for word in words]
+    number = 0
+    while number < len(words):
+        word, opened = words[number], _marker(words, number)
+        stop = number + 1
+        if inside[number]:
+            pass
+        elif word.lower in _REASONS:
+            while stop < len(words) and not inside[stop] and words[stop].lower not in _ENDS:
+                stop += 1
+            bound |= {one.start: "reason" for one in words[number:stop]}
+            told = next(n for n in reversed(range(len(blocks))) if blocks[n].outcome[0][0] < word.start)
+            note = f"'{words[number:stop]}' is not tested."
+            blocks[told] = replace(blocks[told], notes=(*blocks[told].notes, note))
+        elif opened is not None:
+            stop = opened
+            bound |= {one.start: "if" for one in words[number:stop]}
+        elif not (is_weightless(word) or word.lower in _PASSED):
+            raise words[number:stop].refuse(f"{word.text!r} would be lost here", [_EXAMPLE])
+        number = stop
+    for found in _AWAY.finditer(words.text):
+        far = found.group("within", "most", "metres", "distance")
+        bound[found.start()] = f"{next(filter(None, far))} m away"
+    return Rule(words.text, tuple(blocks), tuple(_bound_runs(words, bound)))
+
+
+def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
+    """Return the words of a rule in runs that gave one thing each."""
+    places = {word.start: word.stop for word in words if any(map(str.isalnum, word.lower))}
+    for heading in _LABELS:
+        # The word that stands in its place is shorter.
+        places |= {
+            found.start(): found.end() - 1 for found in re.finditer(heading, words.text, re.IGNORECASE)
+        }
+    places |= {found.start(): found.end() for found in _AWAY.finditer(words.text)}
+    runs: list[tuple[int, int, str]] = []
+    for start, stop in sorted(places.items()):
+        gives = bound.get(start, "")
+        if len(runs) > 1 and not runs[-1][2] and runs[-2][2] == gives:
+            del runs[-1]  # "on the left": what has no weight among words that give one thing is one of them
+        if runs and runs[-1][2] == gives:
+            runs[-1] = (runs[-1][0], stop, gives)
+        else:
+            runs.append((start, stop, gives))
+    return (BoundWords(words.text[start:stop], (start, stop), gives) for start, stop, gives in runs)
 
 
 def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
     """Return blocks whose things are added as far away as the words say."""
     told = list(blocks)
     for found in _AWAY.finditer(text):
-        metres = float(found["metres"] or found["distance"])
+        most = found["within"] or found["most"]
+        metres = float(most or found["metres"] or found["distance"])
         number = next(
             (
                 number
@@ -156,18 +216,24 @@ def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
         )
         changes = () if number is None else told[number].changes
         added = [one for one in changes if one.op == "add" and one.comparative is None]
-        if number is None or len(added) != 1 or added[0].distance or added[0].target in _NO_THINGS:
+        if number is None or len(added) != 1 or _is_placed(added[0]):
             reason = "a distance can be said once, of one thing that is added"
         elif not _NEAREST <= metres <= _FARTHEST:
             reason = f"a thing can be added from {_NEAREST:g} to {_FARTHEST:g} m away"
         elif _IN_FRONT.match(text, found.end()) and added[0].reference != "ego-vehicle":
             reason = "a distance is measured from the ego-vehicle: say it of no other thing"
         else:
-            moved = (replace(one, distance=metres) if one is added[0] else one for one in changes)
+            near = replace(added[0], within=metres) if most else replace(added[0], distance=metres)
+            moved = (near if one is added[0] else one for one in changes)
             told[number] = replace(told[number], changes=tuple(moved))
             continue
         raise RuleError(reason, text=text, span=found.span(), suggestions=[_EXAMPLE])
     return told
+
+
+def _is_placed(change: SceneChange) -> bool:
+    """Return whether no distance can be said of a change, or one is said already."""
+    return bool(change.distance or change.within or change.target in CONDITIONS)
 
 
 def _check_length(piece: Words) -> None:
@@ -319,6 +385,11 @@ def _made(piece: Words, halves: tuple[Words, Words], found: ConditionReading, ca
         _runs(halves[0]),
         _runs(halves[1]),
         came.notes,
+        {
+            word.start: gives
+            for word in (*halves[0], *halves[1])
+            if (gives := found.bound.get(word.index) or came.bound.get(word.index))
+        },
     )
 
 
@@ -392,7 +463,12 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
             yield body[:number], _trimmed(body[number + 1 :])
     for number in range(1, len(body)):
         word = body[number]
-        if word.lower not in _COMMAS and not _needs_subject(word) and _is_clause(body[number:]):
+        compound = (
+            body[number - 1].dep == "compound" and body[number - 1].head == word.index
+        )  # "a bus | stop"
+        if word.lower in _COMMAS or compound or _needs_subject(word):
+            continue
+        if _is_clause(body[number:]):
             yield _trimmed(body[:number]), body[number:]
 
 
@@ -400,6 +476,7 @@ def _needs_subject(word: Word) -> bool:
     """Return whether no outcome can begin with a word, because its subject is missing."""
     return (
         word.tag == "MD"
+        or word.lower in ("at", "on", "with", "of")
         or word.lemma in ("be", "have")
         or word.lower in ("not", "n't", "to", "and", "then")
         or word.lower in lexicon.ABSENT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
@@ -12,7 +12,9 @@ from roadworthy.rules.reading import Position
 
 _BE = lexicon.words_of("be 's ’s s is are was were been being am")
 _AUXILIARIES = lexicon.words_of("have do will would shall can could may might should must")
-_OPENERS = frozenset({"start", "begin", "happen", "seem", "tend", "continue", "go", "appear", "need", "use"})
+_OPEN = lexicon.words_of("could may might must")
+"""Auxiliaries that leave open whether something happens."""
+_OPENERS = frozenset({"start", "begin", "happen", "continue", "go"})
 """Verbs that only say that what comes next happens: "starts to rain"."""
 _NEGATIONS = frozenset({"not", "n't", "n’t", "never", "no"})
 _TRANSITIVE = (
@@ -54,6 +56,8 @@ class VerbGroup:
         negated: Whether it does not happen.
         no_longer: Whether it has ceased to happen.
         particle: "up" of "shows up".
+        about: Whether it is about to happen, and has not yet.
+        open: The word that leaves open whether it happens at all: "might".
     """
 
     lemma: str
@@ -62,6 +66,8 @@ class VerbGroup:
     negated: bool = False
     no_longer: bool = False
     particle: str = ""
+    about: bool = False
+    open: Words | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,8 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         The group and the number of the word after it; None where no verb is.
     """
     begin = at
-    being = negated = no_longer = False
+    being = negated = no_longer = about = False
+    unsure: Words | None = None
     lemma, passive, last = "", False, at
     while at < len(words):
         word = words[at]
@@ -145,10 +152,12 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
             being = True
             last = at + 1
         elif word.lemma in _AUXILIARIES and lower != "having":
+            unsure = words[at : at + 1] if word.lemma in _OPEN or lower in _OPEN else unsure
             last = at + 1
         elif (last > begin and _to_verb(words, at)) or lower in lexicon.FILLERS:
-            pass
+            about = about or lower == "about"
         elif _opens(words, at):
+            about = about or lower == "going"
             being = being and lower.endswith("ing")
             last = at + 1
         elif lower in ("get", "gets", "got", "getting", "gotten") and _participle(words, at + 1):
@@ -184,8 +193,8 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
     while last < len(words) and words[last].lower in (("anymore", "longer") if negated else ("anymore",)):
         no_longer = True
         last += 1
-    group = VerbGroup(lemma or "be", words[begin:last], passive, negated, no_longer, particle)
-    return group, last
+    said = words[begin:last]
+    return VerbGroup(lemma or "be", said, passive, negated, no_longer, particle, about, unsure), last
 
 
 def _to_verb(words: Words, at: int) -> bool:
@@ -277,10 +286,15 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         return Phrase(text, position, words[begin : inner + 1], thing), inner + 1
     if text in ("to", "into", "from", "with", "by", "for") and (value := _value(words, inner)) is not None:
         return Phrase(text, position, words[begin : value[1]], value=value[0]), value[1]
-    noun = noun_phrase(words, inner)
+    noun = _side(words, inner) if text in ("on", "to") else None
+    noun = noun or noun_phrase(words, inner)
     if noun is None:
         return None
     thing, stop = noun
+    if text in ("to the left of", "to the right of"):
+        thing = replace(thing, properties={**thing.properties, "position": text.split()[2]})
+    elif thing.words[-1].lower in ("left", "right"):
+        position = "on"
     condition = ontology().condition_of(thing.element)
     # "After dark" it is night, but after winter it is not winter, nor near it.
     beside = position in ("front", "behind", "beside") and text != "by"
@@ -294,8 +308,20 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         # "On the left side of the truck"; that of the road is one phrase, and the roadside.
         owner = noun_phrase(words, stop + 1)
         if owner is not None:
-            return Phrase(text, "beside", words[begin : owner[1]], owner[0]), owner[1]
+            owned = replace(owner[0], properties={**owner[0].properties, **thing.properties})
+            return Phrase(text, "beside", words[begin : owner[1]], owned), owner[1]
     return Phrase(text, position, words[begin:stop], thing), stop
+
+
+def _side(words: Words, at: int) -> tuple[NounReading, int] | None:
+    """Read a side that stands by itself: "on the left" is the roadside there, "on the left lane" is not."""
+    begin = at
+    at += 1 if at < len(words) and words[at].lower in ("the", "your", "our") else 0
+    if at >= len(words) or words[at].lower not in ("left", "right") or noun_begins(words, at + 1):
+        return None
+    if at + 1 < len(words) and (words[at + 1].lower in ("-", "hand", "of") or words[at + 1].pos == "NOUN"):
+        return None
+    return NounReading("sidewalk", words[begin : at + 1], {"position": words[at].lower}, "the"), at + 1
 
 
 def _goes_on(words: Words, adverb: tuple[str, ...], at: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import nouns
-from roadworthy.rules.language.conditions import ConditionReading, PlacePhrase, Tail, WordStream
+from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream
 from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS
 from roadworthy.rules.language.phrases import (
     Phrase,
@@ -19,7 +19,7 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
-from roadworthy.rules.reading import Comparative, Op, SceneChange
+from roadworthy.rules.reading import Comparative, Op, SceneChange, thing_in_words
 
 
 class Reader(WordStream):
@@ -30,15 +30,16 @@ class Reader(WordStream):
         self.latest = blocks[-1] if blocks else ()
         self.earlier = [change for block in blocks for change in block]
         self.waiting: list[nouns.NounReading] = []
-        self.result = ConditionReading()
 
     def compare(self, thing: nouns.NounReading, kind: Comparative) -> None:
         """Change what an earlier block changed, by more or less."""
         self.some(thing)
+        self.check_alone(thing)
         plural = not thing.element and thing.words[-1].lower in ("they", "them", "these", "those")
         added = [change for change in self.latest if change.op == "add"]
         for before in added if plural and added else [self.antecedent(thing)]:
             self.result.found("COMPARATIVE", kind, before.target)
+            self.result.bind(thing.words, before.target)
             self.result.infer(dataclasses.replace(before, comparative=kind))
 
     def refers(self, thing: nouns.NounReading) -> bool:
@@ -78,6 +79,8 @@ class Reader(WordStream):
         for change in reversed(self.earlier):
             if change.target == "weather" and thing.element in ("weather", change.replacement):
                 self.result.found("COMPARATIVE", kind, str(change.replacement))
+                self.result.bind(thing.words, str(change.replacement))
+                self.result.bind(words, kind)
                 self.result.infer(dataclasses.replace(change, comparative=kind))
                 return
         raise words.refuse(
@@ -89,6 +92,7 @@ class Reader(WordStream):
         """Change the weather, the time of day or the season into what a phrase names."""
         if thing.negated:
             raise self.ended(thing.element, thing.words)
+        self.check_alone(thing)
         if thing.comparative is not None:
             self.heavier(thing, thing.comparative, thing.words)
             return
@@ -114,6 +118,7 @@ class Reader(WordStream):
             self.heavier(nouns.NounReading(element, words, properties, "the"), comparative, words)
             return
         self.result.found(kind.upper(), element)
+        self.result.bind(words, element)
         change = SceneChange("replace", kind, properties, replacement=element)
         if change in self.result.changes:
             return
@@ -126,17 +131,20 @@ class Reader(WordStream):
         """Use the phrases at the end of a clause about the weather, or refuse them."""
         for phrase in tail.phrases:
             thing = phrase.thing
-            if thing is not None and (thing.element == nouns.SCENE or self.is_ego(thing)):
-                continue
-            if allow_environment and thing is not None and nouns.is_environment(thing.element):
+            plain = thing is not None and (self.is_ego(thing) or not thing.properties)
+            if thing is None or not (plain or nouns.is_environment(thing.element)):
+                raise phrase.words.refuse("these words are not understood here")
+            if allow_environment and nouns.is_environment(thing.element):
                 if thing.element not in CONDITIONS:
                     self.environment(thing)
+                self.result.bind(phrase.words, thing.element)
                 continue
-            if allow_place and thing is not None and thing.element in ("road", "sidewalk", "lane", "line"):
-                continue
-            if thing is not None and thing.element == "road" and phrase.position is not None:
-                continue
-            raise phrase.words.refuse("these words are not understood here")
+            everywhere = allow_place and thing.element in ("road", "sidewalk", "lane", "line")
+            everywhere |= thing.element == "road" and phrase.position is not None
+            if not (everywhere or thing.element == nouns.SCENE or self.is_ego(thing)):
+                raise phrase.words.refuse("these words are not understood here")
+            self.result.bind(phrase.words, "everywhere")
+        self.result.bind(tail.degree, tail.level or tail.comparative or "")
 
     def things(self) -> list[nouns.NounReading]:
         """Read one noun phrase or several that are joined."""
@@ -238,18 +246,18 @@ class Reader(WordStream):
                 break
             if self.lower() in COMPARATIVES and tail.comparative is None:
                 tail.comparative = COMPARATIVES[self.lower()]
-                self.at += 1
+                tail.degree = self.step()
                 continue
             if self.lower() in ("more", "less") and (
                 self.lower(1) in LEVELS or self.at + 1 >= len(self.words)
             ):
                 more = (self.lower() == "more") == (LEVELS.get(self.lower(1)) != "light")
                 tail.comparative = "heavier" if more else "lighter"
-                self.at += 2 if self.lower(1) in LEVELS else 1
+                tail.degree = self.step(2 if self.lower(1) in LEVELS else 1)
                 continue
             if self.lower() in LEVELS and not self.noun_at(1) and not self.weather_at(1):
                 tail.level = LEVELS[self.lower()]
-                self.at += 1
+                tail.degree = self.step()
                 continue
             found = prepositional(self.words, self.at)
             if found is None:
@@ -258,11 +266,29 @@ class Reader(WordStream):
             self.at = found[1]
         return tail
 
+    def without_origin(self, tail: Tail) -> Tail:
+        """Return a tail without "from the road": all of a thing goes, wherever it is."""
+        kept = []
+        for one in tail.phrases:
+            thing = one.thing
+            plain = thing is not None and not thing.properties
+            if (
+                one.preposition in AWAY
+                and plain
+                and thing
+                and thing.element in (nouns.SCENE, "road", "sidewalk")
+            ):
+                self.result.bind(one.words, "everywhere")
+            else:
+                kept.append(one)
+        return dataclasses.replace(tail, phrases=kept)
+
     def environments(self, phrases: Sequence[Phrase]) -> None:
         """Keep the conditions that phrases name, "at night", until the clause is over."""
-        self.waiting += [
-            one.thing for one in phrases if one.thing is not None and nouns.is_environment(one.thing.element)
-        ]
+        for one in phrases:
+            if one.thing is not None and nouns.is_environment(one.thing.element):
+                self.result.bind(one.words, one.thing.element)
+                self.waiting.append(one.thing)
 
     def end_clause(self) -> None:
         """Make the changes of conditions that the phrases of a clause named."""
@@ -270,14 +296,19 @@ class Reader(WordStream):
             self.environment(thing)
         self.waiting.clear()
 
-    def place(self, phrases: Sequence[Phrase]) -> PlacePhrase:
-        """Return the one place that phrases name, apart from times and weathers."""
-        place: PlacePhrase | None = None
+    def place(self, phrases: Sequence[Phrase], place: PlacePhrase | None = None) -> PlacePhrase:
+        """Return the one place that phrases name, apart from times and weathers.
+
+        `place` is one that was named before.
+        """
         for phrase in phrases:
             thing = phrase.thing
             if thing is None:
                 raise phrase.words.refuse("these words are not understood here")
-            if nouns.is_environment(thing.element) or thing.element == nouns.SCENE:
+            if nouns.is_environment(thing.element):
+                continue
+            if thing.element == nouns.SCENE and not thing.properties:
+                self.result.bind(phrase.words, "in the picture")
                 continue
             if not thing.element and not self.earlier and not self.result.changes:
                 # "The car must slow down if a pedestrian stands behind it."
@@ -289,6 +320,14 @@ class Reader(WordStream):
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
                 here = PlacePhrase(phrase.position, thing.element, thing.properties)
+                if thing.amount is not None:
+                    raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
+            if phrase.position == "on" and _stands(here.reference):
+                if phrase.preposition != "at" or "color" in here.properties:
+                    raise phrase.words.refuse("nothing can be put there", ["beside", "in front of"])
+                here = dataclasses.replace(here, position="beside")
+            if here.properties.get("position") == "both" and here.reference != "sidewalk":
+                raise phrase.words.refuse("both sides are those of the road", ["on both sides of the road"])
             if phrase.position is None:
                 if phrase.preposition in ("toward", "towards", "to", "from", "for", "off", "out of"):
                     raise phrase.words.refuse("these words are not understood here", ["on the roadside"])
@@ -296,12 +335,20 @@ class Reader(WordStream):
             if phrase.preposition == "along" and here.reference == "road":
                 here = dataclasses.replace(here, position="beside")
             place = here if place is None else _nearer(place, here, phrase)
+            where = thing_in_words(place.reference or "", place.properties)
+            self.result.bind(phrase.words, f"{place.position} the {where}")
         return place or PlacePhrase()
 
     def put(
-        self, op: Op, thing: nouns.NounReading, tail: Tail, verb: str, place: PlacePhrase | None = None
+        self,
+        op: Op,
+        thing: nouns.NounReading,
+        tail: Tail,
+        said: nouns.Words | None = None,
+        place: PlacePhrase | None = None,
     ) -> None:
-        """Add a thing to the scene or take it out."""
+        """Add a thing to the scene or take it out; `said` are the words for that, where there are any."""
+        verb = "be" if said is None else str(said)
         if op == "add" and "add" in verb:
             # "Added to the roadside" is on it.
             phrases = [
@@ -312,8 +359,9 @@ class Reader(WordStream):
         if nouns.is_environment(thing.element):
             if op == "remove":
                 raise self.ended(thing.element, thing.words)
+            self.result.bind(said, thing.element)
             if tail.comparative is not None:
-                self.heavier(thing, tail.comparative, thing.words)
+                self.heavier(thing, tail.comparative, tail.degree or thing.words)
                 return
             level = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **level}))
@@ -324,6 +372,8 @@ class Reader(WordStream):
             where = place or self.place(tail.phrases)
             if where.position is None:
                 raise thing.words.refuse("what changes about it is not said", ["gets closer"])
+            self.result.bind(said, op)
+            self.result.bind(thing.words, before.target)
             self.result.infer(dataclasses.replace(before, position=where.position, reference=where.reference))
             return
         thing = self.known(self.resolved(thing))
@@ -332,9 +382,22 @@ class Reader(WordStream):
         self.check_element(thing)
         self.result.found("ONTOLOGY", str(thing.words), thing.element)
         self.result.found("TRANSFORMATION", verb, op)
+        self.result.bind(said, op)
+        self.result.bind(thing.words, thing_in_words(thing.element, thing.properties))
         for value in thing.properties.values():
             self.result.found("AMOD", value, thing.element)
-        where = place or self.place(tail.phrases)
+        where = self.place(tail.phrases, place)
+        if thing.properties.get("direction") == "reverse" and op == "add" and thing.element != "lane":
+            # "An oncoming car" drives where those drive that come towards us.
+            if where.reference not in (None, "road", "ego-vehicle") or where.position in ("behind", "beside"):
+                raise thing.words.refuse("what is oncoming is in the oncoming lane", ["a car"])
+            where = PlacePhrase("in", "lane", {"direction": "reverse"})
+            plain = {key: value for key, value in thing.properties.items() if key != "direction"}
+            thing = dataclasses.replace(thing, properties=plain)
+        beside = [one for one in tail.phrases if one.words[-1].lower in ("left", "right")]
+        if beside and thing.element == "vehicle" and op == "add":
+            reason = "is this the lane, or the side of the road?"
+            raise beside[0].words.refuse(reason, ["in the left lane", "on the left side of the road"])
         if tail.level:
             raise thing.words.refuse(f"a {thing.element} cannot be {tail.level}")
         if where.position is not None and where.reference is not None:
@@ -344,18 +407,56 @@ class Reader(WordStream):
                 raise thing.words.refuse(
                     f"{tail.comparative} than what is not said: an earlier part of the rule must say it"
                 )
+            self.result.bind(tail.degree, tail.comparative)
             self.compare(thing, tail.comparative)
             return
-        self.result.infer(where.changed(op, thing.element, thing.properties))
+        self.check_amount(thing, adds=op == "add")
+        if op != "add":
+            self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_left))
+        elif where.properties.get("position") == "both":
+            if thing.count > 2:
+                raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])
+            for side in ("left", "right"):
+                here = dataclasses.replace(where, properties={**where.properties, "position": side})
+                self.result.infer(here.changed(op, thing.element, thing.properties))
+        else:
+            for _ in range(thing.count):
+                self.result.infer(where.changed(op, thing.element, thing.properties))
         self.environments(tail.phrases)
+
+    def check_amount(self, thing: nouns.NounReading, *, adds: bool = False) -> None:
+        """Refuse how many, or which things, where that cannot be shown: of what goes, only parts can."""
+        fits = thing.part in ("", "some") if adds else thing.count == 1 and thing.part != "one"
+        if not fits:
+            raise (thing.amount or thing.words).refuse(
+                "how many, or which of them, cannot be said here", ["all", "half of", "the nearest"]
+            )
+
+    def check_alone(self, thing: nouns.NounReading) -> None:
+        """Refuse how many, or which, of a thing of which neither can be said."""
+        if thing.amount is not None and (thing.count > 1 or thing.part not in ("", "some")):
+            raise thing.amount.refuse("how many, or which of them, cannot be said here", ["the", "a"])
+
+
+def _stands(element: str | None) -> bool:
+    """Return whether an element is a thing, which nothing can be on."""
+    above = ("object", "traffic infrastructure")
+    return element is not None and any(ontology().is_a(element, one) for one in above)
 
 
 def _nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhrase:
-    """Choose between two places: one about the ego-vehicle tells more than the road; others are refused."""
-    if here.reference == "ego-vehicle" and place.reference in ("road", "lane"):
-        return here
-    if (place.reference, place.position) == (here.reference, here.position):
+    """Return two places as one: all that a camera sees is ahead, so that the other one tells more than that.
+
+    The road, or a lane that nothing is said of, tells less: a truck on the road ahead is in front of us.
+    """
+    if place == here:
         return place
-    if place.reference == "ego-vehicle" and here.reference in ("road", "lane"):
-        return place
+    plain = [one for one in (place, here) if one.reference in ("road", "lane") and not one.properties]
+    us = [one for one in (place, here) if one.reference == "ego-vehicle"]
+    if us and plain:
+        return us[0]
+    if us and us[0].position == "front":
+        return here if us[0] is place else place
+    if plain and (named := [one for one in (place, here) if one.reference == "lane" and one.properties]):
+        return named[0]
     raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])

@@ -22,7 +22,7 @@ from roadworthy.rules.language.nouns import (
 )
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
-from roadworthy.rules.reading import Comparative
+from roadworthy.rules.reading import Comparative, thing_in_words
 
 Value = tuple[str, str]
 """A property and what it is: ("color", "red")."""
@@ -84,7 +84,7 @@ class WeatherReader(Reader):
         return None
 
     def _it(self) -> None:
-        self.at += 1
+        it = self.step()
         group = self.group()
         if group.negated or group.no_longer or group.lemma == "stop":
             raise self.ended(self._named(), self.words[self.at - len(group.words) :])
@@ -94,14 +94,14 @@ class WeatherReader(Reader):
             self.result.found("TRANSFORMATION", group.lemma, "replace")
             level = {"level": tail.level} if tail.level else {}
             self.become(element, {**properties, **level}, tail.comparative, group.words)
+            self.result.bind(it, element)
             self.leftover(tail, allow_environment=True)
             return
         if self.lower() in ("dark", "darker"):
-            word = self.words[self.at : self.at + 1]
-            self.at += 1
             self.result.found("TRANSFORMATION", str(group.words), "replace")
-            self._turns("night", word)
+            self._turns("night", Words(it.text, (*it.items, *group.words.items, *self.step().items)))
             return
+        self.result.bind(Words(it.text, it.items + group.words.items), "becomes")
         found = noun_phrase(self.words, self.at)
         assert found is not None
         self.at = found[1]
@@ -126,6 +126,7 @@ class WeatherReader(Reader):
         """Read what the weather, the time of day or the season does."""
         lemma = group.lemma
         self.result.found("TRANSFORMATION", str(group.words), "replace")
+        self.result.bind(words, "becomes")
         if lemma in lexicon.WEATHER_VERBS and thing.element == "weather":
             # "The sky clouds over."
             self.become(*lexicon.WEATHER_VERBS[lemma], None, words)
@@ -150,32 +151,31 @@ class WeatherReader(Reader):
             raise self.ended(thing.element, group.words)
         self.skip()
         if lemma == "give" and self.lower() == "way":
-            self.at += 1
+            self.result.bind(self.step(), "becomes")
         if lemma in _SUN_DOWN and thing.element == "sunny":
             self._turns("night", words)
             return
         if lemma in _SUN_UP and thing.element in ("sunny", "day"):
             self._turns("day", words)
             return
-        while self.lower() in ("very", "quite", "more", "much", "even"):
-            self.at += 1
+        if self.lower() in ("more", "much", "even") and self.lower(1) in lexicon.COMPARATIVES:
+            self.result.bind(self.step(), "more")
         kind_of = lexicon.COMPARATIVES.get(self.lower())
         if kind_of in ("heavier", "lighter"):
-            self.at += 1
+            self.result.bind(self.step(), kind_of)
             self.leftover(self.tail())
             self.heavier(thing, kind_of, words)
             return
         if self.lower() in lexicon.LEVELS and not self.noun_at(1) and not self.weather_at(1):
             level = lexicon.LEVELS[self.lower()]
-            self.at += 1
+            self.result.bind(self.step(), level)
             self.leftover(self.tail(), allow_environment=True)
             if self.refers(thing) or thing.element not in ("weather", SCENE):
                 self.become(thing.element, {**thing.properties, "level": level}, None, words)
                 return
             raise words.refuse("which weather it is, is not said", ["the rain becomes heavy"])
         if self.lower() in ("dark", "darker"):
-            self.at += 1
-            self._turns("night", words)
+            self._turns("night", self.step())
             return
         if self.over() or prepositional(self.words, self.at) is not None:
             self._environment_changes(thing, group, words)
@@ -190,8 +190,9 @@ class WeatherReader(Reader):
             self._environment_changes(thing, group, words)
             return
         if noun[0].element and not is_environment(noun[0].element):
-            if lemma == "cover" or noun[0].element == SCENE:
+            if (lemma == "cover" and not noun[0].properties) or noun[0].element == SCENE:
                 self.at = noun[1]
+                self.result.bind(noun[0].words, "everywhere")
                 self.environment(thing)
                 self.leftover(self.tail(), allow_environment=True)
                 return
@@ -200,6 +201,7 @@ class WeatherReader(Reader):
             )
         self.at = noun[1]
         if lemma == "cover":
+            self.result.bind(noun[0].words, "everywhere")
             self.environment(thing)
         else:
             self.exchange_environment(thing, noun[0])
@@ -218,11 +220,15 @@ class WeatherReader(Reader):
         new = next((one for one in named if one.thing and is_environment(one.thing.element)), None)
         if new is not None and new.thing is not None:
             self.exchange_environment(thing, new.thing)
+            self.result.bind(new.words, new.thing.element)
+            for one in tail.phrases:
+                if one.preposition == "from" and one.thing is not None and is_environment(one.thing.element):
+                    self.result.bind(one.words, f"from {one.thing.element}")
             others = [one for one in tail.phrases if one is not new and one.preposition != "from"]
             self.leftover(dataclasses.replace(tail, phrases=others), allow_environment=True)
             return
         if tail.comparative is not None:
-            self.heavier(thing, tail.comparative, words)
+            self.heavier(thing, tail.comparative, tail.degree or words)
             self.leftover(tail, allow_environment=True)
             return
         if thing.element in (*CONDITIONS, SCENE):
@@ -254,6 +260,7 @@ class WeatherReader(Reader):
         fits = old.element in ("sunny", "day", SCENE) or before & after
         if None in after or not fits:
             raise new.words.refuse(f"{str(new.words)!r} cannot replace {str(old.words)!r}")
+        self.result.bind(old.words, f"from {old.element}")
         self.environment(new)
 
 
@@ -274,19 +281,24 @@ class ExchangeReader(WeatherReader):
                 where = self.words[-1:] if self.over() else self.words[self.at : self.at + 1]
                 raise where.refuse("what comes in its place is not said", ["with trees", "with a black car"])
             key, words = value
+            self.result.bind(group.words, "replace")
             place = None if inner is None else self.place(inner.phrases)
             for thing in things:
                 self._other_value(thing, key, None, words, place)
             return
         things = [self._as_it_was(thing, tail) for thing in things]
         for phrase in tail.phrases:
-            if phrase is new or (phrase.thing is not None and phrase.thing.element in (SCENE, "road")):
+            if phrase is new:
                 continue
             if phrase.preposition == "from" or phrase.position is not None:
                 continue
             raise phrase.words.refuse("these words are not understood here")
         self.result.found("TRANSFORMATION", str(group.words), "replace")
+        self.result.bind(group.words, "replace")
         old = _value_before(tail.phrases)
+        for one in tail.phrases:
+            if one.preposition == "from" and one.value is not None:
+                self.result.bind(one.words, f"from {one.value[1]}")
         places = [
             one
             for one in tail.phrases
@@ -298,6 +310,7 @@ class ExchangeReader(WeatherReader):
                 self._other_value(thing, new.value, old, new.words, self.place(places))
             return
         assert new.thing is not None
+        self.result.bind(new.words[: -len(new.thing.words)], "replace")
         given = new.thing
         # "Trees are substituted for the buildings": what is named first comes.
         if group.lemma == "substitute" and new.preposition == "for" and len(things) == 1:
@@ -308,10 +321,14 @@ class ExchangeReader(WeatherReader):
     def _as_it_was(self, thing: NounReading, tail: Tail) -> NounReading:
         """Return a thing as "from" describes it: "a vehicle changes from a car into a truck"."""
         for phrase in tail.phrases:
-            if phrase.preposition != "from" or phrase.thing is None or is_environment(phrase.thing.element):
+            if phrase.preposition != "from" or phrase.thing is None:
+                continue
+            if is_environment(phrase.thing.element):
+                self.result.bind(phrase.words, f"from {phrase.thing.element}")
                 continue
             if phrase.thing.element != thing.element:
                 raise phrase.words.refuse("these words are not understood here")
+            self.result.bind(phrase.words, thing_in_words(thing.element, phrase.thing.properties))
             thing = dataclasses.replace(thing, properties={**thing.properties, **phrase.thing.properties})
         return thing
 
@@ -333,15 +350,19 @@ class ExchangeReader(WeatherReader):
             return
         self.some(old)
         self.some(new)
+        self.check_amount(old)
+        self.check_alone(new)
         old = self.resolved(old)
         new = self.resolved(new)
         self.check_element(new)
         self.check_element(old)
         self.result.found("ONTOLOGY", str(old.words), old.element)
         self.result.found("PREP", str(new.words), new.element)
+        for one in (old, new):
+            self.result.bind(one.words, thing_in_words(one.element, one.properties))
         if old.element == new.element and new.properties.items() <= old.properties.items():
             raise new.words.refuse(f"a {new.element} in the place of a {old.element} changes nothing")
-        replaced = {"replacement": new.element, "target_properties": old.properties}
+        replaced = {"replacement": new.element, "target_properties": old.properties, "part": old.part_left}
         where = place or PlacePhrase()
         self.result.infer(where.changed("replace", old.element, new.properties, **replaced))
 
@@ -350,6 +371,7 @@ class ExchangeReader(WeatherReader):
     ) -> None:
         """Give a thing another value of a property: "the light turns red", "is replaced with a red one"."""
         self.some(thing)
+        self.check_amount(thing)
         thing = self.resolved(thing)
         key, name = value
         known = ontology().resolve(thing.element).properties
@@ -357,12 +379,14 @@ class ExchangeReader(WeatherReader):
         if key not in known or name not in known[key]:
             raise words.refuse(f"a {thing.element} cannot be {name}", chain.from_iterable(known.values()))
         self.result.found("AMOD", name, thing.element)
+        self.result.bind(thing.words, thing_in_words(thing.element, thing.properties))
+        self.result.bind(words, name)
         target = dict(thing.properties)
         if old is not None:
             target[old[0]] = old[1]
         if target.get(key) == name:
             raise words.refuse(f"it is {name} before and after: nothing changes")
-        replaced = {"replacement": thing.element, "target_properties": target}
+        replaced = {"replacement": thing.element, "target_properties": target, "part": thing.part_left}
         where = place or PlacePhrase()
         self.result.infer(where.changed("replace", thing.element, {**same_kind, key: name}, **replaced))
 
@@ -370,11 +394,14 @@ class ExchangeReader(WeatherReader):
         """Step over "its colour" in "changes its colour from green to red"."""
         owned = 1 if self.lower() in lexicon.DETERMINERS else 0
         if self.lower(owned) in ASPECTS and self.lower(owned + 1) in ("from", "to", "into"):
-            self.at += owned + 1
+            self.result.bind(self.step(owned + 1), "replace")
 
     def _whereabouts(self, inner: Tail | None) -> tuple[Value | None, PlacePhrase]:
         """Read the end of a clause: the value of a property before, and where the thing is."""
         after = self.tail().phrases
+        for one in after:
+            if one.value is not None:
+                self.result.bind(one.words, f"from {one.value[1]}")
         where = [one for one in after if one.value is None] + ([] if inner is None else inner.phrases)
         self.environments(where)
         return _value_before(after), self.place(where)
@@ -386,6 +413,7 @@ class ExchangeReader(WeatherReader):
         value = self._bare_value()
         if value is not None and not (group.lemma == "be" and self.noun_at(0)):
             self.affirmed(group)
+            self.result.bind(group.words, "replace")
             old, place = self._whereabouts(inner)
             for thing in things:
                 self._other_value(thing, value[0], old, value[1], place)
@@ -397,6 +425,7 @@ class ExchangeReader(WeatherReader):
             plain = not self.over() and prepositional(self.words, self.at) is None
             if plain and (noun := noun_phrase(self.words, self.at)) is not None:
                 self.affirmed(group)
+                self.result.bind(group.words, "replace")
                 self.at = noun[1]
                 _, place = self._whereabouts(inner)
                 for thing in things:

@@ -164,6 +164,8 @@ class Support:
         """Return whether an operation is one of these."""
         if self.operation != operation.kind or not self.element.covers(operation.what):
             return False
+        if not isinstance(operation, AddOperation) and operation.part != "all":
+            return False  # engines are told what goes, and not which of them
         if isinstance(operation, ReplaceOperation):
             return self.by is None or self.by.covers(_levelled(operation.new, self.by))
         if isinstance(operation, AddOperation):
@@ -177,7 +179,7 @@ class Support:
         Example:
             >>> from roadworthy.transforms.wording import described
             >>> Support("remove", described("line")).asked()
-            RemoveOperation(element='line')
+            RemoveOperation(element='line', part='all')
         """
         element = str(self.element)
         if self.operation == "remove":

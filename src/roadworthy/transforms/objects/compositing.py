@@ -39,6 +39,7 @@ from roadworthy.transforms.objects.request import (
 from roadworthy.transforms.objects.request import Window as Slices
 from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
+from roadworthy.transforms.objects.traffic import agreeing
 from roadworthy.transforms.transform import Presets, choice, number, register, word
 from roadworthy.transforms.wording import described, metadata_with
 
@@ -429,6 +430,7 @@ class Add(OpensLater, ObjectEdit):
     )
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
+    within: float = number(0, "From the camera at most; 0 leaves it open.", low=0, high=100, unit="m")
     smallest: float = number(
         0,
         "Least height in the image; 0 is 5% of its height, and 20 pixels (built-in world: 12) at least.",
@@ -518,14 +520,16 @@ class Add(OpensLater, ObjectEdit):
         return own_things(data).gallery if self.gallery == OWN and set(shipped) <= set(ELEMENTS) else None
 
     def _request(self, element: str) -> Request:
-        return Request(element, self.relation, self.reference, self.side, self.distance, self.smallest)
+        place = self.relation, self.reference, self.side, self.distance
+        return Request(element, *place, self.smallest, self.within)
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
         draws = Draws.of(rng)
         by_element = self._things_for(frame)
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
-        place = find_place(site, by_element[element], self._request(element), draws)
+        things = agreeing(frame, by_element[element])
+        place = find_place(site, things, self._request(element), draws)
         if not frame.drawn:
             place = _lit_as_here(site, place)
         edited = composited(site, place, rng)

@@ -169,6 +169,8 @@ class _PlacementSearch:
 
     def _sides(self) -> tuple[Side, ...]:
         asked = self.request.side
+        if self.plan.oncoming and asked == "either":
+            asked = "left" if self.site.traffic != "left" else "right"
         if self.plan.zone == "lane" and asked == "either" and self.plan.relation != "beside":
             return ("ahead",)
         if asked != "either":
@@ -181,7 +183,7 @@ class _PlacementSearch:
 
     def _on_side(self, side: Side) -> CutOutPlace | str:
         """Return the place on a side, or why there is none."""
-        oncoming = side != "ahead" and self.site.traffic not in ("", side)
+        oncoming = self.plan.oncoming or (side != "ahead" and self.site.traffic not in ("", side))
         views = self._views("toward" if oncoming else "away")
         # Until a place is found, things beside our path are taken to be seen as 18 m away.
         view, mirrored = self._seen(views, math.degrees(math.atan2(_lanes(side), 18.0)))
@@ -392,10 +394,11 @@ class _PlacementSearch:
             base = self.standing.distance
         elif not asked:
             near = float(distances.min())
-            far = max(near, min(float(distances.max()), self.habit.farthest))
+            most = self.request.within or math.inf
+            far = max(near, min(float(distances.max()), self.habit.farthest, most))
             # The nearest quarter is left free, so that there is room for coming closer.
             goal = near * (far / near) ** (0.25 + 0.75 * self.draws.distance)
-            place = nearest(goal)
+            place = nearest(goal, most=most / goal)
             if not compare or isinstance(place, str):
                 return place
             base = place.distance

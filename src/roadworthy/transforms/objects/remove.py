@@ -25,6 +25,7 @@ from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.filling import fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
+from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, part_of
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
@@ -475,6 +476,7 @@ class Remove(ObjectEdit):
         LEAST_SHARE, "The share of the image below which things are too small to remove.", low=0, high=1
     )
     realism: str = choice("believable", REALISM_TEXT, REALISM)
+    part: str = choice("all", PART_TEXT, PARTS)
 
     presets: ClassVar[Presets] = {
         "lines": {"element": "line"},
@@ -485,10 +487,11 @@ class Remove(ObjectEdit):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_element(self.name, self.element, never=_NEVER)
+        check_part(check_element(self.name, self.element, never=_NEVER), self.part)
 
     def edit(self, frame: Frame, rng: Generator) -> Edited:
         chosen = select(frame, check_element(self.name, self.element), self.least_share)
+        chosen = part_of(frame, chosen, self.part)
         if chosen.what.is_a("dynamic object") and _leaves_half_a_thing(frame, chosen):
             raise NotApplicable(f"without a {chosen.what} before it, the rest of a thing would float")
         if self.realism == "believable" and not frame.drawn:

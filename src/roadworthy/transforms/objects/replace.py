@@ -28,6 +28,7 @@ from roadworthy.transforms.objects.paint import (
     repainted_lines,
     switched_lights,
 )
+from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, part_of
 from roadworthy.transforms.objects.placement import CutOutPlace, Side
 from roadworthy.transforms.objects.remove import LEAST_SHARE, without
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, window_of
@@ -359,6 +360,7 @@ class Replace(ObjectEdit):
         LEAST_SHARE, "The share of the image below which things are too small to replace.", low=0, high=1
     )
     realism: str = choice("believable", REALISM_TEXT, REALISM)
+    part: str = choice("all", PART_TEXT, PARTS)
 
     presets: ClassVar[Presets] = {
         "buildings-by-trees": {"element": "building", "by": "tree"},
@@ -373,6 +375,7 @@ class Replace(ObjectEdit):
 
     def _parts(self) -> tuple[ElementDescription, ElementDescription, Edit]:
         what, by = (check_element(self.name, one, never=_NEVER) for one in (self.element, self.by))
+        check_part(what, self.part)
         edit = _edit_for(what, by)
         if edit is not None:
             return what, by, edit
@@ -390,7 +393,7 @@ class Replace(ObjectEdit):
             )
         if isinstance(edit, partial) and self.gallery in (SHIPPED, OWN) and not frame.drawn:
             edit = partial(_exchanged, choices=self._for_real_frames(by))
-        return edit(frame, select(frame, what, self.least_share), by, rng)
+        return edit(frame, part_of(frame, select(frame, what, self.least_share), self.part), by, rng)
 
     def _for_real_frames(self, by: ElementDescription) -> list[CutOut]:
         """Return the shipped cut-outs for real frames, without those that are drawn unless any will do."""

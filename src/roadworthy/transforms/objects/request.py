@@ -88,6 +88,7 @@ class Request:
         side: On which side.
         distance: Metres from the camera; 0 leaves it open.
         smallest: Pixels that it is high at least; 0 leaves it to the frame.
+        within: Metres from the camera at most; 0 leaves it open.
     """
 
     element: str
@@ -96,6 +97,7 @@ class Request:
     side: str = "either"
     distance: float = 0.0
     smallest: float = 0.0
+    within: float = 0.0
 
     @property
     def habit(self) -> Habit:
@@ -141,6 +143,7 @@ class EditPlan:
         reference: The things that it is compared with, or stands around.
         relation: How it stands to them, or to us.
         among: A class that must be close on both sides of the foot: a crosswalk is stripes on the road.
+        oncoming: Whether it comes towards us, wherever it is.
     """
 
     zone: Zone
@@ -149,6 +152,7 @@ class EditPlan:
     reference: ElementDescription | None = None
     relation: str = ""
     among: str = ""
+    oncoming: bool = False
 
 
 def plan_of(request: Request) -> EditPlan:
@@ -178,7 +182,9 @@ def _plan(request: Request, _in_use: Ontology) -> EditPlan:
     if name in ("road", "lane") and relation == "beside":
         return roadside
     if name in ("road", "lane") and relation == "on":
-        return EditPlan("lane" if name == "lane" or on_road else "area", ROAD, compare)
+        oncoming = asked.properties.get("direction") == "reverse"
+        zone: Zone = "lane" if name == "lane" or on_road else "area"
+        return EditPlan(zone, ROAD, compare, oncoming=oncoming)
     if name == "crosswalk" and relation == "on":
         return EditPlan("area", ("crosswalk", "road"), compare, among="crosswalk")
     if name in GROUND and relation == "on":

@@ -48,6 +48,7 @@ class SelectedObject:
         pixels: Its pixels within the window.
         foot: The row below its lowest pixel.
         hidden: Whether something hides a part of it, as far as is known.
+        box: The number of its box among those of the frame; -1 where it has none.
     """
 
     element: str
@@ -56,6 +57,7 @@ class SelectedObject:
     pixels: Mask
     foot: int
     hidden: bool = False
+    box: int = -1
 
 
 def check_element(owner: str, words: str, *, never: tuple[str, ...] = ()) -> ElementDescription:
@@ -191,7 +193,8 @@ def _boxed_things(frame: Frame, chosen: ObjectSelection, posts: Mask) -> Iterato
         window = window_of(mine)
         occlusion = 0.0 if boxes.occlusion is None else float(np.nan_to_num(boxes.occlusion[index]))
         element, facts = boxes.classes[index], boxes.attributes[index]
-        yield SelectedObject(element, facts, window, mine[window], _foot(posts, window), occlusion > 0.1)
+        hidden = occlusion > 0.1
+        yield SelectedObject(element, facts, window, mine[window], _foot(posts, window), hidden, index)
 
 
 def _foot(posts: Mask, window: Window) -> int:

@@ -1,0 +1,181 @@
+"""Every word of a rule counts: it gives something to the reading, is on a published list, or is refused."""
+
+from __future__ import annotations
+
+import pytest
+from tests.rules.corpus_judge import Readings
+
+from roadworthy.errors import RuleError
+from roadworthy.rules import parse
+from roadworthy.rules.language import lexicon
+from roadworthy.rules.language.parser import parse_all
+from roadworthy.rules.reading import Rule
+
+UNSAID = {
+    # What is seen without a verb is there, and someone sees it; what a sky is said to be, it becomes.
+    "add", "there", "someone", "becomes",
+    # What should follow is expected of the ego-vehicle, of the only output that a word or a unit speaks of.
+    "ego-vehicle", "must", "may", "speed", "steering", "be", "go", "keep", "to", "by", "at", "more",
+    # A quantity without a bound is the least that is asked for; what is kept is the same.
+    "at least", "more than", "at most", "same",
+}  # fmt: skip
+"""What a reading has, too, where no word says it."""
+
+
+@pytest.fixture(scope="module")
+def rules() -> dict[str, Rule]:
+    return {text: one for text, one in Readings.of_all().of.items() if isinstance(one, Rule)}
+
+
+def test_no_word_of_a_reading_is_left_over(rules: dict[str, Rule]) -> None:
+    """Each letter and digit belongs to words that gave something, or to words without weight."""
+    for text, rule in rules.items():
+        covered = {place for one in rule.words for place in range(*one.span)}
+        heading = text.index(rule.words[0].text[:1])  # "R1:" is a name
+        lost = {place for place in range(heading, len(text)) if text[place].isalnum()} - covered
+        assert not lost, (text, "".join(text[place] for place in sorted(lost)))
+
+
+def test_words_without_weight_are_on_the_published_list(rules: dict[str, Rule]) -> None:
+    for text, rule in rules.items():
+        halves = [run for block in rule.blocks for run in block.condition]
+        for one in rule.words:
+            if not one.gives and any(start <= one.span[0] < stop for start, stop in halves):
+                loose = set(one.text.lower().replace("-", " ").replace(",", " ").split())
+                joints = {"and", "but", "also", "that", "if", "when", "while", "plus"}
+                assert loose <= lexicon.WEIGHTLESS | joints, (text, one.text)
+
+
+def _without_a_word(rules: dict[str, Rule], every: int) -> list[tuple[Rule, str, str, str]]:
+    """Return rules with a word that gave something, what it gave, and the sentence without it."""
+    found, number = [], 0
+    for text, rule in rules.items():
+        for one in rule.words:
+            start = one.span[0]
+            for word in one.text.split():
+                start = text.index(word, start)
+                stop = start + len(word)
+                number += 1
+                if one.gives not in ("", "if") and number % every == 0:
+                    found.append((rule, word, one.gives, f"{text[:start].rstrip()} {text[stop:].lstrip()}"))
+                start = stop
+    return found
+
+
+def _check_deletions(rules: dict[str, Rule], every: int) -> None:
+    trials = _without_a_word(rules, every)
+    lost = []
+    for (rule, word, gave, text), now in zip(trials, parse_all([one[-1] for one in trials]), strict=True):
+        if not isinstance(now, Rule) or (now.blocks, now.notes) != (rule.blocks, rule.notes):
+            continue
+        # The same is read: what the word gave must be given by another, or hold without being said.
+        said = {one.gives for one in now.words}
+        alike = gave in said or any(gave.split()[0] == one.split()[0] for one in said if one)
+        if not alike and not UNSAID & {gave, *gave.split()}:
+            lost.append((word, gave, text))
+    assert not lost, lost[:20]
+    assert len(trials) > 200
+
+
+def test_without_a_word_a_rule_says_something_else_or_is_refused(rules: dict[str, Rule]) -> None:
+    _check_deletions(rules, every=53)
+
+
+@pytest.mark.slow
+def test_without_any_word_a_rule_says_something_else_or_is_refused(rules: dict[str, Rule]) -> None:
+    _check_deletions(rules, every=1)
+
+
+REFUSED = (
+    ("If an ambulance appears ahead, slow down.", "ambulance"),
+    ("If a taxi stops ahead, slow down.", "taxi"),
+    ("If a tractor drives ahead, slow down.", "tractor"),
+    ("If a moped appears ahead, slow down.", "moped"),
+    ("If an emergency vehicle appears ahead, slow down.", "emergency"),
+    ("If a police car appears ahead, slow down.", "police"),
+    ("If a dog runs onto the road, slow down.", "dog"),
+    ("If a car stands in the adjacent lane ahead, keep your speed.", "adjacent"),
+    ("If a pedestrian crosses at a red light, slow down.", "at a red light"),
+    ("If a tram stands at a stop, slow down.", "stop"),
+    ("If a cyclist overtakes, slow down.", "overtakes"),
+    ("If a pedestrian might cross the road, slow down.", "might"),
+    ("If there could be a pedestrian ahead, slow down.", "could"),
+    ("If a pedestrian does not cross the road, keep your speed.", "does not cross"),
+    ("If a pedestrian is hidden behind a car, slow down.", "is hidden"),
+    ("If the weather becomes very rainy, slow down.", "very"),
+    ("If the very red car appears, slow down.", "very"),
+    ("If one of the trees is removed, keep your speed.", "one of"),
+    ("If both trees are removed, keep your speed.", "both trees"),
+    ("If two trees are removed, keep your speed.", "two"),
+    ("If a car appears on the left, slow down.", "on the left"),
+    ("If it snows in the left lane, slow down.", "in the left lane"),
+    ("If the trees are removed from the left lane, keep your speed.", "from the left lane"),
+    ("If a truck's lane is blocked, slow down.", "truck's lane is blocked"),
+)
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED)
+def test_what_would_be_lost_is_underlined(text: str, words: str) -> None:
+    with pytest.raises(RuleError) as caught:
+        parse(text)
+    start, stop = caught.value.span
+    place = text.index(words)
+    assert start < place + len(words), str(caught.value)
+    assert place < stop, str(caught.value)
+
+
+READ = {
+    "a truck stands in the oncoming lane ahead of you": "add a truck in the oncoming lane",
+    "a truck stands in the left lane ahead": "add a truck in the left lane",
+    "a car is in the right lane in front of you": "add a car in the right lane",
+    "an oncoming car appears": "add a car in the oncoming lane",
+    "the centre line is removed": "remove the centre line",
+    "the edge lines disappear": "remove every edge line",
+    "some of the trees are removed": "remove about half of the trees",
+    "half of the trees are removed": "remove about half of the trees",
+    "the nearest tree is removed": "remove the nearest tree",
+    "the tree on the left is removed": "remove every tree on the left sidewalk",
+    "two pedestrians appear on the roadside": "add a pedestrian on the sidewalk, 2 times",
+    "several pedestrians appear on the roadside": "add a pedestrian on the sidewalk, 3 times",
+    "a group of pedestrians appears on the roadside": "add a pedestrian on the sidewalk, 3 times",
+    "pedestrians stand on both sides of the road": (
+        "add a pedestrian on the left sidewalk and add a pedestrian on the right sidewalk"
+    ),
+    "a pedestrian stands on the other side of the road": "add a pedestrian on the far sidewalk",
+    "a pedestrian appears on the left": "add a pedestrian on the left sidewalk",
+    "a cyclist rides to the left of the truck": "add a bicyclist to the left of the truck",
+    "a traffic signal light appears ahead": "add a traffic light in front of the ego-vehicle",
+    "a pedestrian crossing the road appears": "add a pedestrian on the road",
+    "there is a pedestrian crossing the road": "add a pedestrian on the road",
+    "a pedestrian crossing is removed": "remove every crosswalk",
+    "a pedestrian stands on the sidewalk ahead": "add a pedestrian on the sidewalk",
+    "a pedestrian is waiting to cross": "add a pedestrian",
+    "a pedestrian is waiting to cross the road": "add a pedestrian on the sidewalk",
+    "a pedestrian is about to cross the road": "add a pedestrian on the sidewalk",
+    "a maximum speed limit sign appears": "add a speed limit sign",
+    "a 30 km/h sign appears": "add a 30 km/h speed limit sign",
+    "the scene changes to a snow environment": "the weather becomes snowy",
+    "a pedestrian is 15 m ahead": "add a pedestrian in front of the ego-vehicle, 15 m away",
+    "a car is within 20 meters": "add a car, within 20 m",
+    "there is a car in 50 m": "add a car, 50 m away",
+    "children are playing on the sidewalk": "add a pedestrian on the sidewalk",
+    "there are no buildings any more": "remove every building",
+}
+
+
+@pytest.mark.parametrize(("condition", "reading"), READ.items())
+def test_what_was_lost_or_refused_is_read(condition: str, reading: str) -> None:
+    assert str(parse(f"If {condition}, slow down.")).partition(";")[0] == reading
+
+
+def test_with_the_trees_removed() -> None:
+    assert str(parse("With the trees removed, keep your speed.")).startswith("remove every tree;")
+    assert str(parse("With the houses replaced by trees, keep your speed.")).startswith(
+        "replace every building by"
+    )
+
+
+def test_a_reason_is_told_to_be_untested() -> None:
+    rule = parse("Drive more slowly at night because you cannot see far.")
+    assert rule.notes == ("'because you cannot see far' is not tested.",)
+    assert rule.words[-1].gives == "reason"

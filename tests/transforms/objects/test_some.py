@@ -1,0 +1,175 @@
+"""Some of the things of a kind go or give way; signs and lights agree with what stands there."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from roadworthy.datasets import load
+from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame, Signals
+from roadworthy.transforms import make_transform
+from roadworthy.transforms.objects.gallery import Gallery
+from roadworthy.transforms.objects.remove import Remove
+from roadworthy.transforms.objects.surroundings import surroundings
+from roadworthy.transforms.objects.traffic import agreeing
+from roadworthy.transforms.wording import added_things
+from roadworthy.world import Conditions, add, make_scene
+from roadworthy.world.render import frame_of
+
+
+@pytest.fixture(scope="module")
+def town() -> list[Frame]:
+    return list(load("world:town", count=12))
+
+
+def test_half_of_the_trees(town: list[Frame]) -> None:
+    tried = 0
+    half = make_transform("remove", element="tree", part="half")
+    for frame in town:
+        try:
+            left = half(frame, 1, measure=False).label_map.mask("tree")
+        except NotApplicable:
+            continue
+        tried += 1
+        trees = frame.label_map.mask("tree")
+        assert 0 < np.count_nonzero(left & trees) < np.count_nonzero(trees)
+    assert tried >= 3
+
+
+def test_the_nearest_car_goes_and_the_others_stay() -> None:
+    change = make_transform("remove", element="vehicle", part="nearest", realism="any")
+    tried = 0
+    for frame in load("world:town", count=40):
+        assert frame.boxes is not None
+        cars = [
+            box for box, name in zip(frame.boxes.xyxy, frame.boxes.classes, strict=True) if name == "vehicle"
+        ]
+        try:
+            changed = change(frame, 1, measure=False)
+        except NotApplicable:
+            continue
+        assert changed.boxes is not None
+        assert list(changed.boxes.classes).count("vehicle") == len(cars) - 1
+        tried += len(cars) > 1
+        if tried >= 2:
+            break
+    assert tried >= 2
+
+
+def test_the_nearest_tree_of_a_row_is_not_guessed(town: list[Frame]) -> None:
+    with pytest.raises(NotApplicable, match="which pixels belong to the nearest tree is not known"):
+        make_transform("remove", element="tree", part="nearest")(town[0], 1)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_trees_on_one_side_go_and_the_others_stay(side: str, town: list[Frame]) -> None:
+    tried = 0
+    change = Remove(element="tree", part=side)
+    for frame in town:
+        try:
+            region = change.region(frame, 1)
+        except NotApplicable:
+            continue
+        site = surroundings(frame)
+        gone = np.argwhere(region)
+        middle = float(np.median(gone[:, 1]))
+        assert (middle < float(np.median(site.path))) == (side == "left")
+        tried += 1
+    assert tried >= 3
+
+
+def test_the_centre_line_goes_and_the_edge_lines_stay(town: list[Frame]) -> None:
+    tried = 0
+    for frame in town:
+        lines = frame.label_map.mask("line")
+        try:
+            centre, edge = (
+                make_transform("remove", element="line", part=part)(frame, 1, measure=False)
+                for part in ("centre", "edge")
+            )
+        except NotApplicable:
+            continue
+        tried += 1
+        gone = [lines & ~one.label_map.mask("line") for one in (centre, edge)]
+        assert not (gone[0] & gone[1]).any()
+        site = surroundings(frame)
+        across = [
+            np.abs(
+                np.argwhere(one)[:, 1] - np.interp(np.argwhere(one)[:, 0], site.rows[::-1], site.path[::-1])
+            )
+            for one in gone
+        ]
+        assert all(len(one) for one in across)
+    assert tried >= 3
+
+
+def test_parts_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(InputError, match="the part 'centre' cannot be told of a tree"):
+        make_transform("remove", element="tree", part="centre")
+    with pytest.raises(InputError, match="the part 'half' cannot be told of a line"):
+        make_transform("remove", element="line", part="half")
+
+
+def test_within_some_metres(town: list[Frame]) -> None:
+    near = make_transform("add", element="pedestrian", within=12)
+    distances = []
+    for number, frame in enumerate(town):
+        try:
+            distances.append(added_things(near(frame, number, measure=False))[-1]["distance"])
+        except NotApplicable:
+            continue
+    assert len(distances) >= 3
+    assert max(distances) <= 12
+
+
+def test_what_is_oncoming_shows_its_front(town: list[Frame]) -> None:
+    change = make_transform("add", element="truck", reference="oncoming lane")
+    shown = []
+    for number, frame in enumerate(town):
+        try:
+            shown.append(added_things(change(frame, number, measure=False))[-1])
+        except NotApplicable:
+            continue
+    assert len(shown) >= 3
+    assert {one["side"] for one in shown} == {"left"}
+
+
+LIGHTS = tuple((one,) for one in Gallery.shipped().select("traffic light"))
+LIMITS = tuple((one,) for one in Gallery.shipped().select("speed limit sign"))
+
+
+def _with(kind: str, element: str, **details: int) -> Frame:
+    scene = make_scene("meadow", 100, seed=1, conditions=Conditions("sunny", time="day"), traffic=0)
+    return frame_of(add(scene, element, ahead=9.0, place=4.5, kind=kind, **details))  # type: ignore[arg-type]
+
+
+def test_a_light_never_contradicts_one_that_is_lit() -> None:
+    frame = _with("green", "traffic light")
+    assert {views[0].properties["color"] for views in agreeing(frame, LIGHTS)} == {"green"}
+    red = tuple(views for views in LIGHTS if views[0].properties["color"] == "red")
+    with pytest.raises(
+        NotApplicable, match="a green light is lit there already, which a red one would contradict"
+    ):
+        agreeing(frame, red)
+    stop = tuple((one,) for one in Gallery.shipped().select("stop sign"))
+    with pytest.raises(NotApplicable, match="a green light is lit"):
+        agreeing(frame, stop)
+    with pytest.raises(NotApplicable, match="a stop sign stands there already"):
+        agreeing(_with("stop", "traffic sign"), LIGHTS)
+
+
+def test_the_number_on_a_sign_lies_below_the_speed_driven() -> None:
+    frame = make_scene("meadow", 100, seed=1, traffic=0)
+    plain = frame_of(frame).replace(boxes=None)  # a sign that stands there would be in the way
+    for speed, limits in ((60 / 3.6, {"20", "30", "50"}), (29 / 3.6, {"20"}), (None, {"20", "30"})):
+        driven = dataclasses.replace(plain, signals=Signals(speed=speed))
+        assert {views[0].properties["limit"] for views in agreeing(driven, LIMITS)} == limits
+    with pytest.raises(NotApplicable, match="no speed limit is below the 10 km/h that are driven"):
+        agreeing(dataclasses.replace(plain, signals=Signals(speed=10 / 3.6)), LIMITS)
+    with pytest.raises(NotApplicable, match="a speed limit sign stands there already"):
+        agreeing(_with("speed limit", "traffic sign", value=80), LIMITS)
+    thirty = make_transform("add", element="30 speed limit sign")
+    assert added_things(thirty(plain, 1, measure=False))[-1]["properties"]["limit"] == "30"
