@@ -1,6 +1,7 @@
 """What commands ask of the rest of the package when every option is given, and when none is: kept whole.
 
-What they call is replaced by something that writes down how it is called and answers with itself.
+What they call is replaced by something that writes down how it is called and answers with itself. It takes
+only what the replaced one takes: a misspelt keyword is a TypeError, and the command should not have it.
 """
 
 # ruff: noqa: E501 - commands with all that they take are long
@@ -14,6 +15,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import is_dataclass
+from inspect import signature
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
@@ -51,6 +53,8 @@ class Asked(str):
         return made
 
     def __call__(self, *given: Any, **named: Any) -> Asked:
+        if (replaced := self.__dict__.get("_replaced")) is not None:
+            signature(replaced).bind(*given, **named)
         words = [*map(told, given), *(f"{name}={told(value)}" for name, value in named.items())]
         self._log.append(f"  {self!s}({', '.join(words)})")
         return Asked(f"{self!s}()", self._log)
@@ -58,7 +62,10 @@ class Asked(str):
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("_") or name in ("keys", *object.__getattribute__(self, "__dict__")):
             return object.__getattribute__(self, name)
-        return Asked(f"{self!s}.{name}", self._log)
+        replaced = getattr(self.__dict__.get("_replaced"), name, None)
+        # Of a class, what is called without an object: a method wants one.
+        known = {"_replaced": replaced} if isinstance(replaced, MethodType) else {}
+        return Asked(f"{self!s}.{name}", self._log, **known)
 
     def keys(self) -> list[str]:
         return [str(self), "notes"]
@@ -147,8 +154,7 @@ def asked(
         for target in targets.split():
             module, _, name = target.partition(":")
             place = importlib.import_module(f"roadworthy.{module}")
-            assert hasattr(place, name), target
-            monkeypatch.setattr(place, name, Asked(name, log))
+            monkeypatch.setattr(place, name, Asked(name, log, _replaced=getattr(place, name)))
         for command, result in commands.items():
             log.clear()
             _answered(monkeypatch, command.split()[0], log, result)
@@ -174,6 +180,17 @@ def _answered(monkeypatch: pytest.MonkeyPatch, group: str, log: list[str], parts
     if group in ("rules", "reliability", "coverage", "bbsl"):
         place = importlib.import_module(f"roadworthy.cli.{group}")
         monkeypatch.setattr(place, "answered", answered)
+
+
+def test_what_nobody_takes_is_not_kept() -> None:
+    def drawn(folder: Path, *, count: int = 1) -> None: ...
+
+    log: list[str] = []
+    asked = Asked("drawn", log, _replaced=drawn)
+    asked("there", count=2)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'cuont'"):
+        asked("there", cuont=2)
+    assert log == ["  drawn('there', count=2)"]
 
 
 def test_rules_ask_for_what_was_typed(asked: Callable[..., str], tmp_path: Path) -> None:
