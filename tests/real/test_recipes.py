@@ -67,7 +67,18 @@ def test_a_recipe_leads_to_a_picture_and_to_a_run_on_real_frames(
             assert "Wrote try-" in told
             model = command[command.index("try") + 1]
             frames = ["--data", f"folder:{real_data / 'udacity_ch2/frames'}", "--sample", "2"]
-            asked = ["reliability", "check", "--model", model, "-t", "jpeg", "--preserve", "prediction"]
+            asked = [
+                "reliability",
+                "check",
+                "--model",
+                model,
+                "-t",
+                "jpeg",
+                "--preserve",
+                "prediction",
+                "--versions",
+                "1",
+            ]
             told = done(
                 tmp_path,
                 COMMAND.format([*asked, *frames, "--executor", "serial", "--json"]),
