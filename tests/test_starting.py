@@ -170,3 +170,24 @@ def test_nobody_is_watched_where_threads_run_already() -> None:
     finally:
         stop.set()
         other.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are kept on Linux")
+@pytest.mark.parametrize("limited", [False, True])
+def test_scipy_is_loaded_at_once_where_memory_is_limited(limited: bool) -> None:
+    """Loaded when none is left, its OpenBLAS waits for memory for ever: `ulimit -v 2400000; roadworthy run`."""
+    import resource
+
+    limit = 4 * 2**30 if limited else resource.RLIM_INFINITY
+    code = (
+        "import sys; from roadworthy._starting import load_before_memory_is_short as load; load(); "
+        "print('scipy.special' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY)),
+    )
+    assert result.stdout.strip() == str(limited)

@@ -42,6 +42,19 @@ def spare_torch() -> None:
         sys.meta_path.insert(0, _NoTorchForThinc())
 
 
+def load_before_memory_is_short() -> None:
+    """Load scipy at once where memory is limited (ulimit -v).
+
+    Its OpenBLAS takes a buffer when it is loaded, and where none is left it asks for one for ever.
+    """
+    if sys.platform == "linux":
+        import resource
+
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            import scipy.linalg
+            import scipy.special  # noqa: F401
+
+
 _FOR_THE_PROGRAM = (signal.SIGINT, signal.SIGTERM)
 
 

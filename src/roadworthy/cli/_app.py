@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_group
 
-from roadworthy._starting import spare_torch, watched
+from roadworthy._starting import load_before_memory_is_short, spare_torch, watched
 from roadworthy._version import __version__
 from roadworthy.cli._answer import FAILED
 from roadworthy.cli._commands import Command, Group
@@ -199,6 +199,7 @@ def main() -> None:
     last_word = watched(print_error)
     try:
         spare_torch()
+        load_before_memory_is_short()
         app(prog_name="roadworthy")
     except SystemExit as ending:
         # Click gives numbers; text, of which Python makes 1, comes of nothing here.
