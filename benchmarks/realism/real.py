@@ -7,7 +7,7 @@
 - Removed: how many of the removed things the detector still finds, and in how many filled regions the street
   network sees a class that stands around them.
 - Weather: by how much the street network's mean IoU drops, the rank correlation of fog's transmission with
-  nearness, and how many lit traffic lights stay lit at night.
+  nearness (its grey light left out), and how many lit traffic lights stay lit at night and dusk.
 - Gate: how many true and broken edits the gate of a run refuses, and what it takes.
 
 The frames are those of ``../shared/data``. ROADWORTHY_REALISM_FRAMES is how many frames of each drive are
@@ -417,7 +417,9 @@ def _print_weather() -> None:
                 continue
             counts.append(_ious(after.image, frame))
             if name.startswith("fog"):
-                fog.append(_transmission(frame, after, depth))
+                # The light of a grey sky is no matter of distance.
+                clear = make_transform(name, overcast=0)(given, number, measure=False)
+                fog.append(_transmission(frame, clear, depth))
             assert frame.labels is not None
             lights = frame.labels.mask("traffic light")
             burning = lights & (frame.image.max(axis=2) >= LIT) & (np.ptp(frame.image, axis=2) > 80)
@@ -427,6 +429,9 @@ def _print_weather() -> None:
                     after.image.max(axis=2)[burning].max()
                     >= STILL_LIT * frame.image.max(axis=2)[burning].max()
                 )
+        if not counts:
+            print(f"{name:>24}  not made on real frames")
+            continue
         total = np.sum(counts, axis=0)
         value = float(np.mean(total[:, 0] / np.maximum(1, total[:, 1])))
         extra = f", transmission with nearness {np.median(fog):.2f}" if fog else ""

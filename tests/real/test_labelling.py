@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 
 from roadworthy.datasets import ChosenFrames, load, spread
@@ -74,3 +75,23 @@ def test_every_real_frame_gets_depth_in_a_sensible_range(real_data: Path) -> Non
     for one in known:
         bottom = one[-8:, one.shape[1] // 3 : -one.shape[1] // 3]
         assert 1.5 < np.median(bottom) < 8  # metres to the first of the road that is seen
+
+
+FRONTS = (735, 795, 1095, 1215, 1275, 1335, 1455, 1515)
+"""Frames of the film in which every vehicle of some size comes towards us."""
+
+
+def test_no_oncoming_car_gets_red_lamps_at_night(real_data: Path) -> None:
+    data = load(f"udacity-ch2:{real_data / 'udacity_ch2'}")
+    white = 0
+    for number in FRONTS:
+        frame = data[number].replace(estimator=as_needed)
+        on, off = (
+            make_transform("night", noise=0, lights=lights)(frame, 1, measure=False).image.astype(int)
+            for lights in (1, 0.001)
+        )
+        glow = cv2.blur((on - off).astype(np.float32), (5, 5))
+        red, green, blue = cv2.split(glow)
+        assert not ((red > 30) & (np.maximum(green, blue) < 0.4 * red)).any(), number
+        white += bool((blue > 60).any())
+    assert white >= 3

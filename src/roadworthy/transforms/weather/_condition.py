@@ -79,7 +79,8 @@ def _at_night(scene: WeatherScene) -> bool:
     """Return whether the sky, or what stands before it, is as dark as at night."""
     if cv2.countNonZero(scene.small_sky) > _LEAST_SKY * scene.small_grey.size:
         return (percentile(scene.small_grey, 0.5, above(scene.small_sky, 127)) or 0.0) < _NIGHT_SKY
-    upper = scene.small_grey[: max(1, min(round(scene.small_view.horizon), len(scene.small_grey)))]
+    rows = len(scene.small_grey)
+    upper = scene.small_grey[: min(max(round(scene.small_view.horizon), rows // 3), rows)]
     return (percentile(upper, 0.9) or 0.0) < _NIGHT_WOODS
 
 

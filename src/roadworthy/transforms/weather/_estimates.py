@@ -22,8 +22,8 @@ _ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
 _SKY_BRIGHT, _SKY_DARK, _SKY_ROUGH, _WOODS = 0.8, 0.5, 6.0, np.float32(120)
 _BLUE = 50  # levels of blue above red, between the leaves
 _MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be believed
-_BURNT = 220  # level of the darkest channel from which woods are sky that the camera could not hold
-_COARSE = 320  # pixels of width that are enough for the distance of woods
+_BURNT = 225  # grey level from which woods are sky that the camera could not hold
+_COARSE = 160  # pixels of width that are enough for the distance of woods
 _TALLEST = 25.0  # metres of trees and houses: what towers in the image is near
 _HIGHEST_HORIZON = 0.3  # of the height: an estimated plane may tilt
 
@@ -57,7 +57,7 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     road = np.asarray(labels.mask(*ROAD).any(axis=1))
     above = np.arange(len(road)) < (int(road.argmax()) if road.any() else len(road) // 2)
     sky = labels.mask("sky")
-    white = cv2.inRange(image, (_BURNT,) * 3, (255,) * 3) > 0
+    white = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) >= _BURNT
     burnt = np.asarray(white & above[:, None] & labels.mask("tree", VOID))
     if not burnt.any():
         return burnt
@@ -89,11 +89,12 @@ def _receding(depth: Map, labels: LabelMap) -> Map:
     high = np.maximum(max(view.horizon, _HIGHEST_HORIZON * len(near)) - standing.argmax(axis=0), 1.0)
     most = np.where(standing.any(axis=0), _TALLEST * view.focal / high, _WOODS).astype(np.float32)
     found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 5) | 1, 1)))
-    share = (standing & ~sky).astype(np.float32)
+    # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
+    share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
     size = max(3, columns // 12) | 1, max(3, columns // 24) | 1
     even = cv2.blur(share, size) / np.maximum(cv2.blur(share / np.maximum(found, 1), size), 1e-6)
     wide = cv2.resize(even, (width, height), interpolation=cv2.INTER_LINEAR)
-    return np.where(labels.mask("tree", "building", VOID), wide, depth).astype(np.float32)
+    return np.where(labels.mask("tree", "building", "terrain", VOID), wide, depth).astype(np.float32)
 
 
 def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
@@ -110,7 +111,8 @@ def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
 def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     """Return what is bright, or smooth and not dark: woods and hills are neither."""
     # A deep blue sky is dark in grey.
-    grey = np.asarray(image.max(axis=2), np.uint8)
+    red, green, high = cv2.split(image)
+    grey = np.asarray(cv2.max(cv2.max(red, green), high), np.uint8)
     size = max(3, image.shape[1] // 100 | 1)
     soft = cv2.blur(grey, (size, size)).astype(np.float32) / max(float(np.percentile(grey, 97)), 1.0)
     small = (
@@ -118,7 +120,7 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     )
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
-    blue = cv2.subtract(cv2.extractChannel(image, 2), cv2.extractChannel(image, 0)) > _BLUE
+    blue = cv2.subtract(high, red) > _BLUE
     may_be = (soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | blue))
     return np.asarray(may_be)
 

@@ -304,7 +304,9 @@ class WeatherScene:
     @cached_property
     def colourless(self) -> bool:
         """Whether a grey camera saw it."""
-        return bool(np.ptp(self.small_grey)) and not np.ptp(self.thumbnail, axis=2).any()
+        red, green, blue = cv2.split(self.thumbnail)
+        even = cv2.norm(red, green, cv2.NORM_INF) == cv2.norm(red, blue, cv2.NORM_INF) == 0
+        return even and bool(np.ptp(self.small_grey))
 
     @cached_property
     def grey(self) -> Mask:

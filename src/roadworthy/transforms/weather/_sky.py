@@ -116,7 +116,11 @@ def _balanced(scene: WeatherScene, amount: float, tone: float) -> Image:
     # The road is bluer in the shade than what is white beside it, where the camera clips as well.
     darkest = cv2.min(cv2.min(*cv2.split(image)[:2]), cv2.extractChannel(image, 2))
     white = np.clip((np.arange(256) - 120) / 60, 0, 1) * 255
-    share = np.asarray(cv2.LUT(darkest, white.astype(np.uint8)), np.uint8)
+    warm = cv2.subtract(cv2.extractChannel(image, 0), cv2.extractChannel(image, 2))
+    cold = np.clip((40 - np.arange(256)) / 20, 0, 1) * 255  # yellow paint is no white
+    share = np.asarray(
+        cv2.min(cv2.LUT(darkest, white.astype(np.uint8)), cv2.LUT(warm, cold.astype(np.uint8))), np.uint8
+    )
     return _scene.blended(result, _scene.greyed(image, amount), share)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import cv2
@@ -205,8 +206,8 @@ def _pair_of_tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
 
 def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, width: int, height: int) -> bool:
     """Return whether a real vehicle is in the lane beside ours, as far as the edges of the road tell."""
-    lanes = scene.known_mask(*ROAD, "vehicle") > 0
-    own, other = _road_sides(scene, lanes)[:: 1 if oncoming == "right" else -1]
+    lanes, sides = _lanes(scene)
+    own, other = sides if oncoming == "right" else sides[::-1]
     if not own < min(_LANE, 0.8 * other):
         return False  # it does not look as if we drove on that side of the road
     row = lanes[min(top + height, scene.height - 1)]
@@ -215,8 +216,10 @@ def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, widt
     return (reach + width / 2) * 1.5 / height > _LANE
 
 
-def _road_sides(scene: WeatherScene, lanes: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return metres from us to the left and the right edge of the road; infinite where they are not seen."""
+@lru_cache(maxsize=2)
+def _lanes(scene: WeatherScene) -> tuple[NDArray[np.bool_], tuple[float, float]]:
+    """Return the road with what hides it, and metres to its left and right edge, infinite if unseen."""
+    lanes = scene.known_mask(*ROAD, "vehicle") > 0
     middle, view = scene.width // 2, scene.view
     # Farther away a bend takes the road aside.
     top = min(max(round(view.row(_NEAR_ROAD)), 0), scene.height - 1)
@@ -227,7 +230,7 @@ def _road_sides(scene: WeatherScene, lanes: NDArray[np.bool_]) -> tuple[float, f
             if own[0] and not own.all():
                 side.append(int(own.argmin()) / metre)
     left, right = (float(np.median(one)) if len(one) > 2 else math.inf for one in found)
-    return left, right
+    return lanes, (left, right)
 
 
 def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
@@ -322,6 +325,7 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
 
 
 _LAMP_HUES = ((0, 12), (65, 92), (168, 180))  # of 180: red and amber, green, red
+_AMBER = 24  # likewise at most, of a labelled light; a yellow housing is darker than its lamp
 _MOST_LAMPS = 16  # more are leaves or tiles
 _LAMP_SHARE = 0.0012  # of the image: what is larger is no lamp
 
@@ -338,9 +342,14 @@ def lit_lights(scene: WeatherScene) -> Mask:
     wide, high, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
     lamp = (area >= 3) & (area < _LAMP_SHARE * hue.size) & (wide < 2.5 * high) & (high < 2.5 * wide)
     lamp[0] = False
-    if not 0 < np.count_nonzero(lamp) <= _MOST_LAMPS:
-        return np.zeros_like(hue)
+    if np.count_nonzero(lamp) > _MOST_LAMPS:
+        lamp[:] = False
     found = np.where(lamp[parts], np.uint8(255), np.uint8(0))
+    if (labelled := scene.mask("traffic light")) is not None:
+        coloured |= (hue < _AMBER) & (bright > 200)
+        found[(labelled > 0) & coloured & (colour > 80) & (bright > 150)] = 255
+    if not cv2.countNonZero(found):
+        return found
     return np.asarray(cv2.blur(_scene.widened(found, 1), (3, 3)), np.uint8)
 
 
@@ -449,12 +458,14 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
         halo = np.clip(1 - away, 0, 1) ** 2.2 * (veil * lamp.strength)
         glow[y1:y2, x1:x2] += halo[..., None].astype(np.float32) * np.array(lamp.colour, np.float32)
     result = np.asarray(cv2.add(image, scene.full(as_image(glow))), np.uint8)
+    lit_before = result.copy() if not scene.frame.drawn else None
     for lamp in lamps:
         if lamp.visible and strength > 0:
             core = max(1, round(lamp.radius * 0.09))
             colour = [min(255.0, 1.6 * strength * lamp.strength * (0.35 + 0.65 * c)) for c in lamp.colour]
             cv2.circle(result, (round(lamp.x), round(lamp.y)), core, colour, -1, cv2.LINE_AA)
-    return result
+    # A lamp that shines by day is no darker at dusk.
+    return result if lit_before is None else np.asarray(cv2.max(result, lit_before, dst=result), np.uint8)
 
 
 @register("night", summary="the sky goes dark; lamps, windows and our own head lights are what is left")
