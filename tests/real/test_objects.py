@@ -115,7 +115,8 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
     if gallery == "harvested":
         harvest(data, ["pedestrian"]).gallery().save(tmp_path)
         options["gallery"] = str(tmp_path)
-    check(*placed(data, make_transform("add", **options)), least=0.8)
+    # Solid models in their paler clothes stand out from fewer backgrounds.
+    check(*placed(data, make_transform("add", **options)), least=0.8 if options else 0.75)
 
 
 @pytest.mark.slow
@@ -123,6 +124,7 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
 def test_other_things_find_places_too(real_data: Path, element: str) -> None:
     data = load(f"camvid:{real_data / 'camvid'}")
     found, tries = placed(
-        (data[number] for number in range(0, 367, 5)), make_transform("add", element=element)
+        (data[number] for number in range(0, 367, 5)),
+        make_transform("add", element=element, gallery="shipped"),
     )
     assert found["placed"] >= 0.5 * tries
