@@ -120,11 +120,10 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("element", ["vehicle", "bicyclist", "traffic sign", "traffic light", "tree"])
-def test_other_things_find_places_too(real_data: Path, element: str) -> None:
+@pytest.mark.parametrize("preset", ["vehicle-ahead", "bicyclist", "traffic-light", "speed-limit-sign"])
+def test_other_things_find_places_too(real_data: Path, preset: str) -> None:
     data = load(f"camvid:{real_data / 'camvid'}")
     found, tries = placed(
-        (data[number] for number in range(0, 367, 5)),
-        make_transform("add", element=element, gallery="shipped"),
+        (data[number] for number in range(0, 367, 5)), make_transform(f"add:{preset}", gallery="shipped")
     )
     assert found["placed"] >= 0.5 * tries
