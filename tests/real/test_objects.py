@@ -115,14 +115,15 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
     if gallery == "harvested":
         harvest(data, ["pedestrian"]).gallery().save(tmp_path)
         options["gallery"] = str(tmp_path)
-    check(*placed(data, make_transform("add", **options)), least=0.8)
+    # Solid models in their paler clothes stand out from fewer backgrounds.
+    check(*placed(data, make_transform("add", **options)), least=0.8 if options else 0.75)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("element", ["vehicle", "bicyclist", "traffic sign", "traffic light", "tree"])
-def test_other_things_find_places_too(real_data: Path, element: str) -> None:
+@pytest.mark.parametrize("preset", ["vehicle-ahead", "bicyclist", "traffic-light", "speed-limit-sign"])
+def test_other_things_find_places_too(real_data: Path, preset: str) -> None:
     data = load(f"camvid:{real_data / 'camvid'}")
     found, tries = placed(
-        (data[number] for number in range(0, 367, 5)), make_transform("add", element=element)
+        (data[number] for number in range(0, 367, 5)), make_transform(f"add:{preset}", gallery="shipped")
     )
     assert found["placed"] >= 0.5 * tries

@@ -109,8 +109,8 @@ def test_shadows_at_the_foot_are_fainter_in_real_frames_than_in_the_world(
     rgba = np.full((80, 40, 4), 255, np.uint8)
     one = CutOut("one", element, 1.7, (100.0,) * 3, pixels=rgba)
     place = CutOutPlace(one, False, (300, 70, 320, 110), (302, 318), 12.0, "right")
-    for darkest, more in ((real, {}), (drawn, {"metadata": {"track": "town"}})):
-        here = site(things=0, **more)
+    for darkest, metadata in ((real, {}), (drawn, {"track": "town"})):
+        here = site(things=0, metadata=metadata)
         image = here.frame.image.copy()
         draw_shadows(image, np.zeros(image.shape[:2], np.bool_), here, place, share=1.0, sun=False)
         assert image.min() == pytest.approx(100 * (1 - darkest), abs=1)

@@ -173,9 +173,9 @@ def _worn(colors: Floats, rng: np.random.Generator) -> Floats:
     """Return the clear, even colours of a solid model as clothes have them: paler, and with folds."""
     grey = (colors @ _LUMA)[..., None]
     noise = rng.standard_normal(colors.shape[:2], dtype=np.float32)
-    folds = cv2.GaussianBlur(noise, (0, 0), max(0.8, _FOLD * len(colors)))
-    folds *= np.float32(_FOLDS) / max(float(folds.std()), 1e-6)
-    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * (1 + folds[..., None]), np.float32)
+    folds = np.asarray(cv2.GaussianBlur(noise, (0, 0), max(0.8, _FOLD * len(colors))), np.float32)
+    light = 1 + folds[..., None] * np.float32(_FOLDS / max(float(folds.std()), 1e-6))
+    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * light, np.float32)
 
 
 def _lit(patch: Floats) -> Floats:
