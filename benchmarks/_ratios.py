@@ -161,7 +161,7 @@ def rules() -> float:
 def parsing() -> float:
     """Reading rules, beside what the English pipeline alone takes for the same sentences."""
     from roadworthy.rules import parse
-    from roadworthy.rules.language.nouns import pipeline
+    from roadworthy.rules.language.words import pipeline
 
     texts = [
         _RULE.replace("pedestrian", one) for one in ("cyclist", "truck", "red car", "stop sign", "child")

@@ -60,7 +60,7 @@ class TestLess:
         assert (near.keeps, near.needs, near.wants) == (add.keeps, add.needs, add.wants)
         assert near.thing is add
         assert near.moved == "closer, farther away"
-        assert near.settings == {**add.settings, "times": near.times}
+        assert near.settings == {**add.settings, "moved": near.moved}
         assert str(near) == "add(element=truck, side=left), closer, farther away"
         assert not near.is_identity
         assert (can_be_moved(add), can_be_moved(near), can_be_moved(make_transform("fog"))) == (

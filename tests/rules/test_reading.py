@@ -9,8 +9,8 @@ import pytest
 
 from roadworthy.errors import InputError, NotApplicable, RuleError
 from roadworthy.rules.expectation import Border, Expectation, Quantity, Relation
-from roadworthy.rules.language.nouns import analysed
 from roadworthy.rules.language.quantities import UNITS, quantities, read_number
+from roadworthy.rules.language.words import analysed
 from roadworthy.rules.reading import (
     Block,
     Proposition,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from roadworthy.cli._answer import Shown
     from roadworthy.report.rules import RulesReport
     from roadworthy.result_tables import ResultTable
-    from roadworthy.rules.language.nouns import Words
+    from roadworthy.rules.language.words import Words
     from roadworthy.runs.suites import SuiteResult
 
 
@@ -111,7 +111,7 @@ def explain(rule: str) -> Answer:
         roadworthy rules explain "If a pedestrian appears on the roadside, the ego-vehicle should slow \
             down at least 30%."
     """
-    from roadworthy.rules.language.nouns import analysed
+    from roadworthy.rules.language.words import analysed
 
     words = analysed(rule)
     rows = [{"text": word.text, "dep": word.dep, "tag": word.tag, "head": word.head} for word in words]

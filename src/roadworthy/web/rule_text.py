@@ -10,10 +10,11 @@ from typing import Any
 from roadworthy.errors import InputError, RuleError
 from roadworthy.rules import Rule, parse, parse_all
 from roadworthy.rules.generation import plan_for
-from roadworthy.rules.language.nouns import NounReading, Words, analysed, is_environment, noun_phrase
-from roadworthy.rules.language.outcome_phrases import parts
+from roadworthy.rules.language.nouns import NounReading, is_environment, noun_phrase
+from roadworthy.rules.language.outcome_phrases import read_items
 from roadworthy.rules.language.phrases import prepositional
 from roadworthy.rules.language.quantities import quantities
+from roadworthy.rules.language.words import Words, analysed
 
 _LIKE = 0.7
 
@@ -159,8 +160,8 @@ def _is_weather(thing: NounReading | None) -> bool:
 def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[RoleSpan]:
     amounts: set[int] = set()
     try:
-        for part in parts(words, mentioned=mentioned):
-            for item in part.of("modifier", "quantity"):
+        for item in read_items(words, mentioned=mentioned):
+            if item.kind in ("modifier", "quantity"):
                 amounts |= set(range(item.first, item.last + 1))
     except RuleError:
         pass

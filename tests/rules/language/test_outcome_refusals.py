@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from roadworthy.errors import RuleError
-from roadworthy.rules.language.nouns import analysed
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
+from roadworthy.rules.language.words import analysed
 
 
 def read(text: str) -> ExpectedOutcome:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import Expectation, Output, Quantity
-from roadworthy.rules.language.nouns import analysed
 from roadworthy.rules.language.outcome_words import LEXICON, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
+from roadworthy.rules.language.words import analysed
 
 
 def read(text: str, **options: object) -> ExpectedOutcome:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import InputError, RuleError
 from roadworthy.rules import SceneChange, parse, read_rules
-from roadworthy.rules.language.nouns import analysed
+from roadworthy.rules.language.words import analysed
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "rules"
 CORPUS = Path(__file__).parents[1] / "corpus" / "development.yaml"

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import Output, Quantity
-from roadworthy.rules.language.nouns import analysed
 from roadworthy.rules.language.quantities import quantities
+from roadworthy.rules.language.words import analysed
 
 
 def one(text: str, output: Output = "speed") -> tuple[Quantity, Quantity | None]:

@@ -35,7 +35,7 @@ def note_of(frame: Frame) -> Mapping[str, Any]:
         ("pedestrian", "pedestrian", {}),
         ("red car", "vehicle", {"type": "car", "color": "red"}),
         ("school bus", "vehicle", {"type": "school bus", "color": "yellow"}),
-        ("speed limit sign", "traffic sign", {"type": "speed limit"}),
+        ("30 speed limit sign", "traffic sign", {"type": "speed limit", "limit": "30"}),
         ("green light", "traffic light", {"color": "green"}),
         ("cyclist", "bicyclist", {}),
         ("tree", "tree", {}),

@@ -94,7 +94,7 @@ def test_of_two_slips_the_first_can_be_mended_before_the_second() -> None:
     [
         "If a unicorn appears, the car should slow down.",
         "If a pedestrian or a car appears, slow down.",
-        "If there are two pedestrians, slow down.",
+        "If there are ten pedestrians, slow down.",
         "If it rains, honk.",
     ],
 )

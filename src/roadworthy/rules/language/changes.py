@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, Tail, joined
 from roadworthy.rules.language.events import EventReader
-from roadworthy.rules.language.nouns import NounReading, Words, is_environment
+from roadworthy.rules.language.nouns import NounReading, is_environment
 from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
@@ -16,6 +16,7 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
+from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import SceneChange
 
 _SHOWS = ("with", "for", "near", "close to", "by", "at", "next to", "ahead of", "beside")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language.nouns import NounReading, Words, is_environment, is_weightless
+from roadworthy.rules.language.nouns import NounReading, is_environment, is_weightless
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
+from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative, Op, Position, Proposition, SceneChange
 
 UNDERSTOOD = ("appears", "is removed", "is replaced with", "changes into", "gets closer")

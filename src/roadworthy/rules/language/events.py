@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
-from roadworthy.rules.language.nouns import SCENE, NounReading, Words, is_environment
+from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.weather import ExchangeReader
+from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, Position, thing_in_words
 
 _MOVES = lexicon.words_of("get come move go draw drive walk run ride step be back")

@@ -9,9 +9,9 @@ from typing import cast
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
-from roadworthy.rules.language.nouns import Words
 from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, base_form, is_gerund, nearest
 from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
+from roadworthy.rules.language.words import Words
 
 EXAMPLES = ("slow down", "the speed should stay the same", "turn left", "the steering should not change")
 CAUSES = tuple(

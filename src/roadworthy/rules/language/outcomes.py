@@ -9,7 +9,6 @@ from typing import cast
 
 from roadworthy.errors import InputError
 from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output
-from roadworthy.rules.language.nouns import Words
 from roadworthy.rules.language.outcome_phrases import (
     EXAMPLES,
     FLIPPED,
@@ -25,6 +24,7 @@ from roadworthy.rules.language.outcome_phrases import (
     read_items,
 )
 from roadworthy.rules.language.outcome_words import REASONS
+from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Proposition
 
 EFFECTS = frozenset({"affect", "influence", "impact", "effect", "cause", "lead to", "result in"})
@@ -359,7 +359,7 @@ def read_outcome(
         other_vehicle: Whether the rule speaks of another vehicle, so that "the car" may be that one.
 
     Example:
-        >>> from roadworthy.rules.language.nouns import analysed
+        >>> from roadworthy.rules.language.words import analysed
         >>> outcome = read_outcome(analysed("the car should slow down by at least 5 km/h"))
         >>> outcome.expectation.formula
         'x1 - x2 >= 1.39 m/s'

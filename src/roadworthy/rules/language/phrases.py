@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.nouns import SUCH_AS, NounReading, Word, Words, is_pronoun, noun_phrase
+from roadworthy.rules.language.nouns import SUCH_AS, NounReading, is_pronoun, noun_phrase
+from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
 _BE = lexicon.words_of("be 's ’s s is are was were been being am")

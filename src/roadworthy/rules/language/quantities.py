@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from roadworthy.rules.expectation import Output, Quantity
-from roadworthy.rules.language.nouns import Words
+from roadworthy.rules.language.words import Words
 
 FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅕": 0.2}
 """Signs that are fractions."""
@@ -49,7 +49,7 @@ def tokens(words: Words) -> list[Token]:
     """Return the tokens of a run, which need not be those of the grammar.
 
     Example:
-        >>> from roadworthy.rules.language.nouns import analysed
+        >>> from roadworthy.rules.language.words import analysed
         >>> [token.text for token in tokens(analysed("the ego-vehicle can't go 20km/h"))]
         ['the', 'ego', 'vehicle', 'can', 'not', 'go', '20', 'km/h']
     """
@@ -281,7 +281,7 @@ def quantities(words: Words) -> list[QuantityMatch]:
     """Return the quantities in a run of words.
 
     Example:
-        >>> from roadworthy.rules.language.nouns import analysed
+        >>> from roadworthy.rules.language.words import analysed
         >>> (found,) = quantities(analysed("slow down by at least twenty-five percent"))
         >>> found.kind, found.value
         ('share', 0.25)

@@ -19,13 +19,14 @@ from roadworthy.rules.language.phrases import (
     prepositional,
     verb_group,
 )
+from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative, Op, SceneChange, thing_in_words
 
 
 class Reader(WordStream):
     """Reads words from left to right; what it cannot use is refused."""
 
-    def __init__(self, words: nouns.Words, blocks: Sequence[Sequence[SceneChange]]) -> None:
+    def __init__(self, words: Words, blocks: Sequence[Sequence[SceneChange]]) -> None:
         super().__init__(words)
         self.latest = blocks[-1] if blocks else ()
         self.earlier = [change for block in blocks for change in block]
@@ -68,7 +69,7 @@ class Reader(WordStream):
             ["a pedestrian appears on the roadside"],
         )
 
-    def heavier(self, thing: nouns.NounReading, kind: Comparative, words: nouns.Words) -> None:
+    def heavier(self, thing: nouns.NounReading, kind: Comparative, words: Words) -> None:
         """Make the weather of an earlier block heavier or lighter."""
         if kind not in ("heavier", "lighter"):
             raise words.refuse(f"weather cannot be {kind}", ["the rain gets heavier"])
@@ -100,13 +101,13 @@ class Reader(WordStream):
         for one in thing.also:
             self.become(one, {}, None, thing.words)
 
-    def ended(self, element: str, words: nouns.Words) -> RuleError:
+    def ended(self, element: str, words: Words) -> RuleError:
         """Return the refusal of a condition that there is no longer: what comes instead must be said."""
         what, instead = nouns.ENDINGS[ontology().condition_of(element) or "weather"]
         return words.refuse(f"{what} is not understood: say what it becomes", [instead])
 
     def become(
-        self, element: str, properties: Mapping[str, str], comparative: Comparative | None, words: nouns.Words
+        self, element: str, properties: Mapping[str, str], comparative: Comparative | None, words: Words
     ) -> None:
         """Change the weather, the time of day or the season."""
         kind = ontology().condition_of(element)
@@ -344,7 +345,7 @@ class Reader(WordStream):
         op: Op,
         thing: nouns.NounReading,
         tail: Tail,
-        said: nouns.Words | None = None,
+        said: Words | None = None,
         place: PlacePhrase | None = None,
     ) -> None:
         """Add a thing to the scene or take it out; `said` are the words for that, where there are any."""

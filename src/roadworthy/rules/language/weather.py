@@ -11,17 +11,10 @@ from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail
-from roadworthy.rules.language.nouns import (
-    ASPECTS,
-    SCENE,
-    SUCH_AS,
-    NounReading,
-    Words,
-    is_environment,
-    noun_phrase,
-)
+from roadworthy.rules.language.nouns import ASPECTS, SCENE, SUCH_AS, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
+from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Comparative, thing_in_words
 
 Value = tuple[str, str]
