@@ -175,7 +175,7 @@ def test_nobody_is_watched_where_threads_run_already() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are kept on Linux")
 @pytest.mark.parametrize("limited", [False, True])
 def test_scipy_is_loaded_at_once_where_memory_is_limited(limited: bool) -> None:
-    """Loaded when none is left, its OpenBLAS waits for memory for ever: `ulimit -v 2400000; roadworthy run`."""
+    """Loaded when none is left, its OpenBLAS waits for ever: `ulimit -v 2400000; roadworthy run`."""
     import resource
 
     limit = 4 * 2**30 if limited else resource.RLIM_INFINITY
