@@ -112,7 +112,7 @@ def _print_truth(engines: Sequence[LearnedEngine]) -> None:
         for change in CHANGES.values():
             if not engine.supports(change.operation):
                 continue
-            found = compared(change, engine.backend.files[0].parent, source, workers=PROCESSES)
+            found = compared(change, engine, source, workers=PROCESSES)
             apart = found.distances["learned"] - found.distances["classical"]
             cells = [str(len(found))]
             for key in ("learned", "classical", "unchanged"):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from roadworthy._files import read_text, write_text
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import InputError, RuleError
-from roadworthy.rules.language.nouns import Words, analysed_all
+from roadworthy.rules.language.words import Words, analysed_all
 from roadworthy.rules.language.parser import parse_all
 
 OPEN, REJECTED = "#? ", "#- "
