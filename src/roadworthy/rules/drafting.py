@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 from roadworthy._files import read_text, write_text
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import InputError, RuleError
-from roadworthy.rules.language.words import Words, analysed_all
 from roadworthy.rules.language.parser import parse_all
+from roadworthy.rules.language.words import Words, analysed_all
 
 OPEN, REJECTED = "#? ", "#- "
 """What stands before a rule that nobody has decided on, and before one that is not wanted."""
