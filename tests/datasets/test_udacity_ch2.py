@@ -128,6 +128,13 @@ def test_a_missing_image_is_named(tmp_path: Path) -> None:
     assert len(list(data)) == 2
 
 
+def test_an_image_that_lies_elsewhere_is_missed_by_the_file_that_names_it(tmp_path: Path) -> None:
+    text = "frame_id,filename,angle\ncenter_camera,/nowhere/1.png,0.1\n"
+    (tmp_path / "interpolated.csv").write_text(text)
+    with pytest.raises(FrameError, match=r"interpolated\.csv: cannot read the image /nowhere/1\.png"):
+        UdacityCh2Dataset(str(tmp_path))[0]
+
+
 def test_an_empty_file_and_a_missing_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"found nothing at .*absent"):
         UdacityCh2Dataset(str(tmp_path / "absent"))

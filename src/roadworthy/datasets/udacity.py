@@ -82,7 +82,8 @@ class UdacityCh2Dataset(BaseDataset):
         if "public_split" in self._table.columns:
             metadata["split"] = _SPLITS.get(self._table.number(number, "public_split"), "unknown")
         file = self._table.path.parent / self._files[number]
-        return Frame.from_file(file, id=self.all_ids[number], signals=signals, metadata=metadata)
+        with naming(self._table.path):
+            return Frame.from_file(file, id=self.all_ids[number], signals=signals, metadata=metadata)
 
     def signals(self, index: SupportsIndex) -> Signals:
         """Return the signals of a frame without reading its image."""
