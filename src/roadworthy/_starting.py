@@ -45,12 +45,13 @@ def spare_torch() -> None:
 def load_before_memory_is_short() -> None:
     """Load scipy at once where memory is limited (ulimit -v).
 
-    Its OpenBLAS takes a buffer when it is loaded, and where none is left it asks for one for ever.
+    Its OpenBLAS takes a buffer when it is loaded, and where none is left it asks for one for ever. Below a
+    gigabyte there is no room from the start, and nothing comes as far as that.
     """
     if sys.platform == "linux":
         import resource
 
-        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        if 2**30 <= resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
             import scipy.linalg
             import scipy.special  # noqa: F401
 

@@ -137,7 +137,7 @@ def draft(handbook: Path, out: Path | None = None, endpoint: str = "", endpoint_
     The file gets every duty that can be read as a rule, with its line, words and reading, as a comment: it is
     tried only once you delete the mark before it. What you decided stays when you draft again. Where an
     OpenAI-compatible endpoint is named, its model proposes other words for duties that are not read; what it
-    says is read like any rule, may add no number, and waits for you as well. Its key is taken from the
+    says is read like any rule, must have the same numbers, and waits for you as well. Its key is that of the
     environment variable OPENAI_API_KEY.
 
     Options:
@@ -155,6 +155,7 @@ def draft(handbook: Path, out: Path | None = None, endpoint: str = "", endpoint_
 
     from roadworthy.rules.drafting import Paraphraser, read_handbook, write_draft
     from roadworthy.rules.drafting import draft as drafted
+    from roadworthy.rules.files import OPEN
 
     if bool(endpoint) != bool(endpoint_model):
         raise InputError("--endpoint and --endpoint-model belong together: give both or neither")
@@ -181,7 +182,7 @@ def draft(handbook: Path, out: Path | None = None, endpoint: str = "", endpoint_
     )
     if added:
         shown.append(
-            f'Accept a rule by deleting the "#? " before it; then: roadworthy rules run --rules {file}'
+            f'Accept a rule by deleting the "{OPEN}" before it; then: roadworthy rules run --rules {file}'
         )
     return Answer(document, shown, problems)
 

@@ -9,6 +9,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -149,11 +150,11 @@ def _other_picture(there: str, rows_give: str) -> int:
     """Return which of the small pictures of a page shows something else, counted from 1; 0 if none does."""
     import cv2
 
-    # The text beside them is the same, so there are as many.
-    pairs = zip(_PICTURE.findall(there), _PICTURE.findall(rows_give), strict=True)
-    for number, pair in enumerate(pairs, 1):
+    for number, pair in enumerate(zip_longest(_PICTURE.findall(there), _PICTURE.findall(rows_give)), 1):
         if pair[0] == pair[1]:
             continue
+        if None in pair:
+            return number
         try:
             one, other = (decode_image(base64.b64decode(text)).astype(np.float32) for text in pair)
         except (ValueError, InputError):

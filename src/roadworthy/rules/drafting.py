@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, count
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,11 +17,10 @@ from typing import Any, TypeAlias
 from roadworthy._files import read_text, write_text
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
 from roadworthy.errors import InputError, RuleError
+from roadworthy.rules.files import OPEN, REJECTED
 from roadworthy.rules.language.parser import parse_all
+from roadworthy.rules.language.quantities import read_number
 from roadworthy.rules.language.words import Words, analysed_all
-
-OPEN, REJECTED = "#? ", "#- "
-"""What stands before a rule that nobody has decided on, and before one that is not wanted."""
 
 Wording: TypeAlias = Callable[[str], Sequence[str]]
 """Returns a sentence in other words."""
@@ -61,14 +61,17 @@ def _rewriting(words: str, by: str, remark: str) -> _Rewriting:
 
 _GIVE_WAY = r"\b(?:give way|yield) to (?:any |all |the )?"
 _DUTY = r"(?:must|should|shall|ought|ha(?:ve|s) to|needs? to)"
+_CONDITION = r"\b(?:unless|except|if|when|where|until|while|but|not|no)\b"  # words that would change the rule
 _REWRITINGS = (
-    _rewriting(r"\s*[(\[][^()\[\]]*[)\]]", "", "what stands in brackets is left out"),
+    _rewriting(rf"\s*[(\[](?:(?!{_CONDITION})[^()\[\]])*[)\]]", "", "what stands in brackets is left out"),
     _rewriting(
-        r",? (?:e\.g\.|i\.e\.|for example|for instance|such as)[^;]*?(?=[.;]?$)", "", "examples are left out"
+        rf",? (?:e\.g\.|i\.e\.|for example|for instance|such as)(?:(?!{_CONDITION})[^;])*?(?=[.;]?$)",
+        "",
+        "examples are left out",
     ),
     _rewriting(
         r",? (?:because|since|so that|so as to|in order to|to avoid|in case|as (?:it|this|they|you|the)\b)"
-        r"[^,.;:]*(?=[.;]?$)",
+        rf"(?:(?!{_CONDITION})[^,.;:])*(?=[.;]?$)",
         "",
         "the reason is left out",
     ),
@@ -331,19 +334,28 @@ def _paraphrased(duties: Sequence[Duty], paraphrase: Wording, problems: list[str
             except (NoAnswer, UnusableAnswer) as error:
                 problems.append(f"no paraphrases: {error}")
                 offered = []
-            added = [one for one in offered if not _numbers(one) <= _numbers(duty.sentence)]
-            tried = [(one, ("in the words of a language model",)) for one in offered if one not in added]
+            said = _numbers(duty.sentence)
+            other = [one for one in offered if _numbers(one) != said]
+            tried = [(one, ("in the words of a language model",)) for one in offered if one not in other]
             read = _read([duty], [tried])[0] if tried else duty
             if read.rule:
                 duty = read
-            elif added:
-                duty = replace(duty, reason=f"{duty.reason}; a language model adds numbers: {added[0]}")
+            elif other:
+                duty = replace(duty, reason=f"{duty.reason}; a language model has other numbers: {other[0]}")
         found.append(duty)
     return found
 
 
-def _numbers(text: str) -> set[str]:
-    return set(re.findall(r"\d+(?:\.\d+)?", text))
+def _numbers(text: str) -> set[float]:
+    """Return the numbers of a text, in digits or in words; "one" and "a half" are none to count on.
+
+    Example:
+        >>> sorted(_numbers("by thirty percent, or 5.5 km/h (see Rule 126)"))
+        [5.5, 30.0]
+    """
+    words = re.findall(r"\d+(?:\.\d+)?|[a-z]+", re.sub(r"[(\[][^()\[\]]*[)\]]", "", text.lower()))
+    read = (read_number(words, place) for place, word in enumerate(words) if word != "one")
+    return {one.value for one in read if one is not None and not one.fraction}
 
 
 def write_draft(duties: Iterable[Duty], path: str | PathLike[str]) -> tuple[int, int]:
@@ -354,7 +366,8 @@ def write_draft(duties: Iterable[Duty], path: str | PathLike[str]) -> tuple[int,
     """
     path = Path(path)
     text = read_text(path) if path.exists() else ""
-    known = set(re.findall(r"^# (\S.*:\d+): (.*)$", text, re.MULTILINE))
+    # By its words, because the lines of a text that goes on growing move.
+    known = set(re.findall(r"^# (\S.*):\d+: (.*)$", text, re.MULTILINE))
     ids = set(
         re.findall(rf"^(?:{re.escape(OPEN)}|{re.escape(REJECTED)})?([A-Za-z][\w.-]*):\s", text, re.MULTILINE)
     )
@@ -367,9 +380,10 @@ def write_draft(duties: Iterable[Duty], path: str | PathLike[str]) -> tuple[int,
     for duty in duties:
         if not duty.rule:
             continue
-        if (duty.place, duty.sentence) in known:
+        if (duty.source, duty.sentence) in known:
             before += 1
             continue
+        known.add((duty.source, duty.sentence))
         added += 1
         id = _id(duty, ids)
         ids.add(id)
@@ -384,7 +398,8 @@ def write_draft(duties: Iterable[Duty], path: str | PathLike[str]) -> tuple[int,
 def _id(duty: Duty, taken: set[str]) -> str:
     stem = re.sub(r"[^\w-]+", "-", Path(duty.source).stem, flags=re.ASCII).strip("-")
     stem = stem if stem[:1].isalpha() else f"text-{stem}".rstrip("-")
-    names: Iterable[str] = (f"{stem}-{duty.line}{letter}" for letter in ("", *"bcdefghijklmnopqrstuvwxyz"))
+    first = f"{stem}-{duty.line}"
+    names = chain([first], (f"{first}.{number}" for number in count(2)))
     return next(name for name in names if name not in taken)
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from roadworthy._files import read_text
 from roadworthy.errors import InputError
 
+OPEN, REJECTED = "#? ", "#- "
+"""What stands before a drafted rule that nobody has decided on, and before one that is not wanted."""
 _ID = re.compile(r"(?P<id>[A-Za-z][\w.-]*(?: \d[\w.-]*)?):(?=\s|$)")
 _OF_THE_SENTENCE = {"if", "then", "when", "whenever"}
 """Words with a colon that belong to a rule: "If: a pedestrian appears, Then: …"."""
@@ -50,9 +52,9 @@ def read_rules(path: str | PathLike[str]) -> tuple[WrittenRule, ...]:
     """
     path = Path(path)
     rules = tuple(_rules(path))
-    if not rules and re.search(r"^#\? ", read_text(path), re.MULTILINE):
+    if not rules and f"\n{OPEN}" in read_text(path):
         raise InputError(
-            f'{path}: none of its drafted rules is accepted: delete the "#? " before those you want'
+            f'{path}: none of its drafted rules is accepted: delete the "{OPEN}" before those you want'
         )
     if not rules:
         raise InputError(f"{path}: expected rules such as 'R1: If it rains, slow down.', got none")

@@ -302,7 +302,9 @@ def described(method: str, probes: Mapping[str, Probe]) -> tuple[SeededFault, ..
         'evidence/flipped verdict'
     """
     found = []
-    for name, said in _described()["faults"][method].items():
+    faults = _described()["faults"][method]
+    assert probes.keys() == faults.keys(), "each is described and probed"
+    for name, said in faults.items():
         sizes = tuple(map(float, said.get("sizes", [1.0])))
         expected = said.get("expected", sizes[0])
         sure = None if expected is None else float(expected)

@@ -123,6 +123,12 @@ def show_another_picture(run: Path) -> None:
     report.write_text(text.replace(first, small_copy(image[:, ::-1].copy())), encoding="utf-8")
 
 
+def leave_out_a_picture(run: Path) -> None:
+    report = run / "report.html"
+    pictures = re.findall(r"data:image/webp;base64,[^\"']*", text := report.read_text(encoding="utf-8"))
+    report.write_text(text.replace(pictures[-1], ""), encoding="utf-8")
+
+
 def show_words_as_a_picture(run: Path) -> None:
     drawn = (
         "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22><text y=%2220%22>sound</text></svg>"
@@ -228,6 +234,7 @@ BY_DOCUMENTS: dict[Attack, str] = {
     change_a_number_of_the_report: "document: report.html: it does not say what the rows say: '0%'",
     change_a_word_of_the_report: "document: report.html: its words are not those",
     show_another_picture: "document: report.html: picture 1 of report.html is not what the run's images give",
+    leave_out_a_picture: "of report.html is not what the run's images give",
     show_words_as_a_picture: "document: report.html: its words are not those",
     drop_a_line_of_the_trace: "document: trace.csv",
     drop_a_failure_of_junit: "document: junit.xml",

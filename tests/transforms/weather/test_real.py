@@ -114,6 +114,20 @@ def test_white_that_hangs_together_with_the_sky_is_sky_and_a_white_board_is_none
     assert found.label_map.mask("tree")[30:44, 110:130].all()
 
 
+def test_a_twig_before_the_sky_is_not_nearer_than_all_else() -> None:
+    """It lies between the coarse samples by which the distance of woods is smoothed."""
+    small = street()
+    assert small.depth is not None
+    image = small.image.repeat(4, 0).repeat(4, 1)
+    ids = small.label_map.ids.repeat(4, 0).repeat(4, 1)
+    depth = small.depth.repeat(4, 0).repeat(4, 1)
+    twig = np.s_[21:23, 201:203]
+    ids[twig], depth[twig] = CLASSES.index("tree"), 60
+    found = believed(Frame("dash", image, LabelMap(ids, CLASSES), depth=depth, metadata=ESTIMATED))
+    assert found.depth is not None
+    assert found.depth[twig].min() > 30
+
+
 def test_woods_never_come_nearer_towards_their_top() -> None:
     frame = street(metadata=ESTIMATED)
     depth = np.asarray(frame.depth).copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
@@ -33,36 +33,61 @@ def _lights(frame: Frame, things: Things) -> Things:
     shown = _lit(frame)
     if not shown:
         return things
-    found = _only(things, lambda one: one.properties.get("color") in shown and len(shown) == 1)
+    found = _only(things, lambda one: shown == [one.properties.get("color")])
     if not found:
         asked = " or ".join(dict.fromkeys(views[0].properties.get("color", "other") for views in things))
+        if len(shown) > 1:
+            raise NotApplicable(
+                f"{' and '.join(shown)} lights are lit there already: which counts is not known"
+            )
         raise NotApplicable(f"a {shown[0]} light is lit there already, which a {asked} one would contradict")
     return found
 
 
 def _signs(frame: Frame, things: Things) -> Things:
-    types = {views[0].properties.get("type") for views in things}
-    if types <= set(_PRIORITY):
-        if shown := _lit(frame):
-            raise NotApplicable(f"a {shown[0]} light is lit there already, which a sign would contradict")
-        others = [one for one in _PRIORITY if one not in types]
-        if (stands := _signs_of(frame, *others)) is not None:
-            raise NotApplicable(
-                f"a {stands['type']} sign stands there already, which another would contradict"
-            )
-    limits = {one for views in things if (one := views[0].properties.get("limit"))}
-    if types != {"speed limit"} or not limits:
-        return things
-    if (stands := _signs_of(frame, "speed limit")) is not None and {stands.get("limit")} != limits:
-        raise NotApplicable("a speed limit sign stands there already, which another would contradict")
-    if len(limits) == 1:
-        return things  # the rule names the number
-    speed = frame.signals.speed if frame.signals is not None else None
-    driven = _CAREFUL + 1 if speed is None else speed * 3.6
-    found = _only(things, lambda one: float(one.properties["limit"]) < driven)
+    """Return those signs of which none says otherwise than what stands there."""
+    found, reason = [], ""
+    limits = {views[0].properties.get("limit") for views in things}
+    for views in things:
+        why = _contradiction(frame, views[0].properties, named=len(limits) == 1)
+        found += [] if why else [views]
+        reason = reason or why
     if not found:
-        raise NotApplicable(f"no speed limit is below the {driven:.0f} km/h that are driven")
-    return found
+        raise NotApplicable(reason)
+    return tuple(found)
+
+
+def _contradiction(frame: Frame, sign: Mapping[str, str], *, named: bool) -> str:
+    """Return why a sign cannot stand in a frame; nothing where it can.
+
+    Args:
+        frame: What is there.
+        sign: Its type and number.
+        named: Whether the rule says which number it has.
+    """
+    kind = sign.get("type")
+    if kind in _PRIORITY:
+        if shown := _lit(frame):
+            return f"a {shown[0]} light is lit there already, which a sign would contradict"
+        stands = _signs_of(frame, *(one for one in _PRIORITY if one != kind))
+        return (
+            f"a {stands['type']} sign stands there already, which another would contradict" if stands else ""
+        )
+    if kind != "speed limit" or "limit" not in sign:
+        return ""
+    stands = _signs_of(frame, "speed limit")
+    if stands is not None and stands.get("limit") != sign["limit"]:
+        return "a speed limit sign stands there already, which another would contradict"
+    if named:
+        return ""
+    if frame.signals is None or frame.signals.speed is None:
+        return "" if float(sign["limit"]) <= _CAREFUL else "no limit makes sense at a speed that is not known"
+    driven = frame.signals.speed * 3.6
+    return (
+        ""
+        if float(sign["limit"]) < driven
+        else f"no speed limit is below the {driven:.0f} km/h that are driven"
+    )
 
 
 def _only(things: Things, fits: Callable[[CutOut], bool]) -> Things:

@@ -92,7 +92,10 @@ def _receding(depth: Map, labels: LabelMap) -> Map:
     # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
     share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
     size = max(3, columns // 12) | 1, max(3, columns // 24) | 1
-    even = cv2.blur(share, size) / np.maximum(cv2.blur(share / np.maximum(found, 1), size), 1e-6)
+    around = cv2.blur(share, size)
+    even = around / np.maximum(cv2.blur(share / np.maximum(found, 1), size), 1e-6)
+    # Specks between the samples have no woods around them: a twig before the sky.
+    even = np.where(around > 0, even, near)
     wide = cv2.resize(even, (width, height), interpolation=cv2.INTER_LINEAR)
     return np.where(labels.mask("tree", "building", "terrain", VOID), wide, depth).astype(np.float32)
 
@@ -111,8 +114,8 @@ def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
 def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     """Return what is bright, or smooth and not dark: woods and hills are neither."""
     # A deep blue sky is dark in grey.
-    red, green, high = cv2.split(image)
-    grey = np.asarray(cv2.max(cv2.max(red, green), high), np.uint8)
+    red, green, blue = cv2.split(image)
+    grey = np.asarray(cv2.max(cv2.max(red, green), blue), np.uint8)
     size = max(3, image.shape[1] // 100 | 1)
     soft = cv2.blur(grey, (size, size)).astype(np.float32) / max(float(np.percentile(grey, 97)), 1.0)
     small = (
@@ -120,8 +123,8 @@ def _may_be_sky(image: Image) -> NDArray[np.bool_]:
     )
     rough = cv2.blur(np.abs(cv2.Laplacian(cv2.blur(small, (3, 3)), cv2.CV_32F)), (9, 9))
     rough = cv2.resize(rough, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
-    blue = cv2.subtract(high, red) > _BLUE
-    may_be = (soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | blue))
+    bluish = cv2.subtract(blue, red) > _BLUE
+    may_be = (soft > _SKY_BRIGHT) | ((soft > _SKY_DARK) & ((rough < _SKY_ROUGH) | bluish))
     return np.asarray(may_be)
 
 
