@@ -53,7 +53,7 @@ def make(
         minutes: The longest that the training itself may take; when left out, all epochs are trained, and the
             same machine makes the same weights again.
         quick: Whether to train on a tiny amount, as a smoke test.
-        step: Whether to train only, as on a lent GPU, or only to evaluate what was trained before.
+        step: Whether to train only, as on a GPU, or only to evaluate what was trained before.
 
     Returns:
         The ONNX file.

@@ -13,6 +13,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.labelling import as_needed, estimated_by, labelled, misfits
 from roadworthy.transforms import make_transform
+from roadworthy.transforms.weather._estimates import believed
 
 BARS = {"road": 0.9, "sky": 0.75, "tree": 0.6, "vehicle": 0.7, "building": 0.6, "line": 0.5}
 """IoU on eight frames of the sequence that nothing was trained on; its card has the whole sequence."""
@@ -95,3 +96,17 @@ def test_no_oncoming_car_gets_red_lamps_at_night(real_data: Path) -> None:
         assert not ((red > 30) & (np.maximum(green, blue) < 0.4 * red)).any(), number
         white += bool((blue > 60).any())
     assert white >= 3
+
+
+def test_no_ring_shows_around_cars_in_fog(real_data: Path) -> None:
+    """What is put right about depth beside a car ends without a step: one would show as a line in fog."""
+    data = load(f"udacity-ch2:{real_data / 'udacity_ch2'}", labels="street", depth="street")
+    for number in (675, 700, 750, 775):
+        frame = believed(data[number])
+        assert frame.depth is not None
+        cars = frame.label_map.mask("vehicle").view(np.uint8)
+        reach = cars.shape[1] // 40
+        rim = cv2.dilate(cars, np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)) > 0
+        steps = np.abs(np.diff(1 / np.maximum(frame.depth, 0.1), axis=0))
+        seen = np.isfinite(frame.depth[1:]) & np.isfinite(frame.depth[:-1])
+        assert np.percentile(steps[(rim[1:] != rim[:-1]) & seen], 95) < 0.01, number

@@ -141,12 +141,16 @@ def _sharpened(depth: Map, labels: LabelMap) -> Map:
     sky = np.isinf(depth)
     near = cv2.dilate(things.view(np.uint8), _square(reach)).view(np.bool_) & ~things & ~sky
     found = depth.copy()
-    for rim, source in ((things & ~inside, inside), (near, ~near & ~things & ~sky)):
-        size = (2 * reach + 1, 2 * reach + 1)
+    # What is around is carried up to the thing, and fades out away from it: a step would show as a ring.
+    away = cv2.distanceTransform((~things).view(np.uint8), cv2.DIST_C, 3) / (reach + 1)
+    around = ~near & ~things & ~sky
+    for rim, source, wide, fades in ((things & ~inside, inside, reach, 0.0), (near, around, 2 * reach, away)):
+        size = (2 * wide + 1, 2 * wide + 1)
         share = cv2.blur(source.astype(np.float32), size)
-        carried = share / np.maximum(cv2.blur(np.where(source, inverse, np.float32(0)), size), 1e-6)
+        carried = cv2.blur(np.where(source, inverse, np.float32(0)), size) / np.maximum(share, 1e-6)
+        carried += (inverse - carried) * fades
         rim &= share > _ENOUGH
-        found[rim] = carried[rim]
+        found[rim] = 1 / np.maximum(carried[rim], 1e-6)
     posts = labels.mask("pole", "traffic sign", "traffic light")
     _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
     for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
