@@ -86,3 +86,9 @@ def test_parse_notes_that_stopping_is_tested_as_slowing_down() -> None:
     assert note.startswith("Note: 'stop' is tested as slowing down")
     assert [f"Note: {one}" for one in json.loads(run("parse", rule, "--json").stdout)["notes"]] == [note]
     assert json.loads(run("parse", RULE, "--json").stdout)["notes"] == []
+
+
+def test_a_long_rule_is_no_name_of_a_file() -> None:
+    result = run("parse", "If it rains, slow down. " * 12 + "If it rains, slow down")
+    assert "too long" not in result.output
+    assert "the weather becomes rainy" in result.output

@@ -290,3 +290,8 @@ class TestRelations:
         assert hash(falls) == hash(fall(2))
         assert falls != fall(2, strict=True)
         assert falls != "the speed should decrease"
+
+
+def test_a_part_that_there_is_not_is_refused() -> None:
+    with pytest.raises(InputError, match=r"part must be one of .*half.*, got 'hlaf'"):
+        SceneChange("remove", "tree", part="hlaf")  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from roadworthy._files import is_file
 from roadworthy.cli import studies
 from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
@@ -63,7 +64,7 @@ def parse(rule: str, as_json: bool = False) -> Answer:
     from roadworthy.rules import parse as read
     from roadworthy.rules.reading import reading_in_lines
 
-    if Path(rule).suffix and Path(rule).is_file():
+    if Path(rule).suffix and is_file(Path(rule)):
         return _file_read(Path(rule))
     try:
         found = read(rule)

@@ -59,7 +59,7 @@ class SceneChange:
     part: Part = ""
 
     def __post_init__(self) -> None:
-        for name, kinds in (("op", Op), ("position", Position), ("comparative", Comparative)):
+        for name, kinds in (("op", Op), ("position", Position), ("comparative", Comparative), ("part", Part)):
             if (value := getattr(self, name)) is not None:
                 check_choice(name, value, get_args(kinds))
         if (self.op == "replace") != (self.replacement is not None):
@@ -326,7 +326,7 @@ def _of_all(change: SceneChange, properties: Mapping[str, str]) -> str:
     """Return which things go or give way."""
     thing = thing_in_words(change.target, properties)
     if change.part == "half":
-        return f"about half of the {thing}s"
+        return f"about half of the {thing}{'es' if thing.endswith('s') else 's'}"
     return f"{'every' if change.part in ('', 'edge') else 'the'} {change.part} {thing}".replace("  ", " ")
 
 

@@ -7,6 +7,7 @@ from tests.rules.corpus_judge import Readings
 
 from roadworthy.errors import RuleError
 from roadworthy.rules import parse
+from roadworthy.rules.generation import plan_for
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.parser import parse_all
 from roadworthy.rules.reading import Rule
@@ -179,3 +180,56 @@ def test_a_reason_is_told_to_be_untested() -> None:
     rule = parse("Drive more slowly at night because you cannot see far.")
     assert rule.notes == ("'because you cannot see far' is not tested.",)
     assert rule.words[-1].gives == "reason"
+
+
+@pytest.mark.parametrize(
+    ("condition", "said", "words"),
+    [
+        ("20 signs appear", "a speed limit with its unit", "20 signs"),
+        ("30 traffic signs appear", "a speed limit with its unit", "30 traffic signs"),
+        ("20 speed limit signs appear", "a speed limit with its unit", "20 speed limit signs"),
+        ("a 30 mph sign appears", "signs are in km/h here", "30 mph sign"),
+        ("the trees on the right side and the left side are removed", "one place only", "and the left side"),
+        (
+            "the trees on the right and the buildings on the left are removed",
+            "one place only",
+            "and the buildings",
+        ),
+        ("the left side is removed", "a side of the road cannot be removed", "the left side"),
+        ("the left side is replaced by trees", "a side of the road cannot be removed", "the left side"),
+        ("a car appears in the far lane", "which lane is far is not known", "far"),
+        ("one of the trees is removed", "how many, or which of them", "one of"),
+        ("one of the trees is replaced by a house", "how many, or which of them", "one of"),
+    ],
+)
+def test_what_was_read_as_something_else_is_refused(condition: str, said: str, words: str) -> None:
+    with pytest.raises(RuleError, match=said) as caught:
+        parse(f"If {condition}, slow down.")
+    start, stop = caught.value.span
+    assert caught.value.text[start:stop] == words
+
+
+@pytest.mark.parametrize(
+    ("condition", "change"),
+    [
+        ("two 30 km/h signs appear", "add a 30 km/h speed limit sign, 2 times"),
+        ("a 30 speed limit sign appears", "add a 30 km/h speed limit sign"),
+        ("the trees on both sides are removed", "remove every tree on the sidewalk"),
+        (
+            "the trees on both sides are replaced by houses",
+            "replace every tree on the sidewalk by a building",
+        ),
+        ("a pedestrian stands on the far side of the road", "add a pedestrian on the far sidewalk"),
+        ("one half of the trees is removed", "remove about half of the trees"),
+        ("half of the school buses are removed", "remove about half of the school buses"),
+        ("one sees a pedestrian", "add a pedestrian"),
+        (
+            "pedestrian on roadside and the road has no lane lines",
+            "add a pedestrian on the sidewalk and remove every line",
+        ),
+    ],
+)
+def test_what_is_near_to_it_is_read_and_can_be_planned(condition: str, change: str) -> None:
+    rule = parse(f"If {condition}, slow down.")
+    assert str(rule).partition(";")[0] == change
+    assert plan_for(rule).scenarios

@@ -28,7 +28,7 @@ from roadworthy.transforms.learned.engine import (
     tried,
 )
 from roadworthy.transforms.making import write_changed
-from roadworthy.transforms.operations import RemoveOperation, ReplaceOperation
+from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
 from roadworthy.transforms.wording import described
 
 NIGHT = {"operation": "replace", "element": "time", "by": "night"}
@@ -189,6 +189,12 @@ def test_what_asks_for_just_what_is_supported() -> None:
     )
     assert Support("replace", described("building")).asked() is None
     assert str(Support("replace", described("building"), described("tree"))) == "replace building by tree"
+
+
+def test_what_no_engine_is_told_is_not_supported() -> None:
+    adds = Support("add", described("pedestrian"))
+    assert adds.covers(AddOperation("pedestrian", distance=20))
+    assert not adds.covers(AddOperation("pedestrian", within=20))
 
 
 def test_words_that_are_files_and_signals_that_have_names(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, Tail, joined
 from roadworthy.rules.language.events import EventReader
-from roadworthy.rules.language.nouns import NounReading, is_environment
+from roadworthy.rules.language.nouns import NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import (
     VerbGroup,
     after_fillers,
@@ -212,7 +212,10 @@ class _ConditionReader(EventReader):
         return following < len(self.words) and not self.words[following].tag.startswith("VB")
 
     def _with_subject(self) -> None:
-        if self.lower() in lexicon.ACTORS or (self.lower() == "the" and self.lower(1) in lexicon.ACTORS):
+        some = self.lower() == "one" and self.lower(1) in ("of", "half")  # "one of the trees" is nobody
+        if (self.lower() in lexicon.ACTORS and not some) or (
+            self.lower() == "the" and self.lower(1) in lexicon.ACTORS
+        ):
             self.result.bind(self.step(2 if self.lower() == "the" else 1), "someone")
             self.done_by_someone(self.group("what happens is not said"))
             return
@@ -231,6 +234,7 @@ class _ConditionReader(EventReader):
         if found is None:
             tail = inner or self.tail()
             if (self.over() or self.lower() in AND) and not self.result.changes:
+                self._check_joined(things, tail)
                 # Headlines leave the verb out: "pedestrian on roadside".
                 for thing in things:
                     self.put("remove" if thing.negated else "add", thing, tail)
@@ -245,3 +249,22 @@ class _ConditionReader(EventReader):
         for thing in things:
             self.noted(thing, group)
         self.happens(things, group, inner, self.words[begin : self.at])
+
+    def _check_joined(self, things: Sequence[NounReading], tail: Tail) -> None:
+        """Refuse a verb that may be said of both things: "the trees on the left and right are removed"."""
+        begin = after_fillers(self.words, self.at + 1)
+        if self.over() or not tail.phrases or begin >= len(self.words) or self.words[begin].lower == "there":
+            return
+        following = noun_phrase(self.words, begin)
+        if following is None:
+            return
+        at = following[1]
+        while (phrase := prepositional(self.words, at)) is not None:
+            at = phrase[1]
+        found = verb_group(self.words, at)
+        if found is None:
+            return
+        gone = found[0].lemma in lexicon.REMOVE_VERBS | lexicon.REPLACE_VERBS | lexicon.VANISH_VERBS
+        if gone and (things[0].definite or following[0].element in ("road", "lane", "sidewalk")):
+            reason = "what happens here is not said: a thing can be at one place only"
+            raise self.words[self.at : following[1]].refuse(reason, ["on both sides"])

@@ -173,7 +173,10 @@ class PlacePhrase:
 
     def changed(self, op: Op, element: str, properties: Mapping[str, str], **more: Any) -> SceneChange:
         """Return a change of something at this place."""
-        more["reference_properties"] = self.properties
+        kept = dict(self.properties)
+        if op != "add" and kept.get("position") == "both":
+            del kept["position"]  # what is on both sides is all there is
+        more["reference_properties"] = kept
         return SceneChange(op, element, properties, self.position, self.reference, **more)
 
 

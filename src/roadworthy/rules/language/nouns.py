@@ -33,7 +33,7 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
 _BEFORE = ("weather", "season")  # what stands before other conditions: "a rainy winter night"
 _DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5
-_MOST = 5  # things of a kind that are added
+_MOST = max(many for many, _ in lexicon.AMOUNTS.values())  # things of a kind that are added
 _DEFINITE = lexicon.words_of("the this that these those its his her their your our my")
 _AMOUNTS: Mapping[str, Comparative] = {
     "more": "heavier",
@@ -81,7 +81,7 @@ class NounReading:
     part: str = ""
 
     @property
-    def part_left(self) -> Part:
+    def part_changed(self) -> Part:
         """Which of those that are there go or give way: some are about half."""
         return cast(Part, "half" if self.part == "some" else self.part)
 
@@ -143,7 +143,11 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         if sign is None:
             reason = f"how many there are is said in words, and up to {_MOST}"
             raise words[at : at + 1].refuse(reason, ["two", "several"])
-        return NounReading("traffic sign", words[begin : sign[1]], sign[0], determiner), sign[1]
+        properties, stop = sign
+        whole = words[begin:stop]
+        return NounReading(
+            "traffic sign", whole, properties, determiner, amount=amount, count=count, part=part
+        ), stop
     if at + 1 < len(words) and words[at].lower in ASPECTS and words[at + 1].lower == "of":
         # "The colour of the light": what is said of it is said of the light.
         owner = noun_phrase(words, at + 2)
@@ -197,17 +201,23 @@ def _amount(words: Words, at: int) -> tuple[str, int, int, str] | None:
 
 
 _NUMBERED = re.compile(
-    r"(?P<limit>\d+) ?(?:km ?/ ?h|kmh|kph)? ?"
-    r"(?:(?:maximum |max )?speed (?:limit )?)?(?:traffic |road )?signs?(?!\w)"
+    r"(?P<limit>\d+) ?(?P<unit>km ?/ ?h|kmh|kph|mph)? ?"
+    r"(?P<speed>(?:maximum |max )?speed (?:limit )?)?(?:traffic |road )?sign(?P<several>s)?(?!\w)"
 )
 
 
 def _numbered_sign(words: Words, at: int) -> tuple[dict[str, str], int] | None:
     """Read a speed limit sign with its number: "a 30 km/h sign"."""
     found = _NUMBERED.match(words.text.lower(), words[at].start)
-    if found is None:
+    if found is None or found.end() > words[-1].stop:
         return None
     stop = next(number for number in range(at, len(words)) if words[number].stop >= found.end()) + 1
+    if found["unit"] == "mph":
+        raise words[at:stop].refuse("signs are in km/h here", ["50 km/h sign"])
+    if not found["unit"] and (found["several"] or not found["speed"]):
+        # "20 signs" are twenty, and "20 speed limit signs" may be.
+        reason = "how many there are is said in words, and a speed limit with its unit"
+        raise words[at:stop].refuse(reason, ["two", "30 km/h sign"])
     _check_value(words[at : at + 1], "traffic sign", "limit", found["limit"])
     return {"type": "speed limit", "limit": found["limit"]}, stop
 
@@ -306,6 +316,9 @@ def _with_modifiers(
             key, value = lexicon.VALUES[word.lower.removesuffix("hand")]
             if element == "sidewalk" and (key, value) == ("direction", "forward"):
                 raise one.refuse("this side is not understood", ["left", "right"])
+            if element != "sidewalk" and word.lower == "far":
+                # The far one of three lanes may go our way.
+                raise one.refuse(f"which {element} is far is not known", _values_of(element))
             if not (word.lower == "oncoming" and ontology().is_a(element, "dynamic object")):
                 _check_value(one, element, key, value)
             properties[key] = value

@@ -239,6 +239,12 @@ class Reader(WordStream):
             reason = f"{what} cannot be added, removed or replaced"
             raise thing.words.refuse(reason, ["a pedestrian", "a car"])
 
+    def check_side(self, thing: nouns.NounReading) -> None:
+        """Refuse that one side of the road goes or gives way: sides are where things are."""
+        if thing.element in ("road", "sidewalk") and thing.properties:
+            reason = "a side of the road cannot be removed or replaced"
+            raise thing.words.refuse(reason, ["the trees on the left side", "the trees on both sides"])
+
     def tail(self) -> Tail:
         """Read the phrases after a verb or a noun."""
         tail = Tail()
@@ -337,7 +343,8 @@ class Reader(WordStream):
                 here = dataclasses.replace(here, position="beside")
             place = here if place is None else _nearer(place, here, phrase)
             where = thing_in_words(place.reference or "", place.properties)
-            self.result.bind(phrase.words, f"{place.position} the {where}")
+            where = "both sidewalks" if place.properties.get("position") == "both" else f"the {where}"
+            self.result.bind(phrase.words, f"{place.position} {where}")
         return place or PlacePhrase()
 
     def put(
@@ -381,6 +388,8 @@ class Reader(WordStream):
         if self.is_ego(thing):
             raise thing.words.refuse("the ego-vehicle itself cannot be added or removed", ["a car"])
         self.check_element(thing)
+        if op != "add":
+            self.check_side(thing)
         self.result.found("ONTOLOGY", str(thing.words), thing.element)
         self.result.found("TRANSFORMATION", verb, op)
         self.result.bind(said, op)
@@ -413,7 +422,7 @@ class Reader(WordStream):
             return
         self.check_amount(thing, adds=op == "add")
         if op != "add":
-            self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_left))
+            self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
         elif where.properties.get("position") == "both":
             if thing.count > 2:
                 raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])

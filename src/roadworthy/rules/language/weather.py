@@ -349,13 +349,14 @@ class ExchangeReader(WeatherReader):
         new = self.resolved(new)
         self.check_element(new)
         self.check_element(old)
+        self.check_side(old)
         self.result.found("ONTOLOGY", str(old.words), old.element)
         self.result.found("PREP", str(new.words), new.element)
         for one in (old, new):
             self.result.bind(one.words, thing_in_words(one.element, one.properties))
         if old.element == new.element and new.properties.items() <= old.properties.items():
             raise new.words.refuse(f"a {new.element} in the place of a {old.element} changes nothing")
-        replaced = {"replacement": new.element, "target_properties": old.properties, "part": old.part_left}
+        replaced = {"replacement": new.element, "target_properties": old.properties, "part": old.part_changed}
         where = place or PlacePhrase()
         self.result.infer(where.changed("replace", old.element, new.properties, **replaced))
 
@@ -379,7 +380,7 @@ class ExchangeReader(WeatherReader):
             target[old[0]] = old[1]
         if target.get(key) == name:
             raise words.refuse(f"it is {name} before and after: nothing changes")
-        replaced = {"replacement": thing.element, "target_properties": target, "part": thing.part_left}
+        replaced = {"replacement": thing.element, "target_properties": target, "part": thing.part_changed}
         where = place or PlacePhrase()
         self.result.infer(where.changed("replace", thing.element, {**same_kind, key: name}, **replaced))
 
