@@ -19,7 +19,7 @@ def test_what_ships_is_listed(roadworthy: Run) -> None:
     result = roadworthy("gallery", "list")
     assert result.exit_code == 0
     assert "119 cut-outs in shipped" in result.stdout
-    assert "traffic sign   8: stop 1, yield 1, turn 1, speed limit 5" in result.stdout
+    assert "traffic sign   8: stop 1, yield 1, turn 1, 20 speed limit 1, 30 speed limit 1" in result.stdout
     document = json.loads(roadworthy("gallery", "list", "--json").stdout)
     assert document["cut_outs"][0]["element"] == "pedestrian"
     assert len(document["cut_outs"]) == len(Gallery.shipped())

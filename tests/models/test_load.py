@@ -226,11 +226,6 @@ def test_a_mistake_is_told_with_its_line(folder: Path, change: tuple[str, str], 
             {"output.task": "detection", "output.classes": "no.names"},
             "cannot read the class names no.names",
         ),
-        (
-            "onnx:x",
-            {"output.task": "detection", "output.classes": "car,gnu"},
-            "options: 'gnu' is not in the ontology",
-        ),
         ("onnx:x", {"spec": 3}, "spec must be a ModelSpec, got int"),
         (
             "onnx:x",

@@ -156,7 +156,7 @@ def _rows(driver: str, found: Driver, *rules: str) -> TruthMatrix:
 
 
 def test_a_fault_that_is_not_caught_is_reported() -> None:
-    matrix = _rows("pedestrian-blind", careful_driver, "R1", "R2", "R5", "R7", "rain")
+    matrix = _rows("pedestrian-blind", careful_driver, "R1", "stop", "R5", "R7", "rain")
     (shortfall,) = matrix.shortfalls
     assert shortfall == "R1 catches 'pedestrian-blind' in 0 of 8 frames (0.00%, expected 99% or more)"
     assert matrix.sensitivity("R1", "pedestrian-blind") == 0
@@ -167,10 +167,10 @@ def test_a_false_alarm_is_reported() -> None:
     def blind_to_both(scene: Scene) -> Signals:
         return FAULTS["sign-blind"].driver(remove(scene, "pedestrian"))
 
-    matrix = _rows("sign-blind", blind_to_both, "R1", "R2", "R5", "R7", "rain")
+    matrix = _rows("sign-blind", blind_to_both, "R1", "stop", "R5", "R7", "rain")
     assert matrix.shortfalls == ("R1 wrongly catches 'sign-blind' in 8 of 8 frames",)
     assert matrix.false_alarms("sign-blind")[0] == 8
-    matrix = _rows(CAREFUL, FAULTS["night-blind"].driver, "R1", "R2", "R5", "R7", "rain")
+    matrix = _rows(CAREFUL, FAULTS["night-blind"].driver, "R1", "stop", "R5", "R7", "rain")
     assert len(matrix.shortfalls) == 1
     assert matrix.shortfalls[0].startswith("R7 wrongly catches 'careful'")
 

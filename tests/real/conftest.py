@@ -38,3 +38,7 @@ def networks(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in re.findall(r"^```yaml\n# (\S+\.yaml)\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S):
         (found / name).write_text(text)
     return found
+
+
+collect_ignore = ["cpu_torchvision.py"]
+"""What only recipes import, where torchvision is."""

@@ -5,7 +5,7 @@ An executor decides where and when a batch runs; what happens to its cases is de
 
 from __future__ import annotations
 
-import signal
+import multiprocessing
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -171,7 +171,8 @@ class Guarded:
             raise SystemUnderTestError(f"{self.name} could not answer {about}: {error}") from error
         except BaseException as error:
             # Ctrl-C is for the driver; a worker does not see it, so there it is the model that raises it.
-            if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            own = type(error) is KeyboardInterrupt and multiprocessing.parent_process() is not None
+            if isinstance(error, KeyboardInterrupt) and not own:
                 raise
             # SystemExit and GeneratorExit too: no way out of a model is a way out of the run.
             raise SystemUnderTestError(

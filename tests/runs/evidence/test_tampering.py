@@ -234,7 +234,7 @@ BY_DOCUMENTS: dict[Attack, str] = {
     change_a_number_of_the_report: "document: report.html: it does not say what the rows say: '0%'",
     change_a_word_of_the_report: "document: report.html: its words are not those",
     show_another_picture: "document: report.html: picture 1 of report.html is not what the run's images give",
-    leave_out_a_picture: "of report.html is not what the run's images give",
+    leave_out_a_picture: "document: report.html: picture 6 of report.html is not what the run's images give",
     show_words_as_a_picture: "document: report.html: its words are not those",
     drop_a_line_of_the_trace: "document: trace.csv",
     drop_a_failure_of_junit: "document: junit.xml",

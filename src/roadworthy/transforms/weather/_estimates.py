@@ -143,6 +143,7 @@ def _sharpened(depth: Map, labels: LabelMap) -> Map:
     found = depth.copy()
     # What is around is carried up to the thing, and fades out away from it: a step would show as a ring.
     away = cv2.distanceTransform((~things).view(np.uint8), cv2.DIST_C, 3) / (reach + 1)
+    away = np.clip(1.5 * away - 0.5, 0, 1)
     around = ~near & ~things & ~sky
     for rim, source, wide, fades in ((things & ~inside, inside, reach, 0.0), (near, around, 2 * reach, away)):
         size = (2 * wide + 1, 2 * wide + 1)
