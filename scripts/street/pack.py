@@ -1,22 +1,27 @@
-"""Packs what the street, filling and speed networks learn from into zip files that travel well.
+"""Packs what the street, filling, speed and path networks learn from into zip files that travel well.
 
 ::
 
     python -m scripts.street.pack real --camvid DIR --udacity DIR --hmb1 DIR --networks DIR --out real.zip
     python -m scripts.street.pack world --count 2040 --workers 15 --out world.zip
     python -m scripts.street.pack drives --udacity DIR --hmb1 DIR --count 9600 --workers 15 --out drives.zip
+    python -m scripts.street.pack paths --udacity DIR --hmb1 DIR --count 20000 --workers 15 --out paths.zip
 
 ``real`` holds frames of CamVid with human labels, and frames of two Udacity drives with what three public
 networks say about them: road and marks, boxes, relative depth. CamVid's sequence 0006R0 is marked as held
 out, and the last fifth of each drive is not packed. ``world`` holds drawn frames with exact labels and depth.
-``drives`` holds frames with speed and steering. A zip file has ``index.json``, a list of entries, and beside
-it ``NAME.jpg``, ``NAME.labels.png``, ``NAME.road.png`` and ``NAME.depth.png``.
+``drives`` holds frames with speed and steering, ``paths`` what the path network sees of frames with the path
+that is driven next: in the world the careful driver's, with things added to most scenes; of one drive that of
+its recorded speed and steering; of the other, whose speed is unknown, steering alone. A zip file has
+``index.json``, a list of entries, and beside it ``NAME.jpg``, ``NAME.labels.png``, ``NAME.road.png`` and
+``NAME.depth.png``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -33,8 +38,22 @@ from numpy.typing import NDArray
 from roadworthy.cases import Dataset
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, LabelMap
+from roadworthy.models.zoo import architecture
+from roadworthy.seeding import rng_for
+from roadworthy.world import PATH_TIMES, Scene, add, careful_path, frame_of
+from roadworthy.world.driver import WHEELBASE
 
-__all__ = ["CLASSES", "HELD_OUT", "VOID", "Entry", "Teachers", "class_ids", "main"]
+__all__ = [
+    "CLASSES",
+    "HELD_OUT",
+    "VOID",
+    "Entry",
+    "Teachers",
+    "busy_scene",
+    "class_ids",
+    "driven_paths",
+    "main",
+]
 
 CLASSES = (
     "road", "line", "sidewalk", "building", "vegetation", "sky", "vehicle", "pedestrian", "bicyclist",
@@ -69,6 +88,7 @@ class Entry:
         boxes: Things that the detector sees: class, score, left, top, right, bottom in shares of the image.
         speed: In m/s, where it is known.
         steering: In degrees at the wheels, positive to the right, where it is known.
+        path: Metres ahead and right at the times of `PATH_TIMES`, where they are known.
     """
 
     name: str
@@ -77,6 +97,7 @@ class Entry:
     boxes: tuple[tuple[str, float, float, float, float, float], ...] = field(default=())
     speed: float | None = None
     steering: float | None = None
+    path: tuple[tuple[float, float], ...] | None = None
 
 
 Packed = tuple[Entry, dict[str, bytes]]
@@ -218,7 +239,8 @@ def _world(count: int, workers: int, season: str) -> Iterator[Packed]:
         yield from _mapped(_drawn, data, workers)
 
 
-def _drawn(frame: Frame, number: int) -> Packed:
+def _drawn(data: Dataset, number: int) -> Packed:
+    frame = data[number]
     assert frame.labels is not None
     assert frame.depth is not None
     inverse = np.where(np.isfinite(frame.depth), 1 / np.maximum(frame.depth, 1e-3), 0)
@@ -256,7 +278,8 @@ def _drives(
         yield from _mapped(_drive_frame, data, workers)
 
 
-def _drive_frame(frame: Frame, number: int) -> Packed:
+def _drive_frame(data: Dataset, number: int) -> Packed:
+    frame = data[number]
     entry = _signals(frame, "world")
     return replace(entry, name=f"{number:05d}-{entry.name}"), {"jpg": _jpeg(frame.image, 97)}
 
@@ -266,10 +289,109 @@ def _signals(frame: Frame, source: str) -> Entry:
     return Entry(f"{source}-{frame.id}", source, "train", (), told.speed, told.steering)
 
 
+def _paths(udacity: Path | None, hmb1: Path | None, count: int, workers: int, every: int) -> Iterator[Packed]:
+    if udacity is not None:
+        data = load(f"udacity-ch2:{udacity}")
+        for number in range(0, round(TRAINING_SHARE * len(data)), max(1, every // 2)):
+            frame = data[number]
+            yield _signals(frame, "udacity_ch2"), {"jpg": _seen(frame)}
+    if hmb1 is not None:
+        data = load(f"udacity-ch2:{hmb1}")
+        frames = [data[number] for number in range(round(TRAINING_SHARE * len(data)))]
+        for frame, path in zip(frames, driven_paths(frames), strict=True):
+            if path is not None:
+                yield replace(_signals(frame, "udacity_hmb1"), path=path), {"jpg": _seen(frame)}
+    for seed in range(_SEEDS if count else 0):
+        yield from _mapped(_path_frame, _busy(seed, count // _SEEDS), workers)
+
+
+def _busy(seed: int, count: int, tracks: str = "town,meadow,mountain") -> Any:
+    """Return frames of the world, in all weathers."""
+    return load(
+        f"world:{tracks}",
+        weather="all",
+        time="day,day,dusk,night",
+        level="all",
+        season="all" if seed % 2 else "summer",
+        traffic=(0.5, 1.0)[seed % 2],
+        jitter=(1.0, 2.0)[seed % 2],
+        count=count,
+        seed=8000 + seed,
+    )
+
+
+def driven_paths(frames: Sequence[Frame]) -> list[tuple[tuple[float, float], ...] | None]:
+    """Return the paths that recorded speed and steering lead along, None near the end of the drive."""
+    told = [one.signals for one in frames]
+    times = np.array([one.timestamp for one in told], float)
+    speed, steering = (
+        np.array([getattr(one, name) for one in told], float) for name in ("speed", "steering")
+    )
+    steps = np.diff(times, append=times[-1])
+    heading = np.concatenate(
+        [[0.0], np.cumsum(speed * np.tan(np.radians(steering)) / WHEELBASE * steps)[:-1]]
+    )
+    ahead, right = (
+        np.concatenate([[0.0], np.cumsum(speed * part(heading) * steps)[:-1]]) for part in (np.cos, np.sin)
+    )
+    found: list[tuple[tuple[float, float], ...] | None] = []
+    for now in range(len(frames)):
+        when = times[now] + np.array(PATH_TIMES)
+        if when[-1] > times[-1]:
+            found.append(None)
+            continue
+        x, y = (np.interp(when, times, one) - one[now] for one in (ahead, right))
+        cos, sin = np.cos(heading[now]), np.sin(heading[now])
+        points = np.stack([x * cos + y * sin, y * cos - x * sin], axis=1).round(3).tolist()
+        found.append(tuple((a, b) for a, b in points))
+    return found
+
+
+def _seen(frame: Frame) -> bytes:
+    """Return what the path network sees of a frame."""
+    return _jpeg(architecture("path").variant().spec.input.view(frame).images[0], 84)
+
+
+_ADDED: tuple[tuple[str, dict[str, Any]], ...] = (
+    *(
+        ("pedestrian", {"place": place})
+        for place in ("lane", "lane", "lane", "sidewalk", "kerb", "oncoming lane")
+    ),
+    ("pedestrian", {"place": "sidewalk", "side": "left"}),
+    *((kind, {"place": "lane"}) for kind in ("car", "car", "van", "truck", "school bus")),
+    *((kind, {"place": "oncoming lane", "yaw": math.pi}) for kind in ("car", "truck")),
+    *((color, {"place": "kerb"}) for color in ("red light", "red light", "yellow light", "green light")),
+    *((kind, {"place": "kerb"}) for kind in ("stop sign", "stop sign", "yield sign", "speed limit sign")),
+    ("bicyclist", {"place": "road edge"}),
+)
+
+
+def busy_scene(scene: Scene, number: int) -> Scene:
+    """Return a scene with something added that a driver minds, or does not, or as it was."""
+    rng = rng_for(8000, "added", number, round(scene.s * 1000))
+    if rng.random() < 0.25:
+        return scene
+    what, how = _ADDED[int(rng.integers(len(_ADDED)))]
+    details = dict(how, look=int(rng.integers(10_000)))
+    if what == "speed limit sign":
+        details["value"] = int(rng.choice([20, 30, 40, 50, 60]))
+    if what in ("car", "van", "truck"):
+        details["color"] = str(rng.choice(["white", "black", "silver", "grey", "blue", "red", "green"]))
+    return add(scene, what, ahead=float(rng.uniform(7, 45)), **details)
+
+
+def _path_frame(data: Any, number: int) -> Packed:
+    scene = busy_scene(data.scene(number), number)
+    frame = frame_of(scene, id=data.ids[number])
+    points = tuple((round(a, 3), round(b, 3)) for a, b in careful_path(scene).points.tolist())
+    entry = replace(_signals(frame, "world"), path=points)
+    return replace(entry, name=f"{number:05d}-{entry.name}"), {"jpg": _seen(frame)}
+
+
 def _mapped(work: Any, data: Dataset, workers: int) -> Iterator[Packed]:
     """Do work on all frames of a data set that can be drawn in any process."""
     if workers < 2:
-        yield from (work(frame, number) for number, frame in enumerate(data))
+        yield from (work(data, number) for number in range(len(data)))
         return
     parts = [(work, data, range(start, len(data), workers)) for start in range(workers)]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
@@ -280,7 +402,7 @@ def _mapped(work: Any, data: Dataset, workers: int) -> Iterator[Packed]:
 def _part(job: tuple[Any, Dataset, range]) -> list[Packed]:
     cv2.setNumThreads(1)
     work, data, numbers = job
-    return [work(data[number], number) for number in numbers]
+    return [work(data, number) for number in numbers]
 
 
 def _write(packed: Iterator[Packed], out: Path) -> int:
@@ -298,7 +420,7 @@ def _write(packed: Iterator[Packed], out: Path) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(prog="pack", description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=("real", "world", "drives"))
+    parser.add_argument("what", choices=("real", "world", "drives", "paths"))
     parser.add_argument("--out", type=Path, required=True, help="the zip file to write")
     parser.add_argument("--camvid", type=Path, help="the folder of CamVid")
     parser.add_argument("--udacity", type=Path, help="the folder of Udacity's challenge 2")
@@ -317,6 +439,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         packed = _real(given.camvid, given.udacity, given.hmb1, given.networks, given.every)
     elif given.what == "world":
         packed = _world(given.count, given.workers, given.season)
+    elif given.what == "paths":
+        packed = _paths(given.udacity, given.hmb1, given.count, given.workers, given.every)
     else:
         packed = _drives(given.udacity, given.hmb1, given.count, given.workers, given.every)
     count = _write(packed, given.out)

@@ -1,8 +1,11 @@
 """Trains DAVE-2, Epoch, VGG16 and ResNet101 for speed and steering on the world and two real drives together.
 
+``--only path`` trains the network that plans a path, on zip files of ``pack.py paths``.
+
 ::
 
     python -m scripts.street.speed train --packs drives.zip --seconds 150 --out FOLDER
+    python -m scripts.street.speed train --only path --packs world.zip real.zip --seconds 400 --out FOLDER
     python -m scripts.street.speed export --udacity DIR --hmb1 DIR --out FOLDER
 
 DAVE-2 and Epoch start from the networks that come with the package, which know the world; VGG16 and ResNet101
@@ -21,7 +24,8 @@ import sys
 import time
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +44,7 @@ from roadworthy.models.zoo import Variant, architecture
 from roadworthy.models.zoo.saved import load_module, read_variant, weights_folder
 from roadworthy.training import evaluate, export
 from roadworthy.training.card import json_text, versions_in_use
+from roadworthy.world.driver import WHEELBASE
 
 __all__ = ["NAMES", "main"]
 
@@ -48,36 +53,52 @@ NAMES = {
     "epoch-speed": "epoch",
     "vgg16-speed": "vgg16",
     "resnet101-speed": "resnet101",
+    "path": "path",
 }
 """The networks, and their architectures; of the first two, networks come with the package."""
 
 _SHARES = {"world": 0.5, "udacity_ch2": 0.25, "udacity_hmb1": 0.25}
 _HELD_OUT = 0.8
 _SHIPPED = ("dave2", "epoch")
-_RATES = {"dave2": 4e-4, "epoch": 4e-4, "vgg16": 1e-4, "resnet101": 4e-4}
+_RATES = {"dave2": 4e-4, "epoch": 4e-4, "vgg16": 1e-4, "resnet101": 4e-4, "path": 3e-3}
 _DROPOUT = 0.2
+_BETA = {"path": 0.1}
+_CHECKPOINT = 60.0  # seconds
+_SHAPE_REACH = 15.0  # metres for which a wheel that is held still tells the path
 _NARROW = 4096  # numbers in a tensor from which on they are kept as 8-bit ones
 
 
 def _read(packs: Sequence[Path], variant: Variant, limit: int | None) -> tuple[Tensor, Tensor, list[str]]:
     """Return what the network sees of all frames, what it should answer (NaN where unknown), and sources."""
     images, truths, sources = [], [], []
-    taken = variant.spec.input
+    # What is packed for the path network is what it sees: its rows are cut already.
+    taken = replace(variant.spec.input, crop=(0, 0)) if variant.name == "path" else variant.spec.input
+
+    def tensor(packed: tuple[str, bytes]) -> Tensor:
+        decoded: Any = cv2.imdecode(np.frombuffer(packed[1], np.uint8), cv2.IMREAD_COLOR)
+        seen = taken.view(Frame(id=packed[0], image=np.ascontiguousarray(decoded[..., ::-1])))
+        return torch.from_numpy(np.asarray(taken.tensor([seen])[0])).half()
+
     for pack in packs:
         with zipfile.ZipFile(pack) as archive:
             entries = json.loads(archive.read("index.json"))
             if limit is not None:
                 entries = entries[:: max(1, len(entries) // limit)]
-            for entry in entries:
-                data = np.frombuffer(archive.read(f"{entry['name']}.jpg"), np.uint8)
-                decoded: Any = cv2.imdecode(data, cv2.IMREAD_COLOR)
-                image = np.ascontiguousarray(decoded[..., ::-1])
-                seen = taken.tensor([taken.view(Frame(id=entry["name"], image=image))])
-                images.append(torch.from_numpy(np.asarray(seen[0])).half())
-                told = [entry[name] for name in variant.outputs]
-                truths.append([math.nan if one is None else one for one in told])
-                sources.append(entry["source"])
+            with ThreadPoolExecutor(8) as pool:
+                images += pool.map(
+                    tensor, ((one["name"], archive.read(f"{one['name']}.jpg")) for one in entries)
+                )
+            truths += [[math.nan if one is None else one for one in _told(it, variant)] for it in entries]
+            sources += [entry["source"] for entry in entries]
     return torch.stack(images), torch.tensor(truths), sources
+
+
+def _told(entry: dict[str, Any], variant: Variant) -> list[float | None]:
+    """Return what a network should answer; for the path network steering stands last, for its shape."""
+    if variant.name != "path":
+        return [entry[name] for name in variant.outputs]
+    points = entry["path"] or [(None, None)] * len(variant.outputs)
+    return [*(number for point in points for number in point), entry["steering"]]
 
 
 def _relit(x: Tensor, *, luma: bool) -> Tensor:
@@ -120,6 +141,9 @@ def _built(name: str) -> tuple[Variant, nn.Module]:
     """Return a network to begin with: the shipped one, or a fresh one with its units."""
     if NAMES[name] in _SHIPPED:
         return read_variant(weights_folder() / f"{NAMES[name]}.onnx"), load_module(NAMES[name])
+    if name == "path":
+        variant = architecture(name).variant()
+        return variant, variant.build(seed=1)
     variant = architecture(NAMES[name]).variant(["steering", "speed"])
     module = variant.build(seed=1)
     head: Any = module.head
@@ -140,15 +164,19 @@ def _train(
             layer.p = _DROPOUT
     head: Any = module.head
     # Real steering is smaller than the world's and real speed higher; both shall count.
-    scale = head.scale.detach()
+    scale = _fitted(head, truths) if name == "path" else head.scale.detach()
     numbers = {
         one: torch.tensor([n for n, at in enumerate(sources) if at == one], device=device) for one in _SHARES
     }
     low, high = (float(one) for one in (images.min(), images.max()))
-    steering = variant.outputs.index("steering")
+    # Where numbers change their sign in a mirrored image: steering, or metres to the right.
+    sided = [*range(1, truths.shape[1], 2), -1] if name == "path" else [variant.outputs.index("steering")]
+    signs = torch.ones(truths.shape[1], device=device)
+    signs[sided] = -1
     rate = _RATES[NAMES[name]]
     optimizer = torch.optim.AdamW(module.parameters(), rate, weight_decay=1e-2)
-    began, step, losses, batch = time.monotonic(), 0, [], 128
+    began = saved = time.monotonic()
+    step, losses, batch = 0, [], 128
     while (progress := (time.monotonic() - began) / seconds) < 1:
         pace = min(1, step / 200 + 0.01) * (0.01 + 0.99 * math.cos(progress * math.pi / 2) ** 2)
         optimizer.param_groups[0]["lr"] = rate * pace
@@ -164,15 +192,18 @@ def _train(
             torch.arange(len(x), device=device) >= len(chosen[0])
         )
         x = torch.where(mirrored.view(-1, 1, 1, 1), x.flip(3), x)
-        y[:, steering] = torch.where(mirrored, -y[:, steering], y[:, steering])
+        y = torch.where(mirrored[:, None], y * signs, y)
         if len(chosen) == len(_SHARES):
             x[-len(chosen[2]) :] = _elsewhere(x[-len(chosen[2]) :], x[len(chosen[0]) : -len(chosen[2])])
         x = _relit((x - low) / (high - low), luma=variant.spec.input.color == "yuv") * (high - low) + low
-        known = ~y.isnan()
         with torch.autocast(device, torch.bfloat16):
             numbers_said = module(x.contiguous(memory_format=torch.channels_last))
+        said = numbers_said.float()
+        if name == "path":
+            y = _with_shape(said, y)
+        known = ~y.isnan()
         off = functional.smooth_l1_loss(
-            numbers_said.float() / scale, torch.nan_to_num(y) / scale, reduction="none", beta=0.5
+            said / scale, torch.nan_to_num(y) / scale, reduction="none", beta=_BETA.get(name, 0.5)
         )
         loss = (off * known).sum() / known.sum()
         optimizer.zero_grad(set_to_none=True)
@@ -182,12 +213,40 @@ def _train(
         step += 1
         if step % 500 == 1:
             losses.append(round(loss.item(), 5))
+        if name == "path" and time.monotonic() - saved > _CHECKPOINT:
+            saved = time.monotonic()
+            kept = {key: one.cpu() for key, one in module.state_dict().items()}
+            frames = {one: len(part) for one, part in numbers.items()}
+            torch.save(
+                {"weights": kept, "steps": step, "losses": losses, "frames": frames}, out / f"{name}.pt"
+            )
     weights = {key: one.cpu() for key, one in module.state_dict().items()}
-    if NAMES[name] not in _SHIPPED:
+    if NAMES[name] not in (*_SHIPPED, "path"):
         weights = {key: part for key, one in weights.items() for key, part in _narrowed(key, one).items()}
     frames = {one: len(part) for one, part in numbers.items()}
     torch.save({"weights": weights, "steps": step, "losses": losses, "frames": frames}, out / f"{name}.pt")
     print(json.dumps({"name": name, "steps": step, "losses": losses, "frames": frames}), flush=True)  # noqa: T201
+
+
+def _fitted(head: Any, truths: Tensor) -> Tensor:
+    """Give the head of the path network mean and spread of its points, and return the spread."""
+    points = truths[:, :-1]
+    points = points[~points.isnan().any(1)]
+    spread, mean = torch.std_mean(points, 0)
+    # Half a metre aside counts as much as it does later on.
+    spread = spread.clamp(min=0.5)
+    head.fit(spread.tolist(), mean.tolist())
+    return spread
+
+
+def _with_shape(said: Tensor, truths: Tensor) -> Tensor:
+    """Return the points that are wanted; where only steering is known, those on its arc, as far as said."""
+    points, steering = truths[:, :-1], truths[:, -1:]
+    ahead = said.detach()[:, ::2]
+    bend = torch.tan(steering * math.pi / 180) / WHEELBASE
+    arc = torch.where(ahead.abs() < _SHAPE_REACH, bend * ahead.square() / 2, torch.nan)
+    shape = torch.stack([torch.full_like(ahead, torch.nan), arc], dim=2).flatten(1)
+    return torch.where(points.isnan().all(1, keepdim=True), shape, points)
 
 
 def _narrowed(key: str, tensor: Tensor) -> dict[str, Tensor]:

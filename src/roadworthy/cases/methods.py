@@ -16,7 +16,7 @@ from roadworthy._frozen import ReadOnlyArrays, read_only
 from roadworthy.cases.requirements import Case, CaseStream, FrameSource, Predict, Requirement, Scalar
 from roadworthy.cases.verdicts import Outcome, Status, Verdict, conclude_rate
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
-from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +88,10 @@ class InverseDepth(ReadOnlyArrays):
             return np.where(self.values <= 0, np.float32(np.inf), 1 / self.values).astype(np.float32)
 
 
-Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores | InverseDepth
+Prediction: TypeAlias = Signals | Boxes | LabelMap | ClassScores | InverseDepth | PlannedPath
 """What a system under test may answer for one frame."""
 
-P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores, InverseDepth)
+P = TypeVar("P", Signals, Boxes, LabelMap, ClassScores, InverseDepth, PlannedPath)
 
 
 class Internals(Protocol):

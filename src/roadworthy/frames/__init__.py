@@ -4,5 +4,6 @@ from roadworthy.frames.boxes import Boxes
 from roadworthy.frames.formats.maite import MaiteTarget
 from roadworthy.frames.frame import Frame, Signals, SignalUnits
 from roadworthy.frames.labels import LabelMap
+from roadworthy.frames.path import PlannedPath
 
-__all__ = ["Boxes", "Frame", "LabelMap", "MaiteTarget", "SignalUnits", "Signals"]
+__all__ = ["Boxes", "Frame", "LabelMap", "MaiteTarget", "PlannedPath", "SignalUnits", "Signals"]

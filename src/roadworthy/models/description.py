@@ -29,6 +29,7 @@ from roadworthy.models.outputs import (
     ClassificationOutput,
     DepthOutput,
     Output,
+    PathOutput,
     RegressionOutput,
     SegmentationOutput,
 )
@@ -111,7 +112,14 @@ _Description = create_model(
 )
 _OUTPUTS: dict[str, tuple[type[_Form], Callable[..., Output[Any]]]] = {
     kind.task: (_form(kind, task=(str, kind.task)), kind)
-    for kind in (RegressionOutput, ClassificationOutput, DetectionOutput, SegmentationOutput, DepthOutput)
+    for kind in (
+        RegressionOutput,
+        ClassificationOutput,
+        DetectionOutput,
+        SegmentationOutput,
+        DepthOutput,
+        PathOutput,
+    )
 }
 
 

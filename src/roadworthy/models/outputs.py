@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.cases import ClassScores, InverseDepth, Prediction
 from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, check_choice, suggest
-from roadworthy.frames import LabelMap, Signals, SignalUnits
+from roadworthy.frames import LabelMap, PlannedPath, Signals, SignalUnits
 from roadworthy.models.class_lists import known_meaning
 from roadworthy.models.images import View
 from roadworthy.models.protocols import Task
@@ -295,6 +295,60 @@ class DepthOutput:
         return [
             InverseDepth(view.values_to_frame(own), metric) for view, own in zip(views, array, strict=True)
         ]
+
+
+@dataclass(frozen=True)
+class PathOutput:
+    """Where the vehicle plans to be: points on the road, in metres from the one below the camera.
+
+    The outputs are joined into one row per image: ahead and aside of the first point, of the second, ….
+
+    Attributes:
+        times: Seconds from now of the points, rising.
+        order: What the numbers of a point are: "ahead,right", "ahead,left", "right,ahead" or "left,ahead".
+        behind: Metres from the camera back to the point whose path it is, such as the rear axle.
+        outputs: The names of the network's outputs to use, in order; all when left out.
+
+    Example:
+        >>> PathOutput((0.5, 1.0)).task
+        'path'
+    """
+
+    task: ClassVar[Task] = "path"
+
+    times: tuple[float, ...]
+    order: Literal["ahead,right", "ahead,left", "right,ahead", "left,ahead"] = "ahead,right"
+    behind: float = 0.0
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("order", self.order, ("ahead,right", "ahead,left", "right,ahead", "left,ahead"))
+        if not self.times or (np.diff(self.times, prepend=0.0) <= 0).any():
+            raise InputError(f"times must be seconds above 0 that rise, one for each point, got {self.times}")
+
+    def decode(self, arrays: Arrays, views: Sequence[View]) -> list[PlannedPath]:
+        """Return the paths for a batch."""
+        rows = [array.reshape(len(views), -1) for array in dense(arrays, views, self.outputs)]
+        table = np.concatenate(rows, axis=1).astype(np.float64)
+        if table.shape[1] != 2 * len(self.times):
+            raise SystemUnderTestError(
+                f"expected {2 * len(self.times)} numbers per image, two for each of {len(self.times)} points, "
+                f"got {table.shape[1]} from {shapes(arrays)}; correct times or outputs"
+            )
+        return [self.path_of(row) for row in table]
+
+    def path_of(self, values: Scores) -> PlannedPath:
+        """Return the path for one row of numbers, ahead and right of the camera."""
+        points = values.reshape(-1, 2)
+        points = points[:, ::-1] if self.order.endswith("ahead") else points
+        if "left" in self.order:
+            points = points * [1.0, -1.0]
+        path = PlannedPath(points, np.array(self.times))
+        if not self.behind:
+            return path
+        turned = path.headings()
+        shift = self.behind * np.stack([np.cos(turned) - 1, np.sin(turned)], axis=1)
+        return PlannedPath(points + shift, path.times)
 
 
 _NEAREST = 1e-3  # metres, so that a network that answers 0 does not divide by it

@@ -13,10 +13,10 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from roadworthy.cases import ClassScores, Internals, InverseDepth, Prediction
 from roadworthy.errors import SystemUnderTestError
-from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 
-Task: TypeAlias = Literal["regression", "classification", "detection", "segmentation", "depth"]
-"""What a system answers with: signals, class scores, boxes, a label map or inverse depth."""
+Task: TypeAlias = Literal["regression", "classification", "detection", "segmentation", "depth", "path"]
+"""What a system answers with: signals, class scores, boxes, a label map, inverse depth or a planned path."""
 
 _TASKS: dict[type, Task] = {
     Signals: "regression",
@@ -24,6 +24,7 @@ _TASKS: dict[type, Task] = {
     Boxes: "detection",
     LabelMap: "segmentation",
     InverseDepth: "depth",
+    PlannedPath: "path",
 }
 
 

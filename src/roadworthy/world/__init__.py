@@ -12,6 +12,7 @@ from roadworthy.world.camera import Camera
 from roadworthy.world.conditions import LEVELS, SEASONS, TIMES, WEATHERS, Conditions
 from roadworthy.world.driver import Caution, VehicleLimits, VehicleState, advance, careful_driver, cautions
 from roadworthy.world.edits import add, remove, replace, with_conditions
+from roadworthy.world.planning import PATH_TIMES, careful_path
 from roadworthy.world.render import Picture, boxes_of, frame_of, render
 from roadworthy.world.roadside import make_scene, traffic_after
 from roadworthy.world.scene import Marking, Scene, Scenery, WorldObject
@@ -23,6 +24,7 @@ __all__ = [
     "SEASONS",
     "TIMES",
     "HELD_OUT_TRACK_NAMES",
+    "PATH_TIMES",
     "TRACK_NAMES",
     "WEATHERS",
     "Camera",
@@ -43,6 +45,7 @@ __all__ = [
     "advance",
     "boxes_of",
     "careful_driver",
+    "careful_path",
     "cautions",
     "frame_of",
     "make_scene",

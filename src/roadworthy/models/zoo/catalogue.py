@@ -15,7 +15,7 @@ from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec
-from roadworthy.models.outputs import ClassificationOutput, Output, RegressionOutput
+from roadworthy.models.outputs import ClassificationOutput, Output, PathOutput, RegressionOutput
 from roadworthy.models.torch_module import imported_torch
 
 if TYPE_CHECKING:
@@ -55,6 +55,22 @@ def driving_output(outputs: tuple[str, ...]) -> RegressionOutput:
         if name not in _DRIVING:
             raise InputError(f"a driving network answers with steering, speed or both, got {name!r}")
     return RegressionOutput(outputs)
+
+
+def path_output(outputs: tuple[str, ...]) -> PathOutput:
+    """Return what the numbers of a path network mean: a point for each of the outputs, which are seconds.
+
+    Raises:
+        InputError: One of the outputs is no time.
+
+    Example:
+        >>> path_output(("0.5", "1")).times
+        (0.5, 1.0)
+    """
+    try:
+        return PathOutput(tuple(map(float, outputs)))
+    except ValueError as error:
+        raise InputError(f"a path network answers for times in seconds: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -325,6 +341,17 @@ _ALL = (
     ),
     DETECTOR,
     CLASSIFIER,
+    Architecture(
+        name="path",
+        summary="a small network that plans a path: where the vehicle will be in the next seconds",
+        paper="after Bojarski et al., The NVIDIA PilotNet Experiments (2020); Howard et al., MobileNets (2017)",
+        module="roadworthy.models.zoo.perception_networks:SmallPlanner",
+        # The rows that are left of 320×160: above them is the sky.
+        input=ImageInput(width=320, height=112, range=(-1, 1), crop=(0.3, 0)),
+        outputs=("0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4"),
+        options={"channels": (24, 40, 72, 120, 160), "blocks": (1, 2, 3, 2), "hidden": 128, "dropout": 0.1},
+        answers=path_output,
+    ),
 )
 _BY_NAME = {one.name: one for one in _ALL}
 
@@ -334,7 +361,7 @@ def architectures() -> tuple[Architecture, ...]:
 
     Example:
         >>> [one.name for one in architectures()]
-        ['dave2', 'epoch', 'chauffeur', 'rambo', 'vgg16', 'resnet101', 'detector', 'classifier']
+        ['dave2', 'epoch', 'chauffeur', 'rambo', 'vgg16', 'resnet101', 'detector', 'classifier', 'path']
     """
     return _ALL
 

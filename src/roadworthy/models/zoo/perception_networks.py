@@ -1,4 +1,4 @@
-"""Small networks that say what is where: a classifier, and a single-shot detector with its loss."""
+"""Small networks of separable convolutions: a classifier, a planner of paths, a detector with its loss."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 import torch
 from torch import nn
 from torch.nn import functional
+
+from roadworthy.models.zoo.driving_networks import Head, dense_layers, flat_size
 
 
 def plain(before: int, after: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
@@ -88,6 +90,51 @@ class SmallClassifier(nn.Module):
         # Adaptive pooling has no deterministic gradient on a GPU, a mean has.
         logits: torch.Tensor = self.dense(self.features(images).mean((2, 3)))
         return logits
+
+
+class SmallPlanner(nn.Module):
+    """Stages of separable convolutions, dense layers over all places of the image, and a head for metres.
+
+    Args:
+        outputs: How many points its path has; it answers with two numbers for each.
+        width: Of the image.
+        height: Of the image.
+        channels: Of the first layer and of the stages.
+        blocks: How often each stage looks again.
+        hidden: Neurons of the dense layer.
+        dropout: Before it.
+    """
+
+    def __init__(
+        self,
+        outputs: int,
+        *,
+        width: int = 320,
+        height: int = 112,
+        channels: tuple[int, ...] = (24, 40, 72, 120, 160),
+        blocks: tuple[int, ...] = (1, 2, 3, 2),
+        hidden: int = 128,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        stages = enumerate(zip(channels, channels[1:], blocks, strict=False))
+        self.features = nn.Sequential(
+            plain(3, channels[0], stride=2),
+            *(stage(one, two, count, kernel=3 if number < 2 else 5) for number, (one, two, count) in stages),
+            # Where something is matters here, so that no mean is taken; fewer channels keep what follows small.
+            plain(channels[-1], 32, kernel=1),
+            nn.Flatten(),
+        )
+        size = flat_size(self.features, 3, height, width)
+        self.dense = nn.Sequential(
+            nn.Dropout(dropout), *dense_layers(size, (hidden,)), nn.Linear(hidden, 2 * outputs)
+        )
+        self.head = Head(2 * outputs)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return metres ahead and right of each point for a batch of images."""
+        metres: torch.Tensor = self.head(self.dense(self.features(images)))
+        return metres
 
 
 STRIDE = 4
