@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from roadworthy.errors import InputError, MissingExtraError, suggest
+from roadworthy.errors import InputError, MissingExtraError, suggest, words_of
 
 
 class NotRunError(InputError):
@@ -48,7 +48,7 @@ def _looked_at(where: str, name: str) -> Callable[..., Any]:
         except FileNotFoundError:
             raise InputError(f"there is no file {path}") from None
         except (OSError, SyntaxError, ValueError) as error:
-            raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error
+            raise InputError(f"cannot import {path}: {type(error).__name__}: {words_of(error)}") from error
         first = name.partition(".")[0]
         # A star, or a function of the module, may give any name.
         if not {first, "*", "__getattr__"} & names:
@@ -154,7 +154,7 @@ def _by_name(name: str) -> ModuleType:
         raise
     except BaseException as error:
         # A script calls sys.exit at its end, which must not end a run as passed.
-        raise InputError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+        raise InputError(f"cannot import {name}: {type(error).__name__}: {words_of(error)}") from error
     _check_unedited(module)
     return module
 
@@ -201,7 +201,7 @@ def _from_file(path: Path) -> ModuleType:
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise InputError(f"cannot import {path}: {type(error).__name__}: {error}") from error
+        raise InputError(f"cannot import {path}: {type(error).__name__}: {words_of(error)}") from error
     return module
 
 

@@ -45,6 +45,7 @@ __all__ = [
     "memory_advice",
     "shortened",
     "suggest",
+    "words_of",
 ]
 
 
@@ -199,13 +200,30 @@ def memory_advice(error: BaseException | str) -> str:
         >>> memory_advice("no such file")
         ''
     """
-    told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    told = error if isinstance(error, str) else f"{type(error).__name__}: {words_of(error)}"
     if not any(words in told.lower() for words in _NO_MEMORY):
         return ""
     return (
         f"there is not enough memory ({told.splitlines()[0][:200]}): use fewer --workers, or fewer or "
         "smaller frames, close other programs, or allow more (ulimit -v)"
     )
+
+
+_LONGEST = 2000
+
+
+def words_of(error: BaseException) -> str:
+    """Return what an error of others says: a text of any length, or none at all if that raises in turn.
+
+    Example:
+        >>> words_of(ValueError("no horizon")), len(words_of(ValueError("x" * 10**6)))
+        ('no horizon', 2001)
+    """
+    try:
+        words = str(error)
+    except Exception as another:
+        return f"(no message: {type(another).__name__} while it was made)"
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from roadworthy._options import Option, options_of
-from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy.errors import InputError, UnknownNameError, suggest, words_of
 from roadworthy.result_tables import ResultTable
 
 __all__ = [
@@ -269,7 +269,7 @@ def _source(dist: metadata.Distribution | None) -> str:
 
 
 def _describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{type(error).__name__}: {words_of(error)}" if words_of(error) else type(error).__name__
 
 
 def _first_line(thing: object) -> str:

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -117,6 +118,13 @@ class Meter:
             raise ZeroDivisionError("no horizon")
 
 
+class UnspeakableError(Exception):
+    """Has no message."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
 class Misbehaving(Meter):
     """Does on guilty frames what no model should do."""
 
@@ -133,12 +141,25 @@ class Misbehaving(Meter):
             raise MemoryError("Unable to allocate 2.4 GiB")
         if self.fault == "interrupts":
             raise KeyboardInterrupt
+        if self.fault == "stammers":
+            raise UnspeakableError
         if self.fault == "forks":
             if not (child := os.fork()):
                 sys.exit(0)
             os.waitpid(child, 0)
         if self.fault == "ends":
             os._exit(0)
+        if self.fault == "shuts":
+            os.closerange(0, 4096)
+        if self.fault == "scribbles":
+            for number in range(3, 64):
+                with suppress(OSError):
+                    os.write(number, b"WARN")  # for who reads it, the length of what follows
+            time.sleep(3600)
+        if self.fault == "ignores":
+            with suppress(ValueError):  # in a thread, as on Ray, where nobody sees to signals
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(3600)
         if self.fault == "kills":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.fault == "miscounts":

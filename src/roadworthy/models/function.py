@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from roadworthy._importing import imported
 from roadworthy.cases import Prediction
-from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
+from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError, words_of
 from roadworthy.frames import Frame
 from roadworthy.models.network import (
     ModelSpec,
@@ -101,7 +101,7 @@ class FrameFunction:
             raise late(self.name, frames, self.timeout) from None
         except Exception as error:
             raise SystemUnderTestError(
-                f"{self.name} raised {type(error).__name__} on {about}: {error}{raised_at(error)}"
+                f"{self.name} raised {type(error).__name__} on {about}: {words_of(error)}{raised_at(error)}"
                 f"{_hint(error)}"
             ) from error
         if len(found) != len(frames):
@@ -132,7 +132,7 @@ _DESCRIBE = (
 def _hint(error: Exception) -> str:
     """Return what to do about a function that took a list of frames, or a frame, for an array."""
     taken = isinstance(error, AttributeError) and isinstance(error.obj, list | Frame)
-    taken |= isinstance(error, TypeError) and any(word in str(error) for word in ("list", "'Frame'"))
+    taken |= isinstance(error, TypeError) and any(word in words_of(error) for word in ("list", "'Frame'"))
     return f"; {_DESCRIBE}" if taken else ""
 
 

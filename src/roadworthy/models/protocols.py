@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from roadworthy.cases import ClassScores, Internals, InverseDepth, Prediction
-from roadworthy.errors import SystemUnderTestError
+from roadworthy.errors import SystemUnderTestError, words_of
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 
 Task: TypeAlias = Literal["regression", "classification", "detection", "segmentation", "depth", "path"]
@@ -132,7 +132,7 @@ class Driver:
         except Exception as error:
             # Whatever a user's model does wrong, such as answering NaN, is its failure and no bug of ours.
             raise SystemUnderTestError(
-                f"{self.system.name} failed on frame {frame.id!r}: {type(error).__name__}: {error}"
+                f"{self.system.name} failed on frame {frame.id!r}: {type(error).__name__}: {words_of(error)}"
             ) from error
         if len(answers) != 1:
             raise SystemUnderTestError(

@@ -27,7 +27,14 @@ from roadworthy.cases import (
     Status,
     Verdict,
 )
-from roadworthy.errors import EngineError, InputError, MissingExtraError, NotApplicable, SystemUnderTestError
+from roadworthy.errors import (
+    EngineError,
+    InputError,
+    MissingExtraError,
+    NotApplicable,
+    SystemUnderTestError,
+    words_of,
+)
 from roadworthy.frames import Frame
 from roadworthy.labelling import PROVENANCE
 from roadworthy.models import Network, ObservableSystem, Simulator, SystemUnderTest
@@ -168,7 +175,7 @@ class Guarded:
             # The set-up is incomplete: no case can tell anything about the system.
             raise
         except SystemUnderTestError as error:
-            raise SystemUnderTestError(f"{self.name} could not answer {about}: {error}") from error
+            raise SystemUnderTestError(f"{self.name} could not answer {about}: {words_of(error)}") from error
         except BaseException as error:
             # Ctrl-C is for the driver; a worker does not see it, so there it is the model that raises it.
             own = type(error) is KeyboardInterrupt and multiprocessing.parent_process() is not None
@@ -176,7 +183,7 @@ class Guarded:
                 raise
             # SystemExit and GeneratorExit too: no way out of a model is a way out of the run.
             raise SystemUnderTestError(
-                f"{self.name} crashed on {about}: {type(error).__name__}: {error}"
+                f"{self.name} crashed on {about}: {type(error).__name__}: {words_of(error)}"
             ) from error
         if len(answers) != len(frames):
             raise SystemUnderTestError(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import FrameSource
-from roadworthy.errors import EngineError, InputError, MissingExtraError
+from roadworthy.errors import EngineError, InputError, MissingExtraError, words_of
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.labelling import street_network
@@ -148,7 +148,7 @@ class Gate(OpensLater):
             raise
         except BaseException as error:
             # SystemExit too: a detector of the user ends no run.
-            told = f"{type(error).__name__}: {error}"
+            told = f"{type(error).__name__}: {words_of(error)}"
             return EngineError(f"the gate {self.name!r} crashed on frame {change.after.id!r}: {told}")
 
     def _detected(self, frame: Frame) -> Boxes | None:

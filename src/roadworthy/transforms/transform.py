@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from roadworthy.errors import EngineError, InputError, NotApplicable, RoadworthyError, suggest
+from roadworthy.errors import EngineError, InputError, NotApplicable, RoadworthyError, suggest, words_of
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.registry import transforms
@@ -342,7 +342,7 @@ class Transform(ABC):
             raise
         except BaseException as error:
             # A change may be a user's own, and its crash, or sys.exit, is not the end of the run.
-            raise EngineError(f"{self.name} raised {type(error).__name__}: {error}") from error
+            raise EngineError(f"{self.name} raised {type(error).__name__}: {words_of(error)}") from error
 
     def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
         """Return a changed image: height × width × 3, or height × width for a grey one.

@@ -6,6 +6,8 @@ import ctypes
 import os
 import pickle
 import signal
+import socket
+import struct
 import sys
 import threading
 import time
@@ -93,6 +95,7 @@ def _die_with(parent: int) -> None:
     threading.Thread(target=watch, name="watch the driver", daemon=True).start()
 
 
+_SILENCE = 20  # seconds between two parts of a message
 _SHARE = 0.8  # of the machine's memory, for all workers together
 
 
@@ -143,6 +146,7 @@ class _Crew(Crew[_ProcessHand]):
 
     def hire(self) -> None:
         ours, theirs = self._context.Pipe()
+        _lose_patience(ours)
         process = self._context.Process(target=serve, args=(theirs, os.getpid()))
         with environment(), _no_interrupts():
             process.start()
@@ -182,7 +186,7 @@ class _Crew(Crew[_ProcessHand]):
     def _received(self, hand: _ProcessHand, *, has_ended: bool) -> Iterator[Event]:
         try:
             while hand.connection.poll():
-                what, content = pickle.loads(hand.connection.recv_bytes())
+                what, content = _read(hand.connection.recv_bytes())
                 if what == "returned":
                     hand.shipments.popleft().delete()
                     content = unpack(content)
@@ -207,6 +211,26 @@ class _Crew(Crew[_ProcessHand]):
 
     def megabytes(self, hand: _ProcessHand) -> float | None:
         return process_megabytes(hand.pid)
+
+
+def _read(message: bytes) -> tuple[What, Any]:
+    """Return what a worker says.
+
+    Raises:
+        pickle.UnpicklingError: It is something else: a model may write into any file that is open.
+    """
+    try:
+        what, content = pickle.loads(message)
+    except Exception as error:
+        raise pickle.UnpicklingError from error
+    return what, content
+
+
+def _lose_patience(connection: Connection) -> None:
+    """Let a message that stops in its midst be an error, and not be waited for as long as it takes."""
+    if sys.platform != "win32":
+        with socket.socket(fileno=os.dup(connection.fileno())) as same:
+            same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", _SILENCE, 0))
 
 
 @contextmanager

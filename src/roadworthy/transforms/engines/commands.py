@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from roadworthy._files import is_folder, read_json, stamp_of
 from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
-from roadworthy.errors import EngineError, FrameError, InputError, NotApplicable
+from roadworthy.errors import EngineError, FrameError, InputError, NotApplicable, words_of
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels, write_image
 from roadworthy.models import Inpainter
@@ -272,7 +272,9 @@ class EngineFunction(backend.Backend):
             raise
         except (Exception, SystemExit) as error:
             # A script that was made a function may still call sys.exit, which must not end a run as passed.
-            raise EngineError(f"engine {self.name!r} raised {type(error).__name__}: {error}") from error
+            raise EngineError(
+                f"engine {self.name!r} raised {type(error).__name__}: {words_of(error)}"
+            ) from error
         if isinstance(found, Frame):
             return backend.EngineResult(found.image, found.labels, found)
         return backend.EngineResult(found)
@@ -401,7 +403,8 @@ class Pipeline(backend.Backend):
 
 
 def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    lines = words_of(error).splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"
 
 
 def _missing_parts(folder: Path) -> list[str]:
