@@ -159,7 +159,8 @@ def test_a_range_of_the_input_with_which_answers_make_sense_is_named() -> None:
 def test_answers_that_are_the_same_for_all_frames_are_noticed() -> None:
     frames = framed()
     boxes = Boxes(np.array([[0.0, 0, 2, 2]]), ["vehicle"], np.array([0.5]))
-    assert noted(frames, [boxes] * 6) == ["the answer is the same for every frame"]
+    same: list[Prediction] = [boxes] * 6
+    assert noted(frames, same) == ["the answer is the same for every frame"]
     assert noted(frames, [Boxes.empty()] * 6) == ["no box is found in any frame"]
     assert noted(frames, [boxes] * 5 + [Boxes.empty()]) == []
     assert noted(frames[:4], [boxes] * 4) == []
