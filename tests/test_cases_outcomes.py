@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,23 @@ def test_a_few_drives_say_too_little_whatever_they_show() -> None:
             "5 are needed"
         )
     assert conclude_rate(requirement, verdicts(violated=500, size=100)).status == "violated"
+
+
+def test_where_most_cases_do_not_apply_the_most_common_reason_is_told() -> None:
+    not_applicable = partial(Verdict, requirement_id="R1", status=Status.NOT_APPLICABLE)
+    harsh = [not_applicable(f"n{n}", reason="the sun is too harsh") for n in range(3)]
+    black = [not_applicable("n4", reason="the ground is black")]
+    requirement = Requirement("R1", "text", "rules")
+    (note,) = conclude_rate(requirement, [*black, *harsh, *verdicts(passed=2)]).notes
+    assert note == (
+        "only 2 of 6 cases could be judged; 3 could not because: the sun is too harsh. A larger --sample or "
+        "other data gives more."
+    )
+    assert conclude_rate(requirement, harsh).notes == (
+        "none of 3 cases could be judged; 3 could not because: the sun is too harsh. Try other data, or another "
+        "requirement.",
+    )
+    assert conclude_rate(requirement, [*harsh, *verdicts(passed=1, violated=2)]).notes == ()
 
 
 def test_what_an_engine_kept_from_being_tried_is_told() -> None:

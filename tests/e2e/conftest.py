@@ -30,9 +30,10 @@ _RELATIVE = r"""() => {
 class Server:
     """`roadworthy serve` on a folder; it can be killed and started again."""
 
-    def __init__(self, out: Path, runs: tuple[Path, ...] = ()) -> None:
+    def __init__(self, out: Path, runs: tuple[Path, ...] = (), labels: Path | None = None) -> None:
         self.out = out
         self.runs = runs
+        self.labels = labels
         self.port = 0
         self.address = ""
         self._process: subprocess.Popen[str] | None = None
@@ -41,6 +42,7 @@ class Server:
         command = [sys.executable, "-m", "roadworthy", "serve", "--json"]
         command += ["--port", str(self.port), "--out", str(self.out)]
         command += [word for folder in self.runs for word in ("--run", str(folder))]
+        command += ["--labels", str(self.labels)] if self.labels else []
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         text = ""
@@ -85,7 +87,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("runs"))
+    server = Server(tmp_path_factory.mktemp("runs"), labels=tmp_path_factory.mktemp("labels"))
     server.start()
     yield server
     server.stop()

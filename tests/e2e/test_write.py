@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e.looking import faint_texts, nameless_controls, overhang, wait_for_pictures, wait_until
 
+from roadworthy.datasets import load
+from roadworthy.labelling import Labelling, sources_named, write_labels
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
     from tests.e2e.conftest import Server, Watch
@@ -243,6 +246,42 @@ def test_what_functions_of_a_specification_stand_for_is_there_again(page: Page) 
     assert page.input_value('[data-function="stoppingDistance"]') == "90, 150"
     assert page.input_value("#function-vehicle") == "object"
     assert page.input_value("#classes") == "truck"
+
+
+def test_who_labels_is_chosen_in_an_order_and_is_there_again(
+    server: Server, window: Window, picture: Picture
+) -> None:
+    assert server.labels is not None
+    hand = f"folder:{server.labels}/hand"
+    labelling = Labelling(sources_named("labels", "street"))
+    write_labels(load("world:town", count=4), labelling, server.labels / "hand")
+    for width in (1280, 390):
+        page = window(width)
+        page.goto("/write")
+        page.fill("#rule-text", RIGHT)
+        page.wait_for_selector("#rule-state.good")
+        page.get_by_text("Who labels").click()
+        labels = page.locator(".chain[data-what=labels] select")
+        assert labels.last.locator("option:checked").inner_text() == "else street, where a change needs it"
+        labels.first.select_option(hand)
+        labels.last.select_option("street")
+        assert labels.count() == 3
+        picture(page, f"who-labels-{width}")
+        assert overhang(page) == 0
+        # Whoever comes first is asked once, and nobody is asked alone.
+        labels.first.select_option("street")
+        assert [labels.nth(place).input_value() for place in range(labels.count())] == ["street", ""]
+        labels.first.select_option("none")
+        assert labels.count() == 1
+        labels.first.select_option(hand)
+        labels.last.select_option("own")
+        page.reload()
+        page.get_by_text("Who labels").click()
+        assert [labels.nth(place).input_value() for place in range(3)] == [hand, "own", ""]
+    page.fill("#frames", "4")
+    page.wait_for_selector("#rule-state.good")
+    page.click("#preview")
+    page.wait_for_selector("#previews:has-text('labels are estimated (folder:hand')")
 
 
 def test_choices_of_another_server_are_left_alone(page: Page) -> None:

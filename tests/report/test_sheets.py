@@ -7,7 +7,8 @@ from roadworthy.cases import ClassScores
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.report import Pair, Tile, contact_sheet, frame_sheet, pair_sheet
-from roadworthy.report.sheets import _slower, _tiles, _titles
+from roadworthy.report.drawing import text_width
+from roadworthy.report.sheets import _slower, _tiles, _titles, _wrapped
 
 
 def tile(height: int = 20, width: int = 40, value: int = 200) -> Tile:
@@ -119,3 +120,13 @@ def test_no_caption_is_cut_off(where: str) -> None:
         return int((sheet > 120).sum())
 
     assert ink(240) == pytest.approx(ink(2000), rel=0.02)
+
+
+def test_a_long_id_is_broken_and_keeps_its_number() -> None:
+    id = "2024-03-17_18-22-45_front_camera_dashcam_1080p-000250"
+    for text, room in ((id, 300), (f"town {id} night", 120), ("x" * 90, 60)):
+        lines = _wrapped(text, 13, room)
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+        assert all(text_width(line, 13) <= room for line in lines)
+    assert _wrapped(id, 13, 300)[-1].endswith("000250")
+    assert _wrapped("wide", 13, 1) == ["w", "i", "d", "e"]

@@ -10,9 +10,9 @@ import pytest
 from roadworthy.cases import ClassScores, Prediction
 from roadworthy.datasets import load
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
-from roadworthy.models import ModelSpec, RegressionOutput, SystemUnderTest, callable_model
+from roadworthy.models import ImageInput, ModelSpec, RegressionOutput, SystemUnderTest, callable_model
 from roadworthy.runs.executors import executor_for
-from roadworthy.runs.model_notes import _differ, note_models, notes
+from roadworthy.runs.model_notes import _differ, first_look, note_models, notes
 from roadworthy.runs.store import begin_manifest
 
 DATA = load("world", count=1, size="64x32")
@@ -115,6 +115,55 @@ def test_the_input_is_asked_about_only_where_there_is_one() -> None:
     assert notes(network, DATA, frames, answers) == [
         "speed is the same for every frame: are the input's colours and range right?"
     ]
+
+
+def test_what_no_car_does_is_noticed_without_truth() -> None:
+    unknown = [Frame(str(n), np.zeros((4, 6, 3), np.uint8)) for n in range(6)]
+    fast: list[Prediction] = [
+        Signals(speed=100 + speed, steering=angle) for speed, angle in zip(SPEEDS, ANGLES, strict=True)
+    ]
+    words = "speed is 114 m/s and the like, and no car does more than 70 m/s: correct output.units.speed"
+    assert noted(unknown, fast) == [words]
+    network = callable_model(len, spec=ModelSpec(RegressionOutput(("speed", "steering"))))
+    assert notes(network, DATA, unknown, fast) == [f"{words}, input.range and input.color"]
+    (sharp,) = noted(unknown, [Signals(steering=-10 * angle) for angle in ANGLES])
+    assert sharp.startswith(
+        "steering is -80° and the like, and no car does more than 60°: correct output.units.steering"
+    )
+    assert (
+        noted(
+            unknown,
+            [
+                Signals(speed=60 + speed / 2, steering=7 * angle)
+                for speed, angle in zip(SPEEDS, ANGLES, strict=True)
+            ],
+        )
+        == []
+    )
+
+
+def test_a_range_of_the_input_with_which_answers_make_sense_is_named() -> None:
+    """A network that learned values from 0 to 1 and gets 0 to 255 answers 255 times as much."""
+    images = [np.full((8, 8, 3), shade, np.uint8) for shade in (20, 60, 100, 140, 180, 220)]
+    frames = [Frame(str(n), image) for n, image in enumerate(images)]
+    spec = ModelSpec(RegressionOutput(("speed",)), ImageInput(width=8, height=8, range=(0, 255)))
+    network = callable_model(lambda images: images.mean(axis=(1, 2, 3))[:, None] * 20, spec=spec)
+    told = first_look(network, DATA, frames).document["notes"]
+    assert told[0].startswith("speed is 4.4e+03 m/s and the like, and no car does more than 70 m/s")
+    assert told[1] == (
+        "speed is up to 4.4e+03 m/s, but speed is up to 17.3 m/s with -m input.range=0,1: "
+        "are the input's colours and range right?"
+    )
+
+
+def test_answers_that_are_the_same_for_all_frames_are_noticed() -> None:
+    frames = framed()
+    boxes = Boxes(np.array([[0.0, 0, 2, 2]]), ["vehicle"], np.array([0.5]))
+    same: list[Prediction] = [boxes] * 6
+    assert noted(frames, same) == ["the answer is the same for every frame"]
+    assert noted(frames, [Boxes.empty()] * 6) == ["no box is found in any frame"]
+    assert noted(frames, [boxes] * 5 + [Boxes.empty()]) == []
+    assert noted(frames[:4], [boxes] * 4) == []
 
 
 class Fickle:

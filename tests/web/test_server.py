@@ -13,20 +13,15 @@ import pytest
 from fastapi import HTTPException
 
 from roadworthy.errors import InputError, MissingExtraError
-from roadworthy.web import server, settings
+from roadworthy.web import declared as declaring
+from roadworthy.web import server
 from roadworthy.web.app import create_app
 from roadworthy.web.connections import Connection
+from roadworthy.web.declared import Declared
 from roadworthy.web.jobs.asks import BbslAsk, RulesAsk, SuiteAsk
 from roadworthy.web.pages import PictureCache, _sentence, shown_file
 from roadworthy.web.services import Services, check_ask
-from roadworthy.web.settings import (
-    Declared,
-    RunFolders,
-    ServerLimits,
-    ServerSettings,
-    file_below,
-    is_loopback,
-)
+from roadworthy.web.settings import RunFolders, ServerLimits, ServerSettings, file_below, is_loopback
 
 WORDS = "declared when the server was started"
 
@@ -261,7 +256,7 @@ def test_models_and_data_that_were_declared(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no data set 'wrold': .*; start it with --data to add one$"):
         declared.check("data", "wrold")
     assert [(one.reference, one.name, one.summary) for one in declared.data()] == [
-        *((name, name, summary) for name, summary in settings.WORLDS.items()),
+        *((name, name, summary) for name, summary in declaring.WORLDS.items()),
         ("folder:x", "folder:x", WORDS),
     ]
     known = {one.reference: one for one in declared.models()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -273,6 +274,7 @@ class RateTally:
     def __init__(self, requirement: Requirement) -> None:
         self.requirement = requirement
         self.counts = dict.fromkeys(Status, 0)
+        self._reasons: Counter[str] = Counter()
         self._clusters = ClusterTally()
         accepted = requirement.acceptance
         self._looks = SequentialRate(accepted.max_rate, accepted.confidence)
@@ -286,6 +288,8 @@ class RateTally:
                 f"expected verdicts on {self.requirement.id!r}, got one on {verdict.requirement_id!r}"
             )
         self.counts[verdict.status] += 1
+        if verdict.status is Status.NOT_APPLICABLE:
+            self._reasons[verdict.reason] += 1
         if not verdict.status.is_judged:
             return
         cluster, failed = verdict.cluster or verdict.case_id, verdict.status is not Status.PASSED
@@ -317,7 +321,7 @@ class RateTally:
         """Return the outcome of what was added."""
         accepted, counts = self.requirement.acceptance, self.counts
         measures: dict[str, Scalar] = {"max_rate": accepted.max_rate}
-        named = partial(Outcome, self.requirement.id)
+        named = partial(Outcome, self.requirement.id, notes=self._notes())
         if not any(count for status, count in counts.items() if status.is_judged):
             summary = f"no case was applicable ({counts[Status.NOT_APPLICABLE]} were not)"
             return named(OutcomeStatus.INCONCLUSIVE, counts, None, summary, measures)
@@ -351,6 +355,21 @@ class RateTally:
             status = OutcomeStatus.VIOLATED
         summary = self._summary(found, lower, upper)
         return named(self._unless_engines_failed(status), counts, found.rate, summary, measures)
+
+    def _notes(self) -> tuple[str, ...]:
+        """Return why most cases say nothing, if so, and what helps."""
+        judged = sum(count for status, count in self.counts.items() if status.is_judged)
+        left_out = self.counts[Status.NOT_APPLICABLE]
+        if left_out <= judged:
+            return ()
+        ((reason, times),) = self._reasons.most_common(1)
+        what, helps = (
+            f"only {judged} of {judged + left_out} cases",
+            "A larger --sample or other data gives more.",
+        )
+        if not judged:
+            what, helps = f"none of {left_out} cases", "Try other data, or another requirement."
+        return (f"{what} could be judged; {times} could not because: {reason}. {helps}",)
 
     def _unless_engines_failed(self, status: OutcomeStatus) -> OutcomeStatus:
         """Return the status where an engine may have kept cases from being tried."""

@@ -8,6 +8,7 @@ Options:
     gallery (FOLDERS): Where things that are added come from: own (the data), shipped, galleries or data,
         joined by commas; see `gallery harvest`.
     traffic (SIDE): The side of the road that traffic drives on: right or left.
+    realism (WHICH): Whether real frames get only changes that look real, or any: believable or any.
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
         on frames of the built-in world; or migan, to remove things, once it is imported.
     rule (-r SENTENCE): The rule.
@@ -227,16 +228,20 @@ class RuleOptions(TestedOptions):
     same: list[str] | None = None
     gallery: str = "own"
     traffic: str = "right"
+    realism: str = "believable"
     engines: Path | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return how rules are tried, as entries of a suite say it."""
         if self.traffic not in ("right", "left"):
             raise InputError(f"--traffic must be right or left, got {self.traffic!r}")
+        if self.realism not in ("believable", "any"):
+            raise InputError(f"--realism must be believable or any, got {self.realism!r}")
         return {
             "same": _tolerances(self.same or []),
             "gallery": self.gallery,
             "traffic": self.traffic,
+            "realism": self.realism,
             "engines": None if self.engines is None else str(self.engines),
         }
 

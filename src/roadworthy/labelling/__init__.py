@@ -11,6 +11,7 @@ from __future__ import annotations
 from roadworthy.labelling.chain import (
     PROVENANCE,
     STREET_SOURCE,
+    TASKS,
     Labelling,
     estimated_by,
     is_estimated,
@@ -18,6 +19,7 @@ from roadworthy.labelling.chain import (
 )
 from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, unlabelled
 from roadworthy.labelling.fit import Misfit, misfits
+from roadworthy.labelling.folder import maps_in
 from roadworthy.labelling.geometry import CAMERA_HEIGHT
 from roadworthy.labelling.street import STREET, street_network
 from roadworthy.labelling.writing import WrittenLabels, write_labels
@@ -30,11 +32,13 @@ __all__ = [
     "PROVENANCE",
     "STREET",
     "STREET_SOURCE",
+    "TASKS",
     "WrittenLabels",
     "as_needed",
     "estimated_by",
     "is_estimated",
     "labelled",
+    "maps_in",
     "misfits",
     "sources_named",
     "street_network",

@@ -186,7 +186,8 @@ class OtherNetwork(LabelSource):
 
 OWN = OwnLabels("own", "own", False)
 STREET_SOURCE = Street("street", "street (shipped network)", True)
-_ANSWERS = {"labels": ("segmentation",), "boxes": ("detection", "segmentation"), "depth": ("depth",)}
+TASKS = {"labels": ("segmentation",), "boxes": ("detection", "segmentation"), "depth": ("depth",)}
+"""What networks must be for, to say each of them."""
 
 
 def _cached(
@@ -257,8 +258,8 @@ def _opened(what: What, name: str, folder: Path) -> LabelSource:
     with naming(f"{what}={name}{others}"):
         system = load_model(name, folder)
     task = getattr(system, "task", None)
-    if task is not None and task not in _ANSWERS[what]:
-        expected = " or ".join(_ANSWERS[what])
+    if task is not None and task not in TASKS[what]:
+        expected = " or ".join(TASKS[what])
         raise InputError(f"{what}={name}: expected a network for {expected}, got one for {task}")
     return OtherNetwork(short_name(name), short_name(name), True, system)
 

@@ -175,6 +175,23 @@ class LabelFolder:
         )
 
 
+def maps_in(folder: Path) -> tuple[str, ...]:
+    """Return what the maps of a folder tell by their names, without a look into them; nothing if it has none.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.npy").write_bytes(b"")
+        ...     maps_in(Path(folder))
+        ('depth',)
+    """
+    parts = tuple(one for one in ("labels", "depth") if is_folder(folder / one))
+    if not parts:
+        endings = {one.suffix.lower() for one in folder.iterdir()}
+        parts = ("labels", "depth") if ".png" in endings else ("depth",) if ".npy" in endings else ()
+    return (*parts, "boxes") if "labels" in parts else parts
+
+
 def _word(name: str) -> str:
     """Return the ontology's word for a class name; void for one that it has none for."""
     known = known_meaning(name)

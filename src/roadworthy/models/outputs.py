@@ -444,7 +444,7 @@ def check_finite(name: str, rows: Sequence[NDArray[Any]] | NDArray[Any], views: 
             wrong = row[~np.isfinite(row)]
             raise SystemUnderTestError(
                 f"output {name!r} for frame {view.frame.id!r} must be finite, got {wrong.flat[0]} "
-                f"({wrong.size} of {row.size} numbers)"
+                f"({wrong.size} of {row.size} numbers): are input.range, mean and std right?"
             )
 
 

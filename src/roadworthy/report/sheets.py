@@ -218,13 +218,23 @@ def _lines(
 
 
 def _wrapped(text: str, size: float, room: int, *, bold: bool = False) -> list[str]:
+    """Return text in lines that fit; a word that is too long, such as a frame's id, is broken."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and text_width(longer, size, bold=bold) <= room:
             lines[-1] = longer
-        else:
-            lines.append(word)
+            continue
+        lines.append(word)
+        while text_width(lines[-1], size, bold=bold) > room and len(lines[-1]) > 1:
+            whole = lines[-1]
+            end = next(
+                end
+                for end in range(len(whole) - 1, 0, -1)
+                if end == 1 or text_width(whole[:end], size, bold=bold) <= room
+            )
+            end = max(whole.rfind(mark, 1, end) for mark in "-_/.") + 1 or end
+            lines[-1:] = [whole[:end], whole[end:]]
     return lines
 
 

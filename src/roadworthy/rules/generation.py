@@ -31,7 +31,7 @@ from roadworthy.seeding import rng_for
 from roadworthy.transforms import Add, Composition, Engine, Operation, Transform, UserEngine, transform_for
 from roadworthy.transforms.engines import EngineTransform
 from roadworthy.transforms.operations import AddOperation, RemoveOperation, ReplaceOperation
-from roadworthy.transforms.wording import ElementDescription, added_things
+from roadworthy.transforms.wording import REALISM, ElementDescription, added_things
 
 Traffic: TypeAlias = Literal["right", "left"]
 
@@ -253,7 +253,12 @@ class FollowUp:
 
 
 def plan_for(
-    rule: Rule, engines: Iterable[Engine] = (), *, gallery: str = "own", traffic: Traffic = "right"
+    rule: Rule,
+    engines: Iterable[Engine] = (),
+    *,
+    gallery: str = "own",
+    traffic: Traffic = "right",
+    realism: str = REALISM[0],
 ) -> RulePlan:
     """Return how a rule is tried.
 
@@ -263,6 +268,7 @@ def plan_for(
         gallery: Where the cut-outs of things come from: "own", the data itself; "shipped"; folders or other
             data, joined by commas.
         traffic: The side of the road that one drives on: signs and lights for us stand there.
+        realism: Whether real frames get only what is believable, or any.
 
     Raises:
         InputError: Something that the rule changes cannot be changed, or not so; says what would help.
@@ -274,7 +280,7 @@ def plan_for(
         >>> [str(scenario) for scenario in plan_for(rule).scenarios]
         ['add(element=pedestrian)', 'add(element=pedestrian), closer']
     """
-    make = _TransformFinder(tuple(engines), gallery, traffic)
+    make = _TransformFinder(tuple(engines), gallery, traffic, realism)
     blocks: list[list[_Made]] = []
     for block in rule.blocks:
         made: list[_Made] = []
@@ -322,6 +328,7 @@ class _TransformFinder:
     engines: tuple[Engine, ...]
     gallery: str
     traffic: Traffic
+    realism: str
 
     def __call__(self, change: SceneChange, earlier: _Made | None) -> _Made:
         """Return a change with its transform; `earlier` is what a comparative refers to."""
@@ -345,7 +352,10 @@ class _TransformFinder:
 
     def _plain(self, change: SceneChange) -> _Made:
         operation = operation_of(change, self.traffic)
-        return _Made(change, transform_for(operation, self.engines, gallery=self.gallery))
+        transform = transform_for(operation, self.engines, gallery=self.gallery)
+        if self.realism != getattr(transform, "realism", self.realism):
+            transform = dataclasses.replace(transform, realism=self.realism)  # type: ignore[call-arg]
+        return _Made(change, transform)
 
 
 def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:

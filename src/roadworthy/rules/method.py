@@ -116,7 +116,7 @@ class RulesMethod(BaseMethod):
 
         outcome = super().conclude(requirement, watched())
         verdicts_given = outcome.counts[Status.PASSED] + outcome.counts[Status.VIOLATED]
-        notes = list(plan.rule.notes)
+        notes = [*plan.rule.notes, *outcome.notes]
         if unreachable:
             notes.append(out_of_reach(unreachable, verdicts_given))
         if close:

@@ -71,7 +71,9 @@ _FACTORS: Mapping[str, Mapping[str, float]] = {
 }
 
 
+_QUESTION = ": are the input's colours and range right?"
 _SIGNALS = tuple(_FACTORS)
+_MOST = {"speed": 70.0, "steering": 60.0}  # what a car does at most, in m/s and degrees at the wheels
 
 
 def notes(
@@ -92,7 +94,8 @@ def notes(
     """
     asked = [name for name in _FACTORS if name in signals]
     about = (note for name in asked for note in _about_signal(name, system, frames, answers))
-    return [*getattr(system, "notes", ()), *_unmatched(system, dataset), *_misspelt(answers), *about]
+    known = (*getattr(system, "notes", ()), *_unmatched(system, dataset), *_misspelt(answers))
+    return [*known, *_alike(system, answers), *about]
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def _other_input(
         with suppress(RoadworthyError):
             bad = _badness(frames, Network(system.name, system.runtime, other).predict(frames))
             found += [] if bad is None else [(bad[0], len(changes), bad[1], " ".join(changes))]
-    if found and (best := min(found))[0] < _WELL:
+    if found and (best := min(found, key=lambda one: one[:2]))[0] < _WELL:
         yield f"{declared[1]}, but {best[2]} with {best[3]}: are the input's colours and range right?"
 
 
@@ -161,7 +164,8 @@ def _badness(frames: Sequence[Frame], answers: Sequence[Prediction]) -> tuple[fl
     if all(isinstance(answer, Boxes) for answer in answers):
         boxes = sum(len(answer) for answer in answers if isinstance(answer, Boxes))
         return (len(frames) / boxes / 4, f"{boxes} boxes are found") if boxes else (np.inf, "no box is found")
-    found = []
+    found: list[tuple[float, str]] = []
+    most: dict[str, float] = {}
     for name in _SIGNALS:
         pairs = [
             (getattr(frame.signals, name), getattr(answer, name))
@@ -172,7 +176,14 @@ def _badness(frames: Sequence[Frame], answers: Sequence[Prediction]) -> tuple[fl
         if len(known) >= _ENOUGH_FRAMES and (spread := known[:, 0].std()) >= _ENOUGH_SPREAD:
             error = float(np.sqrt(np.mean((known[:, 1] - known[:, 0]) ** 2)))
             found.append((error / float(spread), f"{name} is off by {error:.3g}{_UNITS[name]}"))
-    return max(found, default=None)
+        elif given := [abs(answer) for _, answer in pairs if answer is not None]:
+            most[name] = max(given)
+    if found or not most:
+        return max(found, default=None)
+    # Without truth nothing but what no car does is known to be wrong.
+    bad = max(value / _MOST[name] for name, value in most.items())
+    told = (f"{name} is up to {value:.3g}{_UNITS[name]}" for name, value in most.items())
+    return bad if bad > _WELL else 0.0, " and ".join(told)
 
 
 def _milliseconds(system: SystemUnderTest, frames: Sequence[Frame]) -> float:
@@ -406,6 +417,17 @@ def _unmatched(system: SystemUnderTest, dataset: Dataset) -> Iterator[str]:
         )
 
 
+def _alike(system: SystemUnderTest, answers: Sequence[Prediction]) -> Iterator[str]:
+    """Yield that boxes, label maps, classes or depths are the same for all frames, if so."""
+    if len(answers) < _ENOUGH_FRAMES or any(_differ(answers[0], one) for one in answers[1:]):
+        return
+    if isinstance(first := answers[0], Signals):
+        return  # each of its signals is looked at
+    question = _QUESTION if isinstance(system, Network) else ""
+    empty = isinstance(first, Boxes) and not len(first)
+    yield f"{'no box is found in any' if empty else 'the answer is the same for every'} frame{question}"
+
+
 def _misspelt(answers: Sequence[Prediction]) -> Iterator[str]:
     known = [one.name for one in fields(Signals) if one.name != "extra"]
     extra = {name: None for answer in answers if isinstance(answer, Signals) for name in answer.extra}
@@ -428,7 +450,13 @@ def _about_signal(
     below = [answer for _, answer in pairs if answer < -_NEARLY_ZERO]
     if name == "speed" and below:
         yield f"speed is negative in {len(below)} of {len(pairs)} frames, down to {min(below):.3g}{unit}"
-    question = ": are the input's colours and range right?" if isinstance(system, Network) else ""
+    question = _QUESTION if isinstance(system, Network) else ""
+    if beyond := [answer for answer in given if abs(answer) > _MOST[name]]:
+        lines = f"output.units.{name}" + (", input.range and input.color" * isinstance(system, Network))
+        yield (
+            f"{name} is {max(beyond, key=abs):.3g}{unit} and the like, and no car does more than "
+            f"{_MOST[name]:g}{unit}: correct {lines}"
+        )
     if len(pairs) > 1 and len(given) == 1 and given != {truth for truth, _ in known}:
         yield f"{name} is the same for every frame{question}"
     elif name == "steering" and _correlation(known) < -0.7:

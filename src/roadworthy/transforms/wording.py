@@ -183,3 +183,17 @@ def added_things(frame: Frame) -> tuple[Any, ...]:
 REALISM = ("believable", "any")
 """What is made on real frames: only what people believe, or all that can be made."""
 REALISM_TEXT = "On real frames, whether only what looks real is made, or whatever can be."
+
+
+def chosen_by(option: str, value: str) -> str:
+    """Return how an option of what makes images is chosen, in the spelling of each place that takes it.
+
+    Example:
+        >>> chosen_by("realism", "any")
+        '--realism any, realism: any in a suite, or realism=any of a transform'
+    """
+    return f"--{option} {value}, {option}: {value} in a suite, or {option}={value} of a transform"
+
+
+DO_IT_ANYWAY = f"made nevertheless with {chosen_by('realism', 'any')}"
+"""How to get what looks drawn on real frames, and is left out for it."""

@@ -26,6 +26,7 @@ def settings_for(
     runs: Collection[Path] = (),
     models: Collection[str] = (),
     data: Collection[str] = (),
+    labels: Collection[str] = (),
     names: Collection[str] = (),
 ) -> ServerSettings:
     """Return what a server on an address is started with; one that others can reach has a token.
@@ -36,6 +37,7 @@ def settings_for(
         runs: Folders to look at.
         models: Models that runs may use, beside those that come with Roadworthy.
         data: Data that runs may use, beside the built-in world.
+        labels: Who may label frames: folders of maps, networks, and folders that hold such.
         names: Names under which other machines reach this one.
 
     Raises:
@@ -56,6 +58,7 @@ def settings_for(
         tuple(runs),
         tuple(models),
         tuple(data),
+        tuple(labels),
         token=None if near else secrets.token_urlsafe(24),
         names=frozenset(known),
         any_address=not near,

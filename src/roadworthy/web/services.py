@@ -15,12 +15,13 @@ from roadworthy._files import naming
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.runs.suites.schema import SuiteForm
 from roadworthy.web.copying import CopiedTest, copied_test
+from roadworthy.web.declared import Declared
 from roadworthy.web.jobs.asks import AnyAsk, RulesAsk, SuiteAsk
 from roadworthy.web.jobs.queue import ID, Job, ProcessQueue
 from roadworthy.web.pages import Destination, Pages, PictureCache
 from roadworthy.web.previews import preview
 from roadworthy.web.rule_text import read_rule
-from roadworthy.web.settings import Declared, RunFolders, ServerLimits, ServerSettings
+from roadworthy.web.settings import RunFolders, ServerLimits, ServerSettings
 from roadworthy.web.showing import shrunk
 from roadworthy.web.spec_text import CheckProcess, read_spec
 from roadworthy.web.wall import Walls
@@ -37,7 +38,7 @@ def check_ask(ask: AnyAsk, declared: Declared, limits: ServerLimits) -> None:
     """Refuse what may not be run here.
 
     Raises:
-        InputError: A model or data set was not declared, or there is too much of something.
+        InputError: A model, data or who labels it was not declared, or there is too much of something.
     """
     if isinstance(ask, SuiteAsk):
         ask.check_closed()
@@ -48,6 +49,8 @@ def check_ask(ask: AnyAsk, declared: Declared, limits: ServerLimits) -> None:
         declared.check("data", reference)
     for reference in ask.models:
         declared.check("models", reference)
+    for what, chain in ask.labelled_by:
+        declared.check_labels(what, chain)
     if isinstance(ask, SuiteAsk):
         _check_amounts(ask.form, limits)
     else:
@@ -83,7 +86,7 @@ class Services:
     Attributes:
         settings: What the server was started with.
         pages: The templates.
-        declared: The models and data sets that runs may use.
+        declared: The models and data sets that runs may use, and who may label frames.
         queue: The runs.
         checks: The process of static checks.
         folders: The folders of runs that were given.
@@ -110,7 +113,7 @@ class Services:
     @classmethod
     def of(cls, settings: ServerSettings, destinations: tuple[Destination, ...]) -> Services:
         """Return the services of a server."""
-        declared = Declared(settings.models, settings.data)
+        declared = Declared(settings.models, settings.data, settings.labels)
 
         def check(ask: AnyAsk) -> None:
             check_ask(ask, declared, settings.limits)

@@ -1,16 +1,15 @@
-"""What a server was started with: folders, models and data that it may use, limits, runs to show."""
+"""What a server was started with: what it may use, limits, runs to show."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from threading import RLock
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.errors import InputError, RoadworthyError, suggest
+from roadworthy.errors import InputError
 from roadworthy.web.jobs.queue import ID
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -78,6 +77,8 @@ class ServerSettings:
         runs: Folders of runs that exist, to look at.
         models: References of models that runs may use, beside the networks that come with the package.
         data: References of data sets that runs may use, beside the built-in world.
+        labels: Who may label frames, beside the data and the street network: folders of maps, networks, and
+            folders in which such lie.
         token: What a browser must show to be let in; None on loopback, where no other machine comes in.
         names: Names of this machine that requests may be addressed to, beside those of loopback.
         any_address: Whether requests may be addressed to any numeric address: a server that listens on all of
@@ -92,6 +93,7 @@ class ServerSettings:
     runs: tuple[Path, ...] = ()
     models: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     token: str | None = None
     names: frozenset[str] = frozenset()
     any_address: bool = False
@@ -131,134 +133,6 @@ def _name_of(host: str) -> str:
     """Return the name or address of a Host header; empty where it is not written as one with a port is."""
     written = _HOST.fullmatch(host.strip().lower())
     return "" if written is None else written[1] or written[2]
-
-
-WORLDS = {
-    "world:town": "houses, signs and lights",
-    "world:meadow": "a country road",
-    "world:mountain": "bends between slopes",
-    "world": "all three tracks in turn",
-}
-"""The built-in data, with what the page says of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class FormChoice:
-    """Something that a form may choose.
-
-    Attributes:
-        reference: What opens it, also in forms.
-        name: What rows, reports and pages call it; of a model that is its own name.
-        summary: What it is.
-        task: Of a model, what it is for: regression, detection, ….
-        outputs: Of a model that predicts signals, which.
-        problem: Why it cannot be used.
-    """
-
-    reference: str
-    name: str
-    summary: str = ""
-    task: str = ""
-    outputs: tuple[str, ...] = ()
-    problem: str = ""
-
-    def fits(self, task: str) -> bool:
-        """Return whether a model is for a task; one of which nothing is known before it is asked may be."""
-        return self.task in ("", task)
-
-
-class Declared:
-    """The models and data sets that runs may use.
-
-    Args:
-        models: References of models, beside the networks that come with the package.
-        data: References of data sets, beside the built-in world.
-
-    Example:
-        >>> declared = Declared((), ())
-        >>> declared.check("models", "callable:os:system")
-        Traceback (most recent call last):
-        ...
-        roadworthy.errors.InputError: this server has no model 'callable:os:system': known names are \
-chauffeur, classifier, dave2, ...
-    """
-
-    def __init__(self, models: Sequence[str], data: Sequence[str]) -> None:
-        from roadworthy.models.zoo import SHIPPED
-        from roadworthy.registry import models as registered
-
-        there = set(registered.names())
-        shipped = {name: summary for name, summary in SHIPPED.items() if name in there}
-        self._summaries = {
-            "models": {**shipped, **dict.fromkeys(models, "declared when the server was started")},
-            "data": {**WORLDS, **dict.fromkeys(data, "declared when the server was started")},
-        }
-        self._lock = RLock()
-        self._choices: dict[str, FormChoice] = {}
-
-    def check(self, kind: str, reference: str) -> str:
-        """Return a reference that was declared.
-
-        Raises:
-            InputError: It was not.
-        """
-        if reference not in self._summaries[kind]:
-            what, option = ("model", "--model") if kind == "models" else ("data set", "--data")
-            known = suggest(reference, self._summaries[kind])
-            raise InputError(
-                f"this server has no {what} {reference!r}: {known}; start it with {option} to add one"
-            )
-        return reference
-
-    def models(self) -> list[FormChoice]:
-        """Return the models as they are now: files may have changed since they were last opened."""
-        from roadworthy.models.zoo import SHIPPED
-
-        with self._lock:
-            for reference in self._summaries["models"]:
-                if reference not in SHIPPED:
-                    self._choices.pop(reference, None)
-            return [self._model_choice(reference) for reference in self._summaries["models"]]
-
-    def names(self, references: Sequence[str]) -> list[str]:
-        """Return what models are called in results; one that cannot be opened any more, as it was declared.
-
-        Example:
-            >>> Declared((), ()).names(["dave2", "gone"])
-            ['dave2', 'gone']
-        """
-        with self._lock:
-            return [
-                self._model_choice(one).name if one in self._summaries["models"] else one
-                for one in references
-            ]
-
-    def data(self) -> list[FormChoice]:
-        """Return the data sets."""
-        return [
-            FormChoice(reference, reference, summary)
-            for reference, summary in self._summaries["data"].items()
-        ]
-
-    def _model_choice(self, reference: str) -> FormChoice:
-        from roadworthy.models import Network, load_model
-        from roadworthy.models.outputs import RegressionOutput
-
-        if reference not in self._choices:
-            summary = self._summaries["models"][reference]
-            try:
-                system = load_model(reference)
-            except (RoadworthyError, OSError) as error:
-                choice = FormChoice(reference, reference, summary, problem=str(error))
-            else:
-                task, outputs = "", tuple[str, ...]()
-                if isinstance(system, Network):
-                    task = system.task
-                    if isinstance(system.output, RegressionOutput):
-                        outputs = tuple(system.output.signals)
-                choice = FormChoice(reference, system.name, summary, task, outputs)
-            self._choices[reference] = choice
-        return self._choices[reference]
 
 
 REPORT = "report.html"

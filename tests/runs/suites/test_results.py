@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,6 +60,23 @@ def test_how_a_program_ends_that_ran_a_suite(
     assert found.exit_code(accept_inconclusive=True) == accepted
     assert found.conclusion == told
     assert [found.count(one) for one in OutcomeStatus] == [statuses.count(one) for one in OutcomeStatus]
+
+
+def test_what_passed_because_nothing_failed_tells_on_how_little_it_rests() -> None:
+    def passed(cases: int, clusters: int, max_rate: float = 0.0) -> Outcome:
+        measures = {"max_rate": max_rate, "clusters": clusters}
+        return replace(outcome("R", P, passed=cases, not_applicable=9), measures=measures)
+
+    for outcomes, told in (
+        ([passed(1, 1)], "1 passed on 1 case"),
+        ([passed(6, 6)], "1 passed on 6 cases"),
+        ([passed(6, 1)], "1 passed on 6 cases of 1 drive or scene"),
+        ([passed(6, 2), passed(6, 2)], "2 passed on 6 cases of 2 drives or scenes"),
+        ([passed(50, 50), passed(2, 1)], "2 passed on at least 2 cases of 1 drive or scene"),
+        ([passed(50, 5, 0.05)], "1 passed"),
+    ):
+        pairs = {(f"R{n}", "net"): one for n, one in enumerate(outcomes)}
+        assert result(pairs).conclusion.partition(": ")[2] == told
 
 
 def test_results_of_several_models_are_counted_as_such() -> None:

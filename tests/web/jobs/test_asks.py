@@ -8,9 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from roadworthy.errors import InputError
+from roadworthy.web.declared import Declared
 from roadworthy.web.jobs.asks import BbslAsk, Binding, RulesAsk, SuiteAsk, read_ask
 from roadworthy.web.services import check_ask
-from roadworthy.web.settings import Declared, ServerLimits
+from roadworthy.web.settings import ServerLimits
 
 SPEC = "exfunction v(): bb endexfunction case far PROJ_y(v()) > [0, 9] endcase"
 RULE = "If it rains, slow down and/or stop."
@@ -74,7 +75,8 @@ def test_nothing_that_opens_a_file_or_reaches_another_machine(entry: Any) -> Non
         ({"models": {"m": {"model": "dave2", "options": {"threads": 1}}}}, "may name no files"),
         ({"data": {"d": "folder:/etc"}}, "this server has no data set 'folder:/etc'"),
         ({"data": {"d": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files"),
-        ({"data": {"d": {"data": "world", "options": {"labels": "maps"}}}}, "may name no files"),
+        ({"data": {"d": {"data": "world", "options": {"labels": "maps"}}}}, "labels: this server cannot ask"),
+        ({"data": {"d": {"data": "world", "options": {"camera_height": "1"}}}}, "may name no files"),
         ({"data": {"d": {"data": "world", "options": {"depth": ["street"]}}}}, "may name no files"),
         ({"base": "nets"}, "base: a suite that is sent here may name no files"),
         ({"data": {"R0": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files"),
@@ -93,7 +95,7 @@ def test_no_more_than_what_was_declared(others: Any, words: str) -> None:
 
 
 def test_a_suite_may_say_who_labels_its_frames() -> None:
-    options = {"labels": "street", "depth": "none", "boxes": "own"}
+    options = {"labels": "own, street", "depth": "none", "boxes": "own,detector"}
     check(asked(RULE, data={"d": {"data": "world", "sample": 4, "options": options}}))
 
 
@@ -192,9 +194,9 @@ def test_a_share_is_written_exactly(share: float, written: str | None) -> None:
         ({"models": ("m" * 300,)}, {"models": ("m" * 301,)}),
         ({"data": "d" * 300}, {"data": "d" * 301}),
         ({"data": "d"}, {"data": ""}),
-        ({"labels": "none"}, {"labels": "maps"}),
-        ({"depth": "street"}, {"depth": "any"}),
-        ({"boxes": "own"}, {"boxes": "detector"}),
+        ({"labels": "x" * 2_000}, {"labels": "x" * 2_001}),
+        ({"depth": "street"}, {"depth": ""}),
+        ({"boxes": "own"}, {"boxes": ["own"]}),
         ({"frames": 1}, {"frames": 0}),
         ({"seed": 0}, {"seed": -1}),
         ({"seed": 2**31 - 1}, {"seed": 2**31}),

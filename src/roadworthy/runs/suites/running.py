@@ -240,15 +240,14 @@ class SuiteResult:
         asked = dict.fromkeys((model, trial.data) for trial, model in self.plan.pairs if trial.data)
         about_models = [note for model, data in asked for note in known.get(model, {}).get(data, [])]
         notes = [*self.plan.notes, *dict.fromkeys(about_models)]
+        noted: dict[tuple[str, str], list[str]] = {}
         for trial, model in self.plan.pairs:
             outcome = self.outcomes.get((trial.requirement.id, model))
-            notes += [
-                f"{trial.requirement.id} on {model}: {note}"
-                for note in (() if outcome is None else outcome.notes)
+            for note in () if outcome is None else outcome.notes:
                 # What is so because of the words of a rule was told of the suite already.
-                if note not in trial.part.notes
-            ]
-        return notes
+                if note not in trial.part.notes:
+                    noted.setdefault((trial.requirement.id, note), []).append(model)
+        return notes + [f"{id} on {', '.join(models)}: {note}" for (id, note), models in noted.items()]
 
     def exit_code(self, *, accept_inconclusive: bool = False) -> int:
         """Return how a program ends that ran the suite."""
@@ -265,10 +264,27 @@ class SuiteResult:
     def _engine_errors(self) -> int:
         return sum(one.counts[Status.ENGINE_ERROR] for one in self.outcomes.values())
 
+    def _basis(self) -> str:
+        """Return on how little rests what passed because nothing failed, which claims no confidence."""
+        passed = [one for one in self.outcomes.values() if one.status is OutcomeStatus.PASSED]
+        tried = [
+            (sum(count for status, count in one.counts.items() if status.is_judged), one.measures["clusters"])
+            for one in passed
+            if one.measures.get("max_rate") == 0 and "clusters" in one.measures
+        ]
+        if not tried:
+            return ""
+        cases, clusters = min(tried)
+        told = f" on {'at least ' * (len(set(tried)) > 1)}{_many(cases, 'case')}"
+        some = f"{clusters} drives or scenes" if clusters != 1 else "1 drive or scene"
+        return f"{told} of {some}" if clusters != cases else told
+
     @property
     def conclusion(self) -> str:
         """What came of everything, in a line."""
         parts = [f"{self.count(status)} {status}" for status in OutcomeStatus if self.count(status)]
+        if self.count(OutcomeStatus.PASSED):
+            parts[0] += self._basis()
         if self.failures:
             parts.append(f"{len(self.failures)} could not be tried")
         if self._engine_errors:

@@ -41,7 +41,7 @@ from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.objects.traffic import agreeing
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import described, metadata_with
+from roadworthy.transforms.wording import chosen_by, described, metadata_with
 
 Floats = NDArray[np.float32]
 
@@ -477,8 +477,8 @@ class Add(OpensLater, ObjectEdit):
         parked = "vehicle" in shipped and plan_of(self._request("vehicle")).zone == "roadside"
         if parked and len(shipped) == 1:
             raise NotApplicable(
-                f"a {self.element} beside the road does not look real enough: say where on the road, or name "
-                "data to cut from, gallery=camvid:PATH, or gallery=shipped for the models"
+                f"a {self.element} beside the road does not look real enough: say where on the road; or take "
+                f"the shipped models: {chosen_by('gallery', SHIPPED)}"
             )
         own = Gallery(things_for(frame)).fitting(self.element)
         if parked or not enough(own):
@@ -502,13 +502,13 @@ class Add(OpensLater, ObjectEdit):
                 found[name] = tuple(one for turn in turns for one in turn)
         if not found and frame.siblings is None:
             raise NotApplicable(
-                "this frame does not say which data it is from: name data to cut from, gallery=camvid:PATH, "
-                "or gallery=shipped"
+                "this frame does not say which data it is from: name data to cut from (camvid:PATH), or "
+                f"take the shipped models: {chosen_by('gallery', SHIPPED)}"
             )
         if not found:
             raise NotApplicable(
                 f"no {self.element} could be cut out of this data, and solid models do not look real enough: "
-                "name data that shows some, or gallery=shipped for the models"
+                f"name data that shows some, or take the models: {chosen_by('gallery', SHIPPED)}"
             )
         return found
 

@@ -30,7 +30,7 @@ from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT, metadata_without
+from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, REALISM_TEXT, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]
@@ -514,8 +514,8 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
     largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
     if largest > _LARGEST_HOLE:
         raise NotApplicable(
-            f"a {gone.what} is too large in the image for what is behind it to be painted believably "
-            "(realism=any does it)"
+            f"a {gone.what} is too large in the image for what is behind it to be painted believably; "
+            f"{DO_IT_ANYWAY}"
         )
 
 

@@ -42,7 +42,13 @@ from roadworthy.transforms.objects.selection import (
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, surroundings
 from roadworthy.transforms.perspective import Perspective, real_height
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT, ElementDescription, metadata_without
+from roadworthy.transforms.wording import (
+    DO_IT_ANYWAY,
+    REALISM,
+    REALISM_TEXT,
+    ElementDescription,
+    metadata_without,
+)
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -389,7 +395,7 @@ class Replace(ObjectEdit):
         what, by, edit = self._parts()
         if self.realism == "believable" and not frame.drawn and edit in _DRAWN:
             raise NotApplicable(
-                f"{by.element} instead of {what.element} looks drawn on real frames (realism=any does it)"
+                f"{by.element} instead of {what.element} looks drawn on real frames; {DO_IT_ANYWAY}"
             )
         if isinstance(edit, partial) and self.gallery in (SHIPPED, OWN) and not frame.drawn:
             edit = partial(_exchanged, choices=self._for_real_frames(by))
@@ -403,7 +409,7 @@ class Replace(ObjectEdit):
         if not found:
             raise NotApplicable(
                 f"every shipped {by} is a drawing or a plain model, which nobody believes on a real frame: "
-                "name a gallery (realism=any takes it)"
+                f"name a gallery; {DO_IT_ANYWAY}"
             )
         return found
 

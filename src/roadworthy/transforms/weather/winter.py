@@ -20,7 +20,7 @@ from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT
+from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, REALISM_TEXT
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -316,7 +316,7 @@ class Winter(WeatherTransform):
     def _check(self, frame: Frame) -> None:
         super()._check(frame)
         if self.realism == "believable" and not frame.drawn:
-            raise NotApplicable("winter looks painted on real frames (realism=any does it)")
+            raise NotApplicable(f"winter looks painted on real frames; {DO_IT_ANYWAY}")
 
     @property
     def _without_effect(self) -> str:

@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
-LabelledBy = Literal["own", "street", "none"]  # never a file: a form must not name one
+LabelledBy = Annotated[str, Field(min_length=1, max_length=2_000)]  # names of those whom the server offers
 
 
 class _Form(BaseModel):
@@ -41,7 +41,7 @@ class _RunAsk(_Form, ABC):
         name: The id of the requirement, by which runs are compared; a general one when left empty.
         models: References of the models to test, each declared.
         data: The reference of the data set, declared.
-        labels: Who says what each pixel shows: the data, the street network, or nobody.
+        labels: Who says what each pixel shows, of those whom the server offers; several in their order.
         depth: Who says how far away it is.
         boxes: Who says where things are.
         frames: How many frames of it.
@@ -59,6 +59,12 @@ class _RunAsk(_Form, ABC):
     frames: Annotated[int, Field(ge=1)] = 60
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     allow: Share = 0.0
+
+    @property
+    def labelled_by(self) -> tuple[tuple[str, str], ...]:
+        """Who labels what, where it is not the data alone."""
+        said = {"labels": self.labels, "depth": self.depth, "boxes": self.boxes}
+        return tuple((what, who) for what, who in said.items() if who != "own")
 
     @property
     @abstractmethod
@@ -89,9 +95,7 @@ class _RunAsk(_Form, ABC):
             >>> ask.suite()["requirements"]
             {'rule': {'rule': 'If it rains, slow down.', 'same': {}, 'accept': None}}
         """
-        made = fitting_options(self.data, count=self.frames, seed=self.seed)
-        said = {"labels": self.labels, "depth": self.depth, "boxes": self.boxes}
-        made |= {what: who for what, who in said.items() if who != "own"}
+        made = fitting_options(self.data, count=self.frames, seed=self.seed) | dict(self.labelled_by)
         return {
             "suite": self.id,
             "seed": self.seed,
@@ -263,6 +267,11 @@ class SuiteAsk(_Form):
         """The same seed makes the same cases."""
         return self._form.seed
 
+    @property
+    def labelled_by(self) -> tuple[tuple[str, str], ...]:
+        """Who labels what, of all data."""
+        return tuple(said for one in self._form.data.values() for said in one.options.items())
+
     def suite(self) -> dict[str, Any]:
         """Return the suite."""
         return self.document
@@ -280,7 +289,7 @@ class SuiteAsk(_Form):
         if opening:
             raise InputError(
                 f"{opening[0]}: a suite that is sent here may name no files, programs or other machines, and "
-                "no options but who labels (own, street, none); `roadworthy run` takes it"
+                "no options but who labels (labels, depth, boxes); `roadworthy run` takes it"
             )
 
 
@@ -288,10 +297,9 @@ def _opens(part: Form) -> bool:
     """Return whether a part of a suite names a file, a program or another machine, or could."""
     given = part.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     if isinstance(part, DataForm) and all(
-        what in ("labels", "depth", "boxes") and who in get_args(LabelledBy)
-        for what, who in part.options.items()
+        what in ("labels", "depth", "boxes") and isinstance(who, str) for what, who in part.options.items()
     ):
-        # Who labels the frames, of those whom the page's own form names as well.
+        # Who labels the frames; whether it is one whom the server offers is for the server to say.
         given.pop("options", None)
     if given.get("gallery") in (OWN, SHIPPED):
         del given["gallery"]  # no folder

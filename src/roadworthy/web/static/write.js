@@ -4,6 +4,7 @@ import { Editor } from "/static/editor.js";
 import { JobCard } from "/static/job.js";
 import { showPreview } from "/static/preview.js";
 import { showChecks } from "/static/checks.js";
+import { chains, chooseChains, onChains } from "/static/chains.js";
 
 const $ = (id) => document.getElementById(id);
 const PAUSE = 200; // milliseconds without a key before what was typed is read
@@ -192,7 +193,7 @@ function chosen(name) {
 
 function wanted() {
   const shared = {
-    kind, data: $("data").value, labels: $("labels").value, depth: $("depth").value, boxes: $("boxes").value, frames: Number($("frames").value), seed: Number($("seed").value),
+    kind, data: $("data").value, ...chains(), frames: Number($("frames").value), seed: Number($("seed").value),
     allow: Number($("allow").value) / 100, name: $("name").value.trim(),
   };
   if (kind === "rules") {
@@ -296,7 +297,7 @@ const boxes = () => [...document.querySelectorAll('#choices input[type="checkbox
 const fields = () => [...document.querySelectorAll('#choices .field > :is(input, select)[id]')];
 
 function remember() {
-  const kept = { fields: Object.fromEntries(fields().map((one) => [one.id, one.value])), bindings };
+  const kept = { fields: Object.fromEntries(fields().map((one) => [one.id, one.value])), chains: chains(), bindings };
   for (const name of ["model", "detector"]) kept[name] = boxes().filter((one) => one.name === name && one.checked).map((one) => one.value);
   localStorage.setItem(CHOSEN, JSON.stringify(kept));
 }
@@ -306,7 +307,7 @@ function recall() {
   try {
     kept = JSON.parse(localStorage.getItem(CHOSEN) ?? "{}");
   } catch {
-    return;
+    kept = {};
   }
   bindings = kept.bindings ?? {};
   for (const one of fields()) {
@@ -314,12 +315,14 @@ function recall() {
     // Another server may not have the data.
     if (value !== undefined && (!one.options || [...one.options].some((option) => option.value === value))) one.value = value;
   }
+  chooseChains(kept.chains ?? {});
   for (const name of ["model", "detector"]) {
     const some = boxes().filter((one) => one.name === name), there = (kept[name] ?? []).filter((value) => some.some((one) => one.value === value && !one.disabled));
     if (there.length) for (const one of some) one.checked = there.includes(one.value);
   }
 }
 
+onChains();
 for (const kind of ["input", "change"]) $("choices").addEventListener(kind, () => { ready(); remember(); });
 $("choices").addEventListener("submit", async (event) => {
   event.preventDefault();

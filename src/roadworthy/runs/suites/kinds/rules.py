@@ -32,6 +32,9 @@ class _RuleSettings(EntryForm):
         "own",
     )
     traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
+    realism: Literal["believable", "any"] = setting(
+        "Whether real frames get only changes that look real, or any that can be made.", "believable"
+    )
     engines: Text | None = setting(
         "A YAML file of image engines; or shipped, for the learned ones that come with "
         "Roadworthy, on frames of the built-in world; or migan, to remove things, once it is imported. "
@@ -44,7 +47,7 @@ class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     key = "rule"
-    sendable = EntryForm.sendable | {"rule", "same", "traffic"}
+    sendable = EntryForm.sendable | {"rule", "same", "traffic", "realism"}
     rule: Text = setting("If …, then …")
     by: Text | None = setting(
         "What makes the rule's one change instead of what is built in: a transform such as "
@@ -126,13 +129,13 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         if isinstance(rule, RuleError):
             raise rule
         usable = () if isinstance(entry, RuleForm) and entry.by else engines
-        plan = plan_for(rule, usable, gallery=entry.gallery, traffic=entry.traffic)
+        plan = plan_for(rule, usable, gallery=entry.gallery, traffic=entry.traffic, realism=entry.realism)
         if isinstance(entry, RuleForm) and entry.by:
             plan = plan.made_by(transform_named(entry.by, engines))
         if isinstance(entry, RuleForm) and entry.after:
             plan = plan.after(transform_named(entry.after, engines))
         same: dict[str, Quantity] = {output: read_tolerance(value) for output, value in entry.same.items()}
-        chosen = {"same", "gallery", "traffic", "engines", "by", "after"}
+        chosen = {"same", "gallery", "traffic", "realism", "engines", "by", "after"}
         parameters = entry.model_dump(include=chosen, exclude_defaults=True)
         return Part(name, words, parameters, plan.with_tolerances(same), plan.rule.notes)
 
