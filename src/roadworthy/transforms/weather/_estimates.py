@@ -57,8 +57,11 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     road = np.asarray(labels.mask(*ROAD).any(axis=1))
     above = np.arange(len(road)) < (int(road.argmax()) if road.any() else len(road) // 2)
     sky = labels.mask("sky")
-    white = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) >= _BURNT
-    burnt = np.asarray(white & above[:, None] & labels.mask("tree", VOID))
+    # Letters, poles and twigs that shine are narrower than a gap in the woods.
+    grey = cv2.morphologyEx(
+        cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, _square(max(1, image.shape[1] // 200))
+    )
+    burnt = np.asarray((grey >= _BURNT) & above[:, None] & labels.mask("tree", VOID))
     if not burnt.any():
         return burnt
     # Leaves part it into specks.
