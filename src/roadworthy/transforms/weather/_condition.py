@@ -54,7 +54,7 @@ _LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
 _LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
 _FLARE = 1.35  # times redder than green a road is in the flare of a lens
 _PAINT, _BESIDE = 7, 4  # pixels of a thumbnail: what is narrower is paint, and what is too near to things
-_EDGE, _MOST_EDGES = 1.45, 0.045  # times darker beyond the edge of a shadow, and the share of the road there
+_EDGE, _MOST_EDGES = 1.45, 0.038  # times darker beyond the edge of a shadow, and the share of the road there
 
 
 def unfit_light(scene: WeatherScene) -> str:

@@ -94,7 +94,7 @@ def _receding(depth: Map, labels: LabelMap) -> Map:
     found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 5) | 1, 1)))
     # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
     share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
-    size = max(3, columns // 12) | 1, max(3, columns // 24) | 1
+    size = max(3, columns // 6) | 1, max(3, columns // 24) | 1
     around = cv2.blur(share, size)
     even = around / np.maximum(cv2.blur(share / np.maximum(found, 1), size), 1e-6)
     # Specks between the samples have no woods around them: a twig before the sky.

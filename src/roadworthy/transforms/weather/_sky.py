@@ -101,6 +101,9 @@ def without_shadows(
     ]
     most = max(float(factor.max()) for factor in factors)
     planes = [cv2.LUT(lifts, np.rint(factor * (255 / most)).astype(np.uint8)) for factor in factors]
+    if scene.estimated and amount > 0:
+        # No step shows where a network's classes meet.
+        planes = [cv2.blur(one, (max(3, scene.width // 40),) * 2) for one in planes]
     image = _balanced(scene, neutral, tone)
     if amount > 0 and not scene.frame.drawn and scene.frame.labels is not None:
         image = _without_sunlit_woods(image, scene, amount)
@@ -120,7 +123,8 @@ def _without_sunlit_woods(image: Image, scene: WeatherScene, amount: float) -> I
     bluer = cv2.subtract(cv2.extractChannel(image, 2), cv2.extractChannel(image, 0))
     gaps = cv2.bitwise_and(woods, np.asarray(cv2.convertScaleAbs(bluer, alpha=6 * amount), np.uint8))
     image = _scene.blended(image, _scene.greyed(image, 1.0), np.asarray(gaps, np.uint8))
-    return np.asarray(cv2.multiply(image, _scene.spread(left), scale=1 / 255), np.uint8)
+    soft = np.asarray(cv2.blur(left, (max(3, scene.width // 40),) * 2) if scene.estimated else left, np.uint8)
+    return np.asarray(cv2.multiply(image, _scene.spread(soft), scale=1 / 255), np.uint8)
 
 
 def _balanced(scene: WeatherScene, amount: float, tone: float) -> Image:
