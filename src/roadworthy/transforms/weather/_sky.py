@@ -111,7 +111,7 @@ def without_shadows(
 
 
 def _without_sunlit_woods(image: Image, scene: WeatherScene, amount: float) -> Image:
-    """Return the image with woods and banks as dark in the sun as in the shade, and no blue between leaves."""
+    """Return the image with woods and banks as dark in the sun as elsewhere, and no blue between leaves."""
     left = np.full((scene.height, scene.width), 255, np.uint8)
     for name in ("tree", "terrain"):
         grown = scene.known_mask(name)

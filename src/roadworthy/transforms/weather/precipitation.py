@@ -334,7 +334,7 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     return as_image(flipped * np.float32(0.5) + np.array(air, np.float32) * np.float32(0.46))
 
 
-_THIN = 0.5  # of a cover, on real ground
+_THIN, _THINNER = 0.5, 0.3  # of a cover, on real ground, and where a network saw it
 _CAP = 0.16  # metres: how deep the snow on top of things looks
 
 
@@ -381,7 +381,8 @@ def lying_snow(
     real = not scene.frame.drawn and scene.frame.labels is not None
     if real:
         # A thin cover shows what it lies on; what a network calls ground may be a bush.
-        for factor, scale in ((scene.facing_up, _THIN), (scene.dusting, 1.0)):
+        thin = _THINNER if scene.estimated else _THIN
+        for factor, scale in ((scene.facing_up, thin), (scene.dusting, 1.0)):
             cv2.multiply(hidden, factor, scale=scale / 255, dst=hidden)
     elif scene.frame.labels is not None:
         cv2.max(hidden, scene.full(_caps(scene, cover.capped, caps)), dst=hidden)
