@@ -51,6 +51,8 @@ _SUNLIT, _SHADED, _MOST_HARSH = 140, 30, 0.12
 # Of the road in the sun or the shade, how much brighter the sun makes it, and the share of woods and hills
 # that may be so bright beside the road.
 _LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
+_HILLS_APART = (0.28, 4.0)  # likewise of woods and hills themselves
+_WARM, _MOST_WARM = 15, 0.01  # levels redder than blue, and the share of the image that may be such a sky
 _LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
 _FLARE = 1.35  # times redder than green a road is in the flare of a lens
 _PAINT, _BESIDE = 7, 4  # pixels of a thumbnail: what is narrower is paint, and what is too near to things
@@ -76,6 +78,10 @@ def unfit_light(scene: WeatherScene) -> str:
     harsh = white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH or red > _FLARE * green
     if harsh or _parted(scene, scene.small_grey[road > 0]):
         return "the sun is too harsh in the image: glare and black shade would stay in any weather"
+    red_plane, _, blue_plane = cv2.split(scene.thumbnail)
+    warm = (cv2.subtract(red_plane, blue_plane) > _WARM) & (scene.small_sky > 127)
+    if np.mean(warm) > _MOST_WARM:
+        return "sunlit leaves are burnt out in the image, and cannot be told from the sky"
     return ""
 
 
@@ -92,15 +98,23 @@ def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
     """Return whether a scene is in the sun and its road, or some of it, in a shade that nobody can lift."""
     if not len(road):
         return False
-    hills = scene.small_grey[scene.small_frame.label_map.mask("tree", "terrain")]
+    where = scene.small_frame.label_map.mask("tree", "terrain")
+    hills, soft = scene.small_grey[where], np.asarray(cv2.blur(scene.small_grey, (9, 9)), np.uint8)[where]
     bright = max(float(_SUNLIT), _MOST_APART * float(np.median(road)))
     # What is whiter is sky between twigs.
     if len(hills) > len(road) / 8 and np.mean((hills > bright) & (hills <= _CLIPPED)) > _MOST_SUNLIT:
         return True
-    level, sunlit = cv2.threshold(road, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
-    if not _LEAST_PART < float(sunlit.mean()) < 1 - _LEAST_PART:
+    return _in_two(road, _LEAST_PART, _MOST_APART) or _in_two(soft, *_HILLS_APART)
+
+
+def _in_two(grey: NDArray[np.uint8], least: float, apart: float) -> bool:
+    """Return whether a part of some pixels, and a rest as large at least, are so many times brighter."""
+    if not len(grey):
         return False
-    return bool(road[road > level].mean() > _MOST_APART * max(float(road[road <= level].mean()), 1.0))
+    level, sunlit = cv2.threshold(grey, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
+    if not least < float(sunlit.mean()) < 1 - least:
+        return False
+    return bool(grey[grey > level].mean() > apart * max(float(grey[grey <= level].mean()), 1.0))
 
 
 def sharp_shadows(scene: WeatherScene) -> str:

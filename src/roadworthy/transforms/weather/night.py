@@ -465,7 +465,8 @@ def _dulled(image: Image, scene: WeatherScene, amount: float) -> Image:
         return image
     levels = np.arange(256)
     dull = levels + (_BODY * (1 - np.exp(-levels / _BODY)) - levels) * amount
-    return _scene.blended(image, np.asarray(cv2.LUT(image, dull.astype(np.uint8)), np.uint8), vehicles)
+    soft = np.asarray(cv2.blur(vehicles, (max(3, scene.width // 100),) * 2), np.uint8)
+    return _scene.blended(image, np.asarray(cv2.LUT(image, dull.astype(np.uint8)), np.uint8), soft)
 
 
 def headlights(scene: WeatherScene) -> Map:
