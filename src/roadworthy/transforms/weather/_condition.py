@@ -52,6 +52,7 @@ _SUNLIT, _SHADED, _MOST_HARSH = 140, 30, 0.12
 # that may be so bright beside the road.
 _LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
 _HILLS_APART = (0.28, 4.0)  # likewise of woods and hills themselves
+_MOST_FLOATING = 0.005  # of the image
 _WARM, _MOST_WARM = 15, 0.01  # levels redder than blue, and the share of the image that may be such a sky
 _LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
 _FLARE = 1.35  # times redder than green a road is in the flare of a lens
@@ -82,7 +83,17 @@ def unfit_light(scene: WeatherScene) -> str:
     warm = (cv2.subtract(red_plane, blue_plane) > _WARM) & (scene.small_sky > 127)
     if np.mean(warm) > _MOST_WARM:
         return "sunlit leaves are burnt out in the image, and cannot be told from the sky"
+    if scene.estimated and _floating(scene) > _MOST_FLOATING:
+        return "the sky cannot be told in the image: parts of the ground would float in it"
     return ""
+
+
+def _floating(scene: WeatherScene) -> float:
+    """Return how much of the image is woods or ground with sky all around."""
+    hangs = scene.small_frame.label_map.mask("sky", "pole", "traffic sign", "traffic light")
+    _, parts = cv2.connectedComponents((~hangs).view(np.uint8))
+    border = np.concatenate([parts[0], parts[-1], parts[:, 0], parts[:, -1]])
+    return float(np.mean(~hangs & ~np.isin(parts, border)))
 
 
 def _at_night(scene: WeatherScene) -> bool:

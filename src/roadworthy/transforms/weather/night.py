@@ -292,14 +292,14 @@ def pools(scene: WeatherScene, lamps: list[Lamp]) -> Mask:
 
 
 def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
-    """Return the light of windows, small and black elsewhere; None where there are no buildings.
+    """Return the light of windows, small and black elsewhere; None where no buildings are known.
 
     A window is a dark patch of a building with straight sides; some of them, drawn by lot, are lit.
     """
     step = max(1, round(scene.width / 640))
     buildings = scene.mask("building")
-    if buildings is None or not buildings.any():
-        return None
+    if buildings is None or not buildings.any() or scene.estimated:
+        return None  # what a network calls a wall may be scaffolding or a shop front
     size = (max(2, scene.width // step), max(2, scene.height // step))
     walls = thinned(buildings, *size)
     grey = cv2.resize(scene.grey, size, interpolation=cv2.INTER_AREA)
