@@ -393,8 +393,6 @@ class WeatherScene:
             if self.estimated:
                 # The street network labels what it sees between leaves as sky itself, but not between twigs.
                 cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
-                # It loses twigs before the sky, and what is left of a branch would float in the air.
-                cv2.min(known, like(*_MIXED), dst=known)
             airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
             mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
         found = np.asarray(cv2.max(known, mixed), np.uint8)

@@ -29,7 +29,8 @@ _LEAST_WINDOWS = 5  # in a real frame: one dark patch alone is a doorway or a bo
 _LEAST_POST, _USUAL_POST = 3.6, 7.0  # metres: what is lower carries no lamp
 _UNTIL = 160.0  # metres
 _MOST = 40
-_POOL_STEPS = ((1.0, 25), (0.85, 50), (0.7, 80), (0.55, 110), (0.4, 140), (0.25, 170))
+_POOL_STEPS = ((1.0, 60), (0.66, 110), (0.36, 170))
+_REAL_POOL_STEPS = ((1.0, 25), (0.85, 50), (0.7, 80), (0.55, 110), (0.4, 140), (0.25, 170))
 _TURN = np.linspace(0, 2 * np.pi, 16, endpoint=False)
 
 
@@ -278,7 +279,7 @@ def pools(scene: WeatherScene, lamps: list[Lamp]) -> Mask:
             continue
         column, distance, reach = lamp.pool
         aside = (column / scene.width - 0.5) * width * distance / view.focal
-        for share, value in _POOL_STEPS:
+        for share, value in _POOL_STEPS if scene.frame.drawn else _REAL_POOL_STEPS:
             ahead = np.maximum(distance + reach * share * np.sin(_TURN), 1.0)
             across = (aside + reach * share * np.cos(_TURN)) / ahead
             rows = view.horizon + view.focal * view.camera_height / ahead
