@@ -121,7 +121,8 @@ def test_crowns_before_crowns_have_no_cap_of_snow(behind: str, capped: bool) -> 
     ids[60:], depth[60:] = 1, 8
     image = np.full((160, 320, 3), 60, np.uint8)
     image[:60] = 200
-    frame = Frame("trees", image, LabelMap(ids, (behind, "tree")), depth=depth)
+    drawn = {"track": "town"}
+    frame = Frame("trees", image, LabelMap(ids, (behind, "tree")), depth=depth, metadata=drawn)
     changed = make_transform("snow:heavy", flakes=0, haze=0, overcast=0)(frame, 1, measure=False).image
     assert (abs(brightness(changed[61:63]).mean() - brightness(changed[90:120]).mean()) > 20) == capped
 

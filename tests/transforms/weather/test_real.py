@@ -195,8 +195,11 @@ def test_no_weather_where_the_sun_is_on_the_hills_or_on_half_of_the_road() -> No
             make_transform("rain")(frame.replace(image=image), 1)
 
 
-def road_with_a_car(metres_aside: float, rear: bool) -> Frame:
-    """Our lane and the one to the left of it, and a car 14 metres away that is grey or shows red lamps."""
+WHITE, YELLOW = (235, 235, 235), (200, 150, 40)
+
+
+def road_with_a_car(metres_aside: float, rear: bool, line: tuple[int, int, int] = WHITE) -> Frame:
+    """Our lane, a line and the lane to the left of it; a car 14 metres away is grey or shows red lamps."""
     height, width, horizon, focal = 240, 320, 100, 220.0
     ids = np.full((height, width), 6, np.uint8)
     ids[:horizon] = 1
@@ -207,6 +210,8 @@ def road_with_a_car(metres_aside: float, rear: bool) -> Frame:
         [(0, 0, 0), (200, 205, 215), (100, 100, 102), (0, 0, 0), (0, 0, 0), (0, 0, 0), (70, 90, 50)]
     )
     image = colours[ids].astype(np.uint8)
+    painted = (row >= horizon) & (np.abs(metres + 1.8) < 0.15)
+    ids[painted], image[painted] = len(CLASSES), line
     pixels = focal / 14
     foot, middle = round(horizon + 1.45 * pixels), round(width / 2 + metres_aside * pixels)
     window = np.s_[foot - round(1.5 * pixels) : foot, middle - 14 : middle + 14]
@@ -216,16 +221,26 @@ def road_with_a_car(metres_aside: float, rear: bool) -> Frame:
         image[foot - 14 : foot - 10, middle + 9 : middle + 13] = (190, 30, 30)
     below = np.maximum(np.arange(height) + 0.5 - horizon, 1.0)[:, None]
     depth = np.where(ids == 1, np.inf, np.where(ids == 4, 14.0, focal * 1.45 / below)).astype(np.float32)
-    return Frame("dash", image, LabelMap(ids, CLASSES), depth=depth, metadata=ESTIMATED)
+    return Frame("dash", image, LabelMap(ids, (*CLASSES, "line")), depth=depth, metadata=ESTIMATED)
 
 
-@pytest.mark.parametrize(
-    ("aside", "rear", "colour"),
-    [(-3.6, False, "white"), (0.0, True, "red"), (0.0, False, "none")],
-    ids=["comes towards us", "drives ahead", "shows neither"],
+CARS = pytest.mark.parametrize(
+    ("aside", "rear", "line", "colour"),
+    [
+        (-3.6, False, YELLOW, "white"),
+        (-3.6, False, WHITE, "none"),
+        (0.0, True, WHITE, "red"),
+        (0.0, False, YELLOW, "none"),
+    ],
+    ids=["beyond a yellow line", "beyond a white line", "drives ahead", "shows neither"],
 )
-def test_only_what_is_known_to_come_or_to_go_has_lights(aside: float, rear: bool, colour: str) -> None:
-    frame = road_with_a_car(aside, rear)
+
+
+@CARS
+def test_only_what_is_known_to_come_or_to_go_has_lights(
+    aside: float, rear: bool, line: tuple[int, int, int], colour: str
+) -> None:
+    frame = road_with_a_car(aside, rear, line)
     on, off = (
         make_transform("night", noise=0, lights=lights)(frame, 1, measure=False).image.astype(int)
         for lights in (1, 0.001)
@@ -234,6 +249,95 @@ def test_only_what_is_known_to_come_or_to_go_has_lights(aside: float, rear: bool
     assert {"white": blue > 0.6 * red > 600, "red": red > 600 and red > 3 * blue, "none": abs(red) < 100}[
         colour
     ]
+
+
+@CARS
+def test_no_near_car_stands_dark_on_the_road_at_night(
+    aside: float, rear: bool, line: tuple[int, int, int], colour: str
+) -> None:
+    frame = road_with_a_car(aside, rear, line)
+    make_transform("dusk")(frame, 1, measure=False)
+    night = make_transform("night")
+    if colour != "none":
+        night(frame, 1, measure=False)
+        return
+    with pytest.raises(NotApplicable, match="lamps cannot be told"):
+        night(frame, 1, measure=False)
+
+
+def test_a_white_car_does_not_keep_its_daylight_at_night() -> None:
+    frame = road_with_a_car(-3.6, False, YELLOW)
+    car = frame.label_map.mask("vehicle")
+    image = np.where(car[..., None], np.uint8(250), frame.image)
+    made = make_transform("night", noise=0, lights=0)(frame.replace(image=image), 1, measure=False).image
+    assert made[car].mean() < 45
+
+
+def shaded_road(step: int, paint: bool = False) -> Frame:
+    """A road with bars across it that are darker, or painted, and as many rows high as a step."""
+    frame = street()
+    ids, image = frame.label_map.ids.copy(), frame.image.copy()
+    bars = (np.arange(120) >= 60) & (np.arange(120) // step % 2 == 0)
+    image[bars] = 220 if paint else 60
+    if paint:
+        ids[bars] = len(CLASSES)
+    return frame.replace(image=image, labels=LabelMap(ids, (*CLASSES, "crosswalk")))
+
+
+@pytest.mark.parametrize("name", ["night", "dusk", "fog", "rain", "snow", "cloudy"])
+def test_no_weather_where_sharp_shadows_lie_on_the_road(name: str) -> None:
+    with pytest.raises(NotApplicable, match="sharp shadows"):
+        make_transform(name)(shaded_road(12), 1)
+    make_transform(name)(shaded_road(12, paint=True), 1)
+
+
+def test_where_shadows_are_more_may_be() -> None:
+    make_transform("shadow")(shaded_road(12), 1)
+
+
+def test_no_weather_where_leaves_are_burnt_out_or_ground_would_float_in_the_sky() -> None:
+    frame = street(metadata=ESTIMATED)
+    leaves, ids = frame.image.copy(), frame.label_map.ids.copy()
+    leaves[5:20, 60:90] = (255, 250, 205)
+    ids[6:18, 60:90] = 3
+    dark = frame.image.copy()
+    dark[6:18, 60:90] = 40
+    for changed, reason in (
+        (frame.replace(image=leaves), "burnt out"),
+        (frame.replace(image=dark, labels=LabelMap(ids, CLASSES)), "float"),
+    ):
+        with pytest.raises(NotApplicable, match=reason):
+            make_transform("rain")(changed, 1)
+
+
+def test_fog_leaves_no_ring_round_a_thing_that_a_network_saw_too_large() -> None:
+    frame = street(metadata=ESTIMATED)
+    ids, image, depth = frame.label_map.ids.copy(), frame.image.copy(), np.asarray(frame.depth).copy()
+    image[25:50], image[34:46, 70:94] = 40, 230
+    ids[31:48, 66:98], depth[31:48, 66:98] = 4, 9
+    known = frame.replace(image=image, labels=LabelMap(ids, CLASSES), depth=depth)
+    made = make_transform("fog", patches=0, overcast=0)(known, 1, measure=False).image[..., 0].astype(int)
+    woods, ring = made[31:33, 20:50].mean(), made[31:33, 70:94].mean()
+    assert woods - 40 > 60
+    assert ring - 40 > 0.5 * (woods - 40)
+
+
+def test_a_branch_stays_before_another_sky_and_a_single_leaf_does_not() -> None:
+    frame = street(metadata=ESTIMATED)
+    image = frame.image.copy()
+    image[8:25, 41] = image[10:12, 100:102] = 40
+    made = make_transform("dusk", noise=0)(frame.replace(image=image), 1, measure=False).image.astype(int)
+    assert made[10:20, 41].mean() < 40
+    assert abs(made[10:12, 100:102].mean() - made[10:12, 110:120].mean()) < 12
+
+
+def test_no_blue_sky_is_left_between_leaves() -> None:
+    frame = street()
+    image = frame.image.copy()
+    image[25:28] = image[30:34, 20:30] = (110, 150, 215)
+    made = make_transform("rain", streaks=0, lens=0)(frame.replace(image=image), 1, measure=False).image
+    red, _, blue = made[31:33, 22:28].astype(int).mean(axis=(0, 1))
+    assert blue - red < 20
 
 
 def test_what_stands_up_gets_no_snow() -> None:
@@ -247,4 +351,4 @@ def test_what_stands_up_gets_no_snow() -> None:
     meadow = frame.replace(labels=LabelMap(ids, CLASSES))
     snow = make_transform("snow", flakes=0, haze=0, overcast=0)
     bright = [snow(one, 1, measure=False).image[60:80, 5:30].mean() for one in (meadow, hedge)]
-    assert bright[0] > bright[1] + 20
+    assert bright[0] > bright[1] + 12

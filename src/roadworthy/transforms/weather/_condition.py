@@ -15,6 +15,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.transform import Presets, Transform, number
 from roadworthy.transforms.weather._scene import (
     WeatherScene,
@@ -23,6 +24,7 @@ from roadworthy.transforms.weather._scene import (
     percentile,
     surroundings,
     thinned,
+    widened,
 )
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
@@ -49,8 +51,13 @@ _SUNLIT, _SHADED, _MOST_HARSH = 140, 30, 0.12
 # Of the road in the sun or the shade, how much brighter the sun makes it, and the share of woods and hills
 # that may be so bright beside the road.
 _LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
+_HILLS_APART = (0.28, 4.0)  # likewise of woods and hills themselves
+_MOST_FLOATING = 0.005  # of the image
+_WARM, _MOST_WARM = 15, 0.01  # levels redder than blue, and the share of the image that may be such a sky
 _LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
 _FLARE = 1.35  # times redder than green a road is in the flare of a lens
+_PAINT, _BESIDE = 7, 4  # pixels of a thumbnail: what is narrower is paint, and what is too near to things
+_EDGE, _MOST_EDGES = 1.45, 0.038  # times darker beyond the edge of a shadow, and the share of the road there
 
 
 def unfit_light(scene: WeatherScene) -> str:
@@ -72,7 +79,21 @@ def unfit_light(scene: WeatherScene) -> str:
     harsh = white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH or red > _FLARE * green
     if harsh or _parted(scene, scene.small_grey[road > 0]):
         return "the sun is too harsh in the image: glare and black shade would stay in any weather"
+    red_plane, _, blue_plane = cv2.split(scene.thumbnail)
+    warm = (cv2.subtract(red_plane, blue_plane) > _WARM) & (scene.small_sky > 127)
+    if np.mean(warm) > _MOST_WARM:
+        return "sunlit leaves are burnt out in the image, and cannot be told from the sky"
+    if scene.estimated and _floating(scene) > _MOST_FLOATING:
+        return "the sky cannot be told in the image: parts of the ground would float in it"
     return ""
+
+
+def _floating(scene: WeatherScene) -> float:
+    """Return how much of the image is woods or ground with sky all around."""
+    hangs = scene.small_frame.label_map.mask("sky", "pole", "traffic sign", "traffic light")
+    _, parts = cv2.connectedComponents((~hangs).view(np.uint8))
+    border = np.concatenate([parts[0], parts[-1], parts[:, 0], parts[:, -1]])
+    return float(np.mean(~hangs & ~np.isin(parts, border)))
 
 
 def _at_night(scene: WeatherScene) -> bool:
@@ -88,15 +109,37 @@ def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
     """Return whether a scene is in the sun and its road, or some of it, in a shade that nobody can lift."""
     if not len(road):
         return False
-    hills = scene.small_grey[scene.small_frame.label_map.mask("tree", "terrain")]
+    where = scene.small_frame.label_map.mask("tree", "terrain")
+    hills, soft = scene.small_grey[where], np.asarray(cv2.blur(scene.small_grey, (9, 9)), np.uint8)[where]
     bright = max(float(_SUNLIT), _MOST_APART * float(np.median(road)))
     # What is whiter is sky between twigs.
     if len(hills) > len(road) / 8 and np.mean((hills > bright) & (hills <= _CLIPPED)) > _MOST_SUNLIT:
         return True
-    level, sunlit = cv2.threshold(road, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
-    if not _LEAST_PART < float(sunlit.mean()) < 1 - _LEAST_PART:
+    return _in_two(road, _LEAST_PART, _MOST_APART) or _in_two(soft, *_HILLS_APART)
+
+
+def _in_two(grey: NDArray[np.uint8], least: float, apart: float) -> bool:
+    """Return whether a part of some pixels, and a rest as large at least, are so many times brighter."""
+    if not len(grey):
         return False
-    return bool(road[road > level].mean() > _MOST_APART * max(float(road[road <= level].mean()), 1.0))
+    level, sunlit = cv2.threshold(grey, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
+    if not least < float(sunlit.mean()) < 1 - least:
+        return False
+    return bool(grey[grey > level].mean() > apart * max(float(grey[grey <= level].mean()), 1.0))
+
+
+def sharp_shadows(scene: WeatherScene) -> str:
+    """Return a complaint where edges of shadows cross the road; tyres and puddles leave softer ones."""
+    if scene.frame.labels is None:
+        return ""
+    hidden = widened(thinned(scene.known_mask("dynamic object", *ROAD[2:]), *scene.small), _BESIDE)
+    seen = (widened(above(scene.small_road, 127), -_BESIDE) > 0) & (hidden == 0)
+    beside = np.ones((_PAINT, _PAINT), np.uint8)
+    plain = cv2.morphologyEx(cv2.blur(scene.small_grey, (3, 3)), cv2.MORPH_OPEN, beside)
+    bright, dark = (one(plain, beside)[seen].astype(np.float32) + 4 for one in (cv2.dilate, cv2.erode))
+    if not len(bright) or np.mean((bright > 44) & (bright > _EDGE * dark)) <= _MOST_EDGES:
+        return ""
+    return "the sun casts sharp shadows on the road, which would stay in any weather"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +154,6 @@ class WeatherTransform(Transform):
             between a frame and the changed one. A smaller one says that the frame showed it before: the
             filter of section 3.3.4 of the RMT paper, which gives no number. 0 for what does not take the
             place of other weather, another time or season, and is not filtered.
-        outshone: Whether nobody would believe it on a real frame that glaring sun or the dark has spoilt.
 
     The error is looked at where the metadata do not say what the weather, the time or the season was. Amounts
     below light, and weather with parameters of its own, are asked for by searches and by people who know what
@@ -130,7 +172,6 @@ class WeatherTransform(Transform):
     value: ClassVar[str] = ""
     bars: ClassVar[Mapping[str, str]] = {}
     least_change: ClassVar[float] = 0.0
-    outshone: ClassVar[bool] = True
 
     @abstractmethod
     def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
@@ -149,7 +190,7 @@ class WeatherTransform(Transform):
         scene = surroundings(frame)
         # The change must be large where nobody said what there was, nor asked for a small one.
         usual = self.amount >= LEVELS["light"] and self == type(self)(amount=self.amount)
-        if usual and self.outshone and not frame.drawn and (reason := unfit_light(scene)):
+        if usual and not frame.drawn and (reason := self._unfit(scene)):
             raise NotApplicable(reason)
         image = self.drawn(scene, rng)
         if not frame.drawn and scene.colourless:
@@ -182,6 +223,10 @@ class WeatherTransform(Transform):
     def level(self) -> str:
         """The nearest of light, normal and heavy."""
         return min(LEVELS, key=lambda name: abs(LEVELS[name] - self.severity))
+
+    def _unfit(self, scene: WeatherScene) -> str:
+        """Return why nobody would believe it on a real frame; empty where they would."""
+        return unfit_light(scene) or sharp_shadows(scene)
 
     @property
     def _already(self) -> str:

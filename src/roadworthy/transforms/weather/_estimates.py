@@ -25,6 +25,7 @@ _MOSTLY = 0.7  # of a region of sky that must look so, if any of it is to be bel
 _BURNT = 225  # grey level from which woods are sky that the camera could not hold
 _COARSE = 160  # pixels of width that are enough for the distance of woods
 _TALLEST = 25.0  # metres of trees and houses: what towers in the image is near
+_DEEP, _NEAR_WOODS = 2.0, 25.0  # times as far as its foot that a wood reaches, and metres at least
 _HIGHEST_HORIZON = 0.3  # of the height: an estimated plane may tilt
 
 
@@ -57,8 +58,11 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     road = np.asarray(labels.mask(*ROAD).any(axis=1))
     above = np.arange(len(road)) < (int(road.argmax()) if road.any() else len(road) // 2)
     sky = labels.mask("sky")
-    white = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) >= _BURNT
-    burnt = np.asarray(white & above[:, None] & labels.mask("tree", VOID))
+    # Letters, poles and twigs that shine are narrower than a gap in the woods.
+    grey = cv2.morphologyEx(
+        cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, _square(max(1, image.shape[1] // 200))
+    )
+    burnt = np.asarray((grey >= _BURNT) & above[:, None] & labels.mask("tree", VOID))
     if not burnt.any():
         return burnt
     # Leaves part it into specks.
@@ -88,10 +92,14 @@ def _receding(depth: Map, labels: LabelMap) -> Map:
     view = Perspective.of(Frame("coarse", np.zeros((*near.shape, 3), np.uint8), coarse, depth=near))
     high = np.maximum(max(view.horizon, _HIGHEST_HORIZON * len(near)) - standing.argmax(axis=0), 1.0)
     most = np.where(standing.any(axis=0), _TALLEST * view.focal / high, _WOODS).astype(np.float32)
+    # Woods stand upright: their tops are about as far away as their foot.
+    foot = found[len(near) - 1 - standing[::-1].argmax(axis=0), np.arange(columns)]
+    farthest = cv2.dilate(foot[None], np.ones((1, max(3, columns // 5) | 1), np.uint8))[0]
+    most = np.minimum(most, np.maximum(_DEEP * farthest, _NEAR_WOODS))
     found = np.minimum(found, 1 / cv2.blur(1 / most[None], (max(3, columns // 5) | 1, 1)))
     # The network calls woods below the horizon terrain: no step shows where the one becomes the other.
     share = ((standing | coarse.mask("terrain")) & ~sky).astype(np.float32)
-    size = max(3, columns // 12) | 1, max(3, columns // 24) | 1
+    size = max(3, columns // 6) | 1, max(3, columns // 24) | 1
     around = cv2.blur(share, size)
     even = around / np.maximum(cv2.blur(share / np.maximum(found, 1), size), 1e-6)
     # Specks between the samples have no woods around them: a twig before the sky.

@@ -241,6 +241,7 @@ _THUMBNAIL = 320  # pixels: smooth fields such as light and haze are worked out 
 _STREET, _STREET_END = 12.0, 90.0
 # How bright a pixel must be beside the sky to be partly, and wholly, sky: at its rim, and between leaves.
 _MIXED, _SEEN_THROUGH = (0.40, 0.85), (0.70, 0.92)
+_SPECK = 0.0008  # of the image
 _DAYLIGHT = 195.0  # grey level of the brightest things by day
 _FARTHEST_BANK = 70.0  # metres
 _SMOOTH_LAWN, _ROUGH_BUSH = 0.08, 0.2  # mean difference of brightness to what is around, as a share
@@ -394,7 +395,8 @@ class WeatherScene:
                 cv2.min(airy, widened(known, max(1, self.width // 16)), dst=airy)
             airy[min(max(round(self.view.horizon), 0), self.height) :] = 0
             mixed = cv2.subtract(cv2.max(mixed, cv2.min(like(*_SEEN_THROUGH), airy)), thin)
-        return np.asarray(cv2.max(known, mixed), np.uint8)
+        found = np.asarray(cv2.max(known, mixed), np.uint8)
+        return _without_specks(found) if self.estimated else found
 
     @cached_property
     def light(self) -> float:
@@ -527,6 +529,15 @@ class WeatherScene:
 def _of_class(name: str, values: Mapping[str, float], otherwise: float) -> float:
     line = (name,) if name == VOID else (name, *ontology().ancestors(name))
     return next((values[one] for one in line if one in values), otherwise)
+
+
+def _without_specks(sky: Mask) -> Mask:
+    """Return a sky without single leaves in it, whose twigs are too thin to be seen."""
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(cv2.bitwise_not(above(sky, 127)))
+    small = stats[:, cv2.CC_STAT_AREA] < _SPECK * sky.size
+    small[0] = False
+    # Their rims are part sky.
+    return np.asarray(cv2.max(sky, widened(small[parts].view(np.uint8) * np.uint8(255), 2)), np.uint8)
 
 
 def _evened(distance: Map, where: NDArray[np.bool_]) -> Map:

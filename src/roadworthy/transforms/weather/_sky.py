@@ -21,6 +21,7 @@ _SHADE = (1.14, 1.0, 0.78)  # shadows are blue: how much of each channel they la
 _LESS_COLOUR = 0.12
 _NEUTRAL = 0.8  # of a road's colour cast that goes with the sun
 _UPRIGHT_LEVEL = 150.0  # grey level up to which upright things are lifted
+_SUNLIT_WOODS, _DARK_WOODS = 1.15, 35.0  # times brighter than most of them, which are no darker than this
 _WHITE: Colour = (1.0, 1.0, 1.0)
 _BYTES = np.maximum(np.arange(256, dtype=np.float64), 1)
 _STEPS = 140.0  # of a byte for each unit of a logarithm; the brightest lift is below 127 of them
@@ -100,9 +101,30 @@ def without_shadows(
     ]
     most = max(float(factor.max()) for factor in factors)
     planes = [cv2.LUT(lifts, np.rint(factor * (255 / most)).astype(np.uint8)) for factor in factors]
-    return np.asarray(
-        cv2.multiply(_balanced(scene, neutral, tone), cv2.merge(planes), scale=most / 255), np.uint8
-    )
+    if scene.estimated and amount > 0:
+        # No step shows where a network's classes meet.
+        planes = [cv2.blur(one, (max(3, scene.width // 40),) * 2) for one in planes]
+    image = _balanced(scene, neutral, tone)
+    if amount > 0 and not scene.frame.drawn and scene.frame.labels is not None:
+        image = _without_sunlit_woods(image, scene, amount)
+    return np.asarray(cv2.multiply(image, cv2.merge(planes), scale=most / 255), np.uint8)
+
+
+def _without_sunlit_woods(image: Image, scene: WeatherScene, amount: float) -> Image:
+    """Return the image with woods and banks as dark in the sun as elsewhere, and no blue between leaves."""
+    left = np.full((scene.height, scene.width), 255, np.uint8)
+    for name in ("tree", "terrain"):
+        grown = scene.known_mask(name)
+        level = _scene.percentile(scene.small_grey, 0.5, _scene.thinned(grown, *scene.small))
+        if level is not None:
+            curve = np.minimum(1, (_SUNLIT_WOODS * max(level, _DARK_WOODS) / _BYTES) ** (0.6 * amount))
+            cv2.copyTo(cv2.LUT(scene.grey, np.rint(255 * curve).astype(np.uint8)), grown, left)
+    woods = scene.known_mask("tree")
+    bluer = cv2.subtract(cv2.extractChannel(image, 2), cv2.extractChannel(image, 0))
+    gaps = cv2.bitwise_and(woods, np.asarray(cv2.convertScaleAbs(bluer, alpha=6 * amount), np.uint8))
+    image = _scene.blended(image, _scene.greyed(image, 1.0), np.asarray(gaps, np.uint8))
+    soft = np.asarray(cv2.blur(left, (max(3, scene.width // 40),) * 2) if scene.estimated else left, np.uint8)
+    return np.asarray(cv2.multiply(image, _scene.spread(soft), scale=1 / 255), np.uint8)
 
 
 def _balanced(scene: WeatherScene, amount: float, tone: float) -> Image:

@@ -59,10 +59,32 @@ def transmission(
     through = np.rint(255 * np.exp(np.float32(-extinction * high) / climb)).astype(np.uint8)
     layer = np.repeat(through[:, None], width, axis=1)
     cv2.copyTo(layer, in_sky, seen)
+    if scene.estimated and frame.depth is not None:
+        return _along_edges(seen, scene)
     if frame.labels is None or frame.depth is not None:
         return scene.full(seen)
     # The outlines of trees are finer than the thumbnail that the estimate was made for.
     return _scene.blended(scene.full(seen), scene.full(layer), scene.sky)
+
+
+_REACH, _FLAT = 40, 0.004  # widths of a window that fit across the image, and a variance that is no edge
+
+
+def _along_edges(seen: Mask, scene: WeatherScene) -> Mask:
+    """Return what comes through with its steps where the image has edges: a guided filter, worked out small.
+
+    A network's outlines run beside those of the image, and what lies between would be a ring round a thing.
+    """
+    wide = max(5, scene.small[0] // _REACH | 1)
+    size = wide, wide
+    through = _scene.resized(seen, *scene.small).astype(np.float32) / np.float32(255)
+    grey = scene.small_grey.astype(np.float32) / np.float32(255)
+    mean_grey, mean_through = cv2.blur(grey, size), cv2.blur(through, size)
+    spread = cv2.blur(grey * grey, size) - mean_grey * mean_grey
+    slope = (cv2.blur(grey * through, size) - mean_grey * mean_through) / (spread + np.float32(_FLAT))
+    level = cv2.blur(mean_through - slope * mean_grey, size)
+    slope, level = (_scene.resized(one, scene.width, scene.height) for one in (cv2.blur(slope, size), level))
+    return np.asarray(np.clip(slope * scene.grey + np.float32(255) * level, 0, 255), np.uint8)
 
 
 # Of severities 0 to 5: the weight of the plasma, and how fast its finer parts decay.

@@ -29,6 +29,8 @@ _LEAST_WINDOWS = 5  # in a real frame: one dark patch alone is a doorway or a bo
 _LEAST_POST, _USUAL_POST = 3.6, 7.0  # metres: what is lower carries no lamp
 _UNTIL = 160.0  # metres
 _MOST = 40
+_POOL_STEPS = ((1.0, 60), (0.66, 110), (0.36, 170))
+_REAL_POOL_STEPS = ((1.0, 25), (0.85, 50), (0.7, 80), (0.55, 110), (0.4, 140), (0.25, 170))
 _TURN = np.linspace(0, 2 * np.pi, 16, endpoint=False)
 
 
@@ -117,7 +119,8 @@ def _vehicles(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
                 yield left, top, right - left, bottom - top
         return
     for part, left, top, width, height in _components(scene.mask("vehicle")):
-        if scene.frame.drawn or width < 2 * height:
+        cut = left == 0 or left + width == scene.width
+        if scene.frame.drawn or (width < 2 * height and not cut):
             yield left, top, width, height
             continue
         # Several cars in one: the one whose wheels are lowest in the image is nearest and seen whole.
@@ -129,66 +132,76 @@ def _vehicles(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
-    focal = scene.view.focal
-    for left, top, width, height in _vehicles(scene):
-        inside = left > 0 and left + width < scene.width
-        if height < 5 or not 0.5 < width / height < 2.0 or not inside:
+    for (left, top, width, height), distance, spots, front in _vehicle_ends(scene, oncoming):
+        if distance > _UNTIL or not spots:
             continue
-        usual = 1.5 * focal / height  # metres to a car that is so many pixels high
-        distance = _distance_at(scene, left + width / 2, top + 0.7 * height)
-        distance = min(max(distance, 0.7 * usual), 2.5 * usual)
-        if distance > _UNTIL:
-            continue
-        vehicle = scene.frame.image[top : top + height, left : left + width]
-        if scene.frame.drawn:
-            spots = _tail_lights(vehicle)
-            aside = (left + width / 2) / scene.width - 0.5
-            front = spots is None and (aside < 0) == (oncoming == "left") and abs(aside) > 0.01
-        else:
-            spots = _pair_of_tail_lights(vehicle)
-            front = spots is None and _comes_towards(scene, oncoming, left, top, width, height)
-            if spots is None and not front:
-                continue  # nobody can tell: red lamps on the front of a car are worse than none
-        if front:
-            spots = [(0.2, 0.62), (0.8, 0.62)]
-            colour, size, strength = _WHITE, 1.3, 1.0
-        else:
-            spots = spots or [(0.14, 0.55), (0.86, 0.55)]
-            colour, size, strength = _RED, 0.55, 0.6
-        pool = (left + width / 2, max(distance - 3.2, 1.0), 3.4) if colour is _WHITE else None
-        radius = size * focal / distance
+        colour, size, strength = (_WHITE, 1.3, 1.0) if front else (_RED, 0.55, 0.6)
+        pool = (left + width / 2, max(distance - 3.2, 1.0), 3.4) if front and scene.frame.drawn else None
         for x, y in spots:
+            radius = size * scene.view.focal / distance
             yield Lamp(left + x * width, top + y * height, radius, colour, strength, pool=pool)
             pool = None  # both head lights throw one
 
 
-def _tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
-    """Return where the red lights of a vehicle are, in shares of its box; None where none are seen."""
+def _vehicle_ends(
+    scene: WeatherScene, oncoming: str
+) -> Iterator[tuple[tuple[int, int, int, int], float, list[tuple[float, float]], bool]]:
+    """Yield each vehicle's box, its distance, where its lamps are in shares of the box, and if it comes.
+
+    There are none where nobody can tell: red lamps on the front of a car are worse than none.
+    """
+    focal = scene.view.focal
+    for left, top, width, height in _vehicles(scene):
+        if height < 5:
+            continue
+        usual = 1.5 * focal / height  # metres to a car that is so many pixels high
+        distance = _distance_at(scene, left + width / 2, top + 0.7 * height)
+        distance = min(max(distance, 0.7 * usual), 2.5 * usual)
+        spots, front = [], False
+        if 0.5 < width / height < 2.0 and left > 0 and left + width < scene.width:
+            vehicle = scene.frame.image[top : top + height, left : left + width]
+            if scene.frame.drawn:
+                spots = _tail_lights(vehicle)
+                aside = (left + width / 2) / scene.width - 0.5
+                front = not spots and (aside < 0) == (oncoming == "left") and abs(aside) > 0.01
+                spots = spots or [(0.14, 0.55), (0.86, 0.55)]
+            else:
+                spots = _pair_of_tail_lights(vehicle)
+                front = not spots and _comes_towards(scene, oncoming, left, top, width, height)
+            if front:
+                spots = [(0.2, 0.62), (0.8, 0.62)]
+        yield (left, top, width, height), distance, spots, front
+
+
+def _tail_lights(vehicle: Image) -> list[tuple[float, float]]:
+    """Return where the red lights of a vehicle are, in shares of its box."""
     height, width = vehicle.shape[:2]
     red, green, blue = (vehicle[..., channel].astype(np.int16) for channel in range(3))
     glass = (red > 70) & (red > 1.6 * green) & (red > 1.6 * blue)
     glass[: height // 4] = False
     if not 0.002 < glass.mean() < 0.12:  # less is noise, more is a red car
-        return None
+        return []
     found = []
     for side in (slice(0, width // 2), slice(width // 2, width)):
         rows, columns = np.nonzero(glass[:, side])
         if len(rows) >= 2:
             found.append(((columns.mean() + side.start + 0.5) / width, (rows.mean() + 0.5) / height))
-    return found or None
+    return found
 
 
 _LEAST_REAR = 10  # pixels of height, to see two lamps
 _SAME_HEIGHT = 0.15  # of a vehicle's height
 _SIDE = 0.36  # of its width
-_LANE, _NEAR_ROAD = 3.4, 12.0  # metres
+_YELLOW, _NO_BLUER = 1.25, 1.15  # times as red as blue, and as blue as the road around it
+_LEAST_PAINT = 20  # pixels near a vehicle's foot
+_LANE = 2.0  # metres of one at least
 
 
-def _pair_of_tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
+def _pair_of_tail_lights(vehicle: Image) -> list[tuple[float, float]]:
     """Return the red lamps of a real vehicle if both are seen, one at each side and as high as the other."""
     height, width = vehicle.shape[:2]
     if height < _LEAST_REAR or width < 0.8 * height:
-        return None
+        return []
     red, green, blue = (vehicle[..., channel].astype(np.int16) for channel in range(3))
     glass = (red > 70) & (red > 1.6 * np.maximum(green, blue))
     glass[: height // 4] = glass[round(0.85 * height) :] = False
@@ -197,40 +210,45 @@ def _pair_of_tail_lights(vehicle: Image) -> list[tuple[float, float]] | None:
     for start in (0, width - side):
         rows, columns = np.nonzero(glass[:, start : start + side])
         if not 2 <= len(rows) < 0.1 * height * width:
-            return None
+            return []
         found.append(((columns.mean() + start + 0.5) / width, (rows.mean() + 0.5) / height))
     # More red between them is a red car.
     red_car = glass[:, side : width - side].mean() > 0.08
-    return None if red_car or abs(found[0][1] - found[1][1]) > _SAME_HEIGHT else found
+    return [] if red_car or abs(found[0][1] - found[1][1]) > _SAME_HEIGHT else found
 
 
 def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, width: int, height: int) -> bool:
-    """Return whether a real vehicle is in the lane beside ours, as far as the edges of the road tell."""
-    lanes, sides = _lanes(scene)
-    own, other = sides if oncoming == "right" else sides[::-1]
-    if not own < min(_LANE, 0.8 * other):
-        return False  # it does not look as if we drove on that side of the road
-    row = lanes[min(top + height, scene.height - 1)]
-    to_our_edge = row[left + width :] if oncoming == "left" else row[left::-1]
-    reach = len(to_our_edge) if to_our_edge.all() else int(to_our_edge.argmin())
-    return (reach + width / 2) * 1.5 / height > _LANE
+    """Return whether a yellow line parts a real vehicle from us: white ones part lanes of one direction."""
+    paint, middle, foot = _yellow_paint(scene), left + width // 2, top + height
+    if oncoming == "right":
+        paint, middle = paint[:, ::-1], scene.width - middle
+    # What is yellow on our other side as well lines the kerbs, or hatches a junction.
+    side = 3 * scene.width // 4
+    rows, columns = np.nonzero(paint[:, :side])
+    near, others = (rows > foot - height) & (rows < foot + 2 * height), np.count_nonzero(paint[:, side:])
+    if np.count_nonzero(near) < _LEAST_PAINT or rows[near].min() > foot + height or others > len(rows) / 2:
+        return False
+    slope, start = np.polyfit(rows[near], columns[near], 1)
+    if slope >= 0 or middle >= slope * foot + start:
+        return False
+    # Beyond a line along the kerb there is no lane.
+    lanes = scene.known_mask(*ROAD, "vehicle")[:, :: 1 if oncoming == "left" else -1]
+    row = min(foot, scene.height - 1)
+    metre = max(row + 0.5 - scene.view.horizon, 1.0) / scene.view.camera_height
+    return cv2.countNonZero(lanes[row, : max(1, int(slope * row + start))]) > _LANE * metre
 
 
 @lru_cache(maxsize=2)
-def _lanes(scene: WeatherScene) -> tuple[NDArray[np.bool_], tuple[float, float]]:
-    """Return the road with what hides it, and metres to its left and right edge, infinite if unseen."""
-    lanes = scene.known_mask(*ROAD, "vehicle") > 0
-    middle, view = scene.width // 2, scene.view
-    # Farther away a bend takes the road aside.
-    top = min(max(round(view.row(_NEAR_ROAD)), 0), scene.height - 1)
-    found: list[list[float]] = [[], []]
-    for row in range(top, scene.height, max(1, scene.height // 80)):
-        metre = max(row + 0.5 - view.horizon, 1.0) / view.camera_height
-        for side, own in zip(found, (lanes[row, middle::-1], lanes[row, middle:]), strict=True):
-            if own[0] and not own.all():
-                side.append(int(own.argmin()) / metre)
-    left, right = (float(np.median(one)) if len(one) > 2 else math.inf for one in found)
-    return lanes, (left, right)
+def _yellow_paint(scene: WeatherScene) -> NDArray[np.bool_]:
+    """Return what is yellow on the road, in the light of which the road is grey."""
+    grey = np.maximum(cv2.mean(scene.thumbnail, _scene.above(scene.small_road, 127))[:3], 4.0)
+    planes = cv2.split(scene.frame.image)
+    red, green, blue = (one * np.float32(100 / level) for one, level in zip(planes, grey, strict=True))
+    yellow = (red > _YELLOW * blue) & (green > 0.5 * (_YELLOW + 1) * blue) & (red > 0.9 * green) & (red > 60)
+    # White paint is less blue than a road in the shade as well, but brighter in blue.
+    around = cv2.blur(blue, (max(3, scene.width // 16),) * 2)
+    yellow &= (planes[0] > 1.05 * planes[2]) | (blue < _NO_BLUER * around)
+    return np.asarray(yellow & (_scene.widened(scene.road, max(1, scene.width // 160)) > 0))
 
 
 def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
@@ -261,7 +279,7 @@ def pools(scene: WeatherScene, lamps: list[Lamp]) -> Mask:
             continue
         column, distance, reach = lamp.pool
         aside = (column / scene.width - 0.5) * width * distance / view.focal
-        for share, value in ((1.0, 60), (0.66, 110), (0.36, 170)):
+        for share, value in _POOL_STEPS if scene.frame.drawn else _REAL_POOL_STEPS:
             ahead = np.maximum(distance + reach * share * np.sin(_TURN), 1.0)
             across = (aside + reach * share * np.cos(_TURN)) / ahead
             rows = view.horizon + view.focal * view.camera_height / ahead
@@ -275,14 +293,14 @@ def pools(scene: WeatherScene, lamps: list[Lamp]) -> Mask:
 
 
 def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
-    """Return the light of windows, small and black elsewhere; None where there are no buildings.
+    """Return the light of windows, small and black elsewhere; None where no buildings are known.
 
     A window is a dark patch of a building with straight sides; some of them, drawn by lot, are lit.
     """
     step = max(1, round(scene.width / 640))
     buildings = scene.mask("building")
-    if buildings is None or not buildings.any():
-        return None
+    if buildings is None or not buildings.any() or scene.estimated:
+        return None  # what a network calls a wall may be scaffolding or a shop front
     size = (max(2, scene.width // step), max(2, scene.height // step))
     walls = thinned(buildings, *size)
     grey = cv2.resize(scene.grey, size, interpolation=cv2.INTER_AREA)
@@ -356,6 +374,10 @@ def lit_lights(scene: WeatherScene) -> Mask:
 _BEAM: Colour = (0.84, 0.82, 0.73)  # of our head lights, in relation to daylight
 _POOL: Colour = (0.91, 0.73, 0.47)  # of street lamps
 _HALO = 150.0
+_BODY = 90.0  # grey level at most of a vehicle of a real frame
+_NEAR = 18.0  # metres: a vehicle that is nearer is seen so well that its lamps must be lit
+_REAL_UPRIGHT = 0.2  # of the last sun on walls: a real sky that is so bright lights all that stands alike
+_REAL_GRAIN = 0.5  # of the noise, on what has a camera's noise already
 _LEAST_LIGHT = 0.004
 
 
@@ -369,6 +391,7 @@ class _Darkness(WeatherTransform):
         look: The sky at normal amount.
         lamp_light: How much lamps add, from 0 to 1.
         grain: Standard deviation of the camera's noise at normal amount, in grey levels.
+        lamps_needed: Whether nobody drives without them.
     """
 
     headlights: float = number(1.0, "How bright our own head lights are.", low=0, high=2)
@@ -382,6 +405,7 @@ class _Darkness(WeatherTransform):
     look: ClassVar[SkyLook]
     lamp_light: ClassVar[float]
     grain: ClassVar[float]
+    lamps_needed: ClassVar[bool] = False
 
     def drawn(self, scene: WeatherScene, rng: np.random.Generator) -> Image:
         depth = (1.5 * self.amount) ** 0.75  # 1 at normal amount
@@ -393,9 +417,11 @@ class _Darkness(WeatherTransform):
         shadows_gone = min(1.0, 3 * self.amount)
         # Without a label map the ground counts as upright too, so it gets less of that light.
         upright = shadows_gone * (0.5 if scene.frame.labels is None else 1.0)
+        if not scene.frame.drawn:
+            upright *= _REAL_UPRIGHT
         red, green, blue = (1 + (factor - 1) * upright for factor in self.upright)
         image = without_shadows(scene, shadows_gone, upright=(red, green, blue), neutral=1.0)
-        image = lit(image, self._light(scene, lamps, depth, lamps_on))
+        image = lit(_dulled(image, scene, lamps_on), self._light(scene, lamps, depth, lamps_on))
         sky = self.look.dimmed(ambient ** (0.8 * (depth - 1))).drawn(scene, rng)
         image = under(image, scene, sky, shadows_gone)
         if windows is not None and self.lights > 0:
@@ -407,7 +433,18 @@ class _Darkness(WeatherTransform):
             image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
-        return noisy(image, rng, self.noise * self.grain * min(1.5, depth))
+        grain = (
+            self.grain if scene.frame.drawn else _REAL_GRAIN * self.grain
+        )  # it has a camera's noise already
+        return noisy(image, rng, self.noise * grain * min(1.5, depth))
+
+    def _unfit(self, scene: WeatherScene) -> str:
+        if (reason := super()._unfit(scene)) or not self.lamps_needed or self.lights <= 0:
+            return reason
+        ends = _vehicle_ends(scene, "left" if self.traffic == "right" else "right")
+        if any(not spots and 1.5 * scene.view.focal < _NEAR * box[3] for box, _, spots, _ in ends):
+            return "a near vehicle's lamps cannot be told, and it would stand dark on the road"
+        return ""
 
     def _light(self, scene: WeatherScene, lamps: list[Lamp], depth: float, lamps_on: float) -> Map:
         """Return the light on everything in relation to that of the day, in a thumbnail."""
@@ -420,6 +457,17 @@ class _Darkness(WeatherTransform):
             field[..., channel] += beam * np.float32(_BEAM[channel])
             field[..., channel] += pool * np.float32(_POOL[channel])
         return field
+
+
+def _dulled(image: Image, scene: WeatherScene, amount: float) -> Image:
+    """Return the image with vehicles that mirror no bright day, which is more than head lights light up."""
+    vehicles = scene.mask("vehicle")
+    if scene.frame.drawn or vehicles is None or not cv2.countNonZero(vehicles):
+        return image
+    levels = np.arange(256)
+    dull = levels + (_BODY * (1 - np.exp(-levels / _BODY)) - levels) * amount
+    soft = np.asarray(cv2.blur(vehicles, (max(3, scene.width // 100),) * 2), np.uint8)
+    return _scene.blended(image, np.asarray(cv2.LUT(image, dull.astype(np.uint8)), np.uint8), soft)
 
 
 def headlights(scene: WeatherScene) -> Map:
@@ -461,8 +509,9 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
     lit_before = result.copy() if not scene.frame.drawn else None
     for lamp in lamps:
         if lamp.visible and strength > 0:
-            core = max(1, round(lamp.radius * 0.09))
-            colour = [min(255.0, 1.6 * strength * lamp.strength * (0.35 + 0.65 * c)) for c in lamp.colour]
+            core = max(1, round(lamp.radius * 0.09 * (1.0 if scene.frame.drawn else 0.8 * strength / _HALO)))
+            bright = 1.6 * strength * lamp.strength if scene.frame.drawn else 255.0
+            colour = [min(255.0, bright * (0.35 + 0.65 * c)) for c in lamp.colour]
             cv2.circle(result, (round(lamp.x), round(lamp.y)), core, colour, -1, cv2.LINE_AA)
     # A lamp that shines by day is no darker at dusk.
     return result if lit_before is None else np.asarray(cv2.max(result, lit_before, dst=result), np.uint8)
@@ -487,6 +536,7 @@ class Night(_Darkness):
     look = SkyLook((8, 11, 24), (24, 28, 42), (46, 50, 62), (14, 17, 27), cover=0.4, contrast=0.6)
     lamp_light = 1.0
     grain = 4.0
+    lamps_needed = True
 
 
 @register("dusk", summary="low, warm light after sunset; first lamps are on", aliases=("dawn", "twilight"))

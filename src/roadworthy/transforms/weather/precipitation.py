@@ -334,7 +334,7 @@ def _mirrored(image: Image, scene: WeatherScene, sky: Image, air: Colour) -> Ima
     return as_image(flipped * np.float32(0.5) + np.array(air, np.float32) * np.float32(0.46))
 
 
-_THIN = 0.5  # of a cover, on ground that a network saw
+_THIN, _THINNER = 0.5, 0.3  # of a cover, on real ground, and where a network saw it
 _CAP = 0.16  # metres: how deep the snow on top of things looks
 
 
@@ -378,14 +378,16 @@ def lying_snow(
         share = share * on_ground
     deep = cv2.add(_thickness(scene, cover, thick), share)
     hidden = np.clip(deep, 0, 238, out=deep).astype(np.uint8)
-    if scene.estimated:
-        # What the network calls ground may be a bush: a thin cover shows what it lies on.
-        for factor, scale in ((scene.facing_up, _THIN), (scene.dusting, 1.0)):
+    real = not scene.frame.drawn and scene.frame.labels is not None
+    if real:
+        # A thin cover shows what it lies on; what a network calls ground may be a bush.
+        thin = _THINNER if scene.estimated else _THIN
+        for factor, scale in ((scene.facing_up, thin), (scene.dusting, 1.0)):
             cv2.multiply(hidden, factor, scale=scale / 255, dst=hidden)
     elif scene.frame.labels is not None:
         cv2.max(hidden, scene.full(_caps(scene, cover.capped, caps)), dst=hidden)
     # Snow has no sharp edges, and what a network saw has none either.
-    soft = max(3, scene.width // 32) if scene.estimated else 3
+    soft = max(3, scene.width // (32 if scene.estimated else 64)) if real else 3
     return np.asarray(cv2.blur(cv2.convertScaleAbs(hidden, alpha=most), (soft, soft)), np.uint8)
 
 
@@ -439,6 +441,9 @@ _SNOW_LAYERS = (
     Flakes(share=1.4, radius=1 / 640, value=150, edge=0.6),
     Flakes(share=0.5, radius=1 / 380, value=190, edge=0.6),
     Flakes(share=0.08, radius=1 / 200, value=165, edge=1.0),
+)
+_REAL_FLAKES = (
+    0.65  # of what is behind a flake it hides before a camera, whose shutter is open while it falls
 )
 _FLAKES = 1440  # of share 1, in heavy snow and a square image
 _COVER = SnowCover(
@@ -497,7 +502,8 @@ class Snow(WeatherTransform):
         if self.flakes > 0:
             most = _FLAKES * self.flakes
             cover = fallen_flakes(rng, scene.frame.size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
-            image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), 1.0)
+            strength = 1.0 if scene.frame.drawn else _REAL_FLAKES
+            image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), strength)
         return image
 
     def _in_white(self, image: Image, scene: WeatherScene, rng: Generator, grey: float) -> Image:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from roadworthy.images import Image
 from roadworthy.transforms.perspective import Perspective
 from roadworthy.transforms.transform import choice, number, register
-from roadworthy.transforms.weather._condition import WeatherTransform
+from roadworthy.transforms.weather._condition import WeatherTransform, unfit_light
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, spread
 from roadworthy.transforms.weather._sky import as_image
 
@@ -44,7 +44,7 @@ class SunGlare(WeatherTransform):
     size: float = number(0.022, "Radius of the disc, in widths of the image.", low=0.002, high=0.2)
     ghosts: float = number(1.0, "How bright reflections between the lenses are.", low=0, high=3)
 
-    fact, value, outshone = "weather", "sunny", False
+    fact, value = "weather", "sunny"
     bars = NO_SUN
     random = False
 
@@ -71,6 +71,9 @@ class SunGlare(WeatherTransform):
         if self.ghosts > 0:
             self._add_ghosts(light, amount * self.ghosts * open_sky)
         return _dazzled(scene, light, disc, amount)
+
+    def _unfit(self, scene: WeatherScene) -> str:
+        return ""  # a sun may dazzle in any light
 
     def _open_sky(self, scene: WeatherScene) -> float:
         """Return how much of the sun is seen: 0 behind a house, 1 in the open sky or outside the image."""
@@ -144,6 +147,9 @@ class Shadow(WeatherTransform):
     darkness: float = number(1.0, "How dark they are; 0 leaves no trace.", low=0, high=1.5)
 
     bars = NO_SUN
+
+    def _unfit(self, scene: WeatherScene) -> str:
+        return unfit_light(scene)  # where there are shadows, more may be
 
     def drawn(self, scene: WeatherScene, rng: Generator) -> Image:
         left = rng.random() < 0.5 if self.side == "either" else self.side == "left"
