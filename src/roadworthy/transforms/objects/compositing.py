@@ -47,13 +47,15 @@ Floats = NDArray[np.float32]
 
 _HAZY = {"foggy": 0.15, "snowy": 0.025, "rainy": 0.02}  # the thickest haze of each weather, 1/m
 _GAIN = (0.06, 2.5)  # how much darker or brighter a cut-out may become
-_TINT = (0.75, 1.35)  # how much a channel may differ from the others in that
+# How much a channel may differ from the others in that: real cameras see shade as blue as this.
+_TINT = {True: (0.75, 1.35), False: (0.5, 1.9)}
 _BRIGHTEST = 235.0  # level that the bright parts of a real cut-out reach at most
 _TRUST = 0.9  # how far the light follows the ground, whose own colour is not known
 _LAMPS = 0.6  # at night, lamps light the ground before them more than what stands on it
 _SHARPEST = 0.35  # pixels of blur that no image is without
 _QUIETEST = 0.3  # levels of noise that nobody sees
 _FAINTEST = 0.004  # share of a pixel below which nothing of a thing is seen
+_DIM = 0.8  # of a solid model's light: so much darker real people are, measured against the road beside them
 _PALE = 0.6  # of a solid model's colour: clothes are paler
 _FOLD, _FOLDS = 0.02, 0.12  # folds of clothes: of the height, and of the light
 _DIMMED = 0.1  # how much darker a lamp looks at most, next to those of daylight
@@ -90,6 +92,9 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
         rng: For the noise of the camera.
     """
     frame, look = site.frame, look_of(site.frame)
+    if not frame.drawn:
+        # A camera that turns blurs what is beside the road more than what is ahead.
+        look = Look(max(look.blur, _blur_around(frame, place.window)), look.noise)
     patch, inside = _sized(place, look, frame)
     there = (slice(inside[1], inside[3]), slice(inside[0], inside[2]))
     alpha: Floats = patch[..., 3] / np.float32(255)
@@ -175,7 +180,7 @@ def _worn(colors: Floats, rng: np.random.Generator) -> Floats:
     noise = rng.standard_normal(colors.shape[:2], dtype=np.float32)
     folds = np.asarray(cv2.GaussianBlur(noise, (0, 0), max(0.8, _FOLD * len(colors))), np.float32)
     light = 1 + folds[..., None] * np.float32(_FOLDS / max(float(folds.std()), 1e-6))
-    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * light, np.float32)
+    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * (light * np.float32(_DIM)), np.float32)
 
 
 def _lit(patch: Floats) -> Floats:
@@ -198,7 +203,7 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     blown = _BRIGHTEST / max(place.cut_out.highlights, 1.0)
     most = _GAIN[1] if site.frame.drawn else min(_GAIN[1], blown)
     luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
-    tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
+    tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT[site.frame.drawn])
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
     lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
@@ -236,17 +241,31 @@ def look_of(frame: Frame) -> Look:
     if width < 8 or len(grey) < 4:
         return Look(_SHARPEST, 0.0)
     difference = np.diff(grey, axis=1)
-    whole = np.abs(grey[:, 3:] - grey[:, :-3])
-    strong = whole > 40
-    blur = _SHARPEST
-    if np.count_nonzero(strong) >= 20:
-        share = _quantile(np.abs(difference[:, 1:-1])[strong] / whole[strong], 0.8)
-        blur = float(np.interp(-min(share, 1.0), np.negative(_SHARES), _BLURS))
+    blur = _blur(grey)
     # The second difference does not see slopes; in the flattest parts of an image it sees nothing but noise.
     second = np.abs(difference[:, 1:] - difference[:, :-1])
     blocks = second[:, : second.shape[1] // 16 * 16].reshape(len(grey), -1, 16)
     flattest = _quantile(blocks.mean(axis=2).ravel(), 0.1) if blocks.size else 0.0
     return Look(blur, min(flattest / math.sqrt(6 * 2 / math.pi), 12.0))
+
+
+def _blur(grey: Floats) -> float:
+    """Return the blur of the sharpest of the strong edges across an image, in pixels."""
+    whole = np.abs(grey[:, 3:] - grey[:, :-3])
+    strong = whole > 40
+    if np.count_nonzero(strong) < 20:
+        return _SHARPEST
+    share = _quantile(np.abs(np.diff(grey, axis=1)[:, 1:-1])[strong] / whole[strong], 0.8)
+    return float(np.interp(-min(share, 1.0), np.negative(_SHARES), _BLURS))
+
+
+def _blur_around(frame: Frame, window: Window) -> float:
+    """Return the blur of what is seen around a thing that is to be put into a frame."""
+    left, top, right, bottom = window
+    reach = 2 * (right - left)
+    around = frame.image[max(0, top) : bottom, max(0, left - reach) : right + reach]
+    grey = cv2.cvtColor(np.ascontiguousarray(around), cv2.COLOR_RGB2GRAY).astype(np.float32)
+    return _blur(grey) if grey.shape[1] >= 8 else _SHARPEST
 
 
 def _quantile(values: Floats, share: float) -> float:
