@@ -415,7 +415,10 @@ _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can
 _RARE = ("school bus", "truck")  # come only where they are asked for
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
-_VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must differ by them in real shade
+_VISIBLE, _LEAST_SEEN = 20, 0.4  # levels, and the share of its pixels, and of its head's, that differ by them
+_HEAD = 0.16  # of a thing's height: without this part a person looks beheaded
+_GLARE, _FLARE = 235.0, 1.35  # level of a road that blinds the camera; times redder than green in a lens's flare
+_HORIZONS = (0.25, 0.62)  # of a real image's height: elsewhere nobody knows how large things are
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -550,14 +553,38 @@ class Add(OpensLater, ObjectEdit):
         things = agreeing(frame, by_element[element])
         place = find_place(site, things, self._request(element), draws)
         if not frame.drawn:
+            _check_light(site, place)
             place = _lit_as_here(site, place)
         edited = composited(site, place, rng)
-        change = cv2.absdiff(frame.image, edited.frame.image)
-        left, top, right, bottom = (max(0, side) for side in place.window)
-        seen = np.mean(change[top:bottom, left:right].max(axis=2) >= _VISIBLE)
-        if change.max() < _LEAST_CONTRAST or (not frame.drawn and seen < _LEAST_SEEN):
+        change = cv2.absdiff(frame.image, edited.frame.image).max(axis=2)
+        if change.max() < _LEAST_CONTRAST or (not frame.drawn and not _stands_out(frame, edited, change)):
             raise NotApplicable("the added object would not stand out from its background")
         return edited
+
+
+def _check_light(site: GroundSurroundings, place: CutOutPlace) -> None:
+    """See that a thing can look real at a place: that its light and its size are known.
+
+    Raises:
+        NotApplicable: The sun blinds the camera there, or the horizon is where no camera has it.
+    """
+    low, high = _HORIZONS
+    if not low < site.view.horizon / site.frame.height < high:
+        raise NotApplicable("how large things are is not known: the horizon is not seen")
+    red, green, blue = site.ground_color(place.window, place.cut_out.height)
+    if red > _FLARE * green or float(np.dot((red, green, blue), _LUMA)) > _GLARE:
+        raise NotApplicable("the sun blinds the camera where it would stand")
+
+
+def _stands_out(frame: Frame, edited: Edited, change: Mask) -> bool:
+    """Return whether enough of a thing, and of its upper end, differs from what was seen in its place."""
+    own = np.asarray(frame.label_map.ids != edited.frame.label_map.ids, np.bool_)
+    if not own.any():
+        return False
+    rows, columns = window_of(own)
+    own, seen = own[rows, columns], change[rows, columns] >= _VISIBLE
+    top = max(1, round(_HEAD * len(own)))
+    return min(float(seen[own].mean()), float(seen[:top][own[:top]].mean())) >= _LEAST_SEEN
 
 
 def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:
