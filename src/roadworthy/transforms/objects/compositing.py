@@ -40,6 +40,7 @@ from roadworthy.transforms.objects.request import Window as Slices
 from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.objects.traffic import agreeing
+from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
 from roadworthy.transforms.wording import described, metadata_with
 
@@ -51,6 +52,7 @@ _GAIN = (0.06, 2.5)  # how much darker or brighter a cut-out may become
 _TINT = {True: (0.75, 1.35), False: (0.5, 1.9)}
 _BRIGHTEST = 235.0  # level that the bright parts of a real cut-out reach at most
 _TRUST = 0.9  # how far the light follows the ground, whose own colour is not known
+_VERGE, _DARKEST = 0.5, 0.3  # of the road's light: what a verge throws back, and the darkest shade
 _LAMPS = 0.6  # at night, lamps light the ground before them more than what stands on it
 _SHARPEST = 0.35  # pixels of blur that no image is without
 _QUIETEST = 0.3  # levels of noise that nobody sees
@@ -58,6 +60,7 @@ _FAINTEST = 0.004  # share of a pixel below which nothing of a thing is seen
 _DIM = 0.8  # of a solid model's light: so much darker real people are, measured against the road beside them
 _PALE = 0.6  # of a solid model's colour: clothes are paler
 _FOLD, _FOLDS = 0.02, 0.12  # folds of clothes: of the height, and of the light
+_SHOES, _ANKLE = 0.6, 0.9  # how much darker its shoes are, and where they begin
 _DIMMED = 0.1  # how much darker a lamp looks at most, next to those of daylight
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
@@ -180,6 +183,9 @@ def _worn(colors: Floats, rng: np.random.Generator) -> Floats:
     noise = rng.standard_normal(colors.shape[:2], dtype=np.float32)
     folds = np.asarray(cv2.GaussianBlur(noise, (0, 0), max(0.8, _FOLD * len(colors))), np.float32)
     light = 1 + folds[..., None] * np.float32(_FOLDS / max(float(folds.std()), 1e-6))
+    # Shoes are darker than clothes: little light from the sky reaches them.
+    rows = np.linspace(0, 1, len(colors), dtype=np.float32)[:, None, None]
+    light *= 1 - _SHOES * np.clip((rows - _ANKLE) / (1 - _ANKLE), 0, 1)
     return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * (light * np.float32(_DIM)), np.float32)
 
 
@@ -199,6 +205,8 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _TRUST
     if _is_night(site.frame):
         ratio *= np.float32(_LAMPS)
+    if not site.frame.drawn:
+        ratio *= np.float32(_shade(site, place, float(target @ _LUMA)))
     # A cut-out that would be blown out was less bright than its ground says.
     blown = _BRIGHTEST / max(place.cut_out.highlights, 1.0)
     most = _GAIN[1] if site.frame.drawn else min(_GAIN[1], blown)
@@ -207,6 +215,16 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
     lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
+
+
+def _shade(site: GroundSurroundings, place: CutOutPlace, road: float) -> float:
+    """Return how much less light than on the road there is where a thing stands, if that is in the shade."""
+    left, top, right, bottom = place.window
+    deep = max(2, (bottom - top) // 12)
+    here = slice(max(0, bottom - deep), bottom + deep), slice(max(0, left), right)
+    ground = site.is_any(GROUND)[site.labels.ids[here]]
+    level = float(cv2.mean(site.frame.image[here] @ _LUMA, ground.view(np.uint8))[0])
+    return float(np.clip(level / max(_VERGE * road, 1.0), _DARKEST, 1.0)) if ground.any() else 1.0
 
 
 @lru_cache(maxsize=4)
@@ -417,7 +435,7 @@ _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.4  # levels, and the share of its pixels, and of its head's, that differ by them
 _HEAD = 0.16  # of a thing's height: without this part a person looks beheaded
-_GLARE, _FLARE = 235.0, 1.35  # level of a road that blinds the camera; times redder than green in a lens's flare
+_GLARE, _FLARE = 215.0, 1.35  # level of a road that blinds the camera; times redder than green in a lens's flare
 _HORIZONS = (0.25, 0.62)  # of a real image's height: elsewhere nobody knows how large things are
 
 
