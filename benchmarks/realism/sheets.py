@@ -4,9 +4,9 @@
 
     python -m benchmarks.realism.sheets FOLDER [--kind person] [--data ch2] [--frames 30] [--part 0]
 
-Each case is a changed frame beside the changed part, enlarged, before and after. Only what a run would judge is
-shown: what the transform makes and the gate lets pass. ``index.csv`` says what each case is; ``refused.csv`` why
-others were not made or not judged. Frames are spread over each data set; of neighbouring ones `part` chooses
+Each case is a changed frame beside the changed part, enlarged, before and after. Only what a run would judge
+is shown: what the transform makes and the gate lets pass. ``index.csv`` says what each case is, and
+``refused.csv`` why others were not made or not judged. Frames are spread over each data set; of neighbouring ones `part` chooses
 another (0 is no multiple of ten), so that nobody is shown what constants were set on.
 
 The frames are those of ``../shared/data``. The sheets show them, so they belong nowhere else.
@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.realism.objects import REAL
 from roadworthy.datasets import ChosenFrames, load
-from roadworthy.errors import EngineError, NotApplicable
+from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.labelling import as_needed
@@ -99,7 +99,7 @@ def changed(kind: str, names: Sequence[str], count: int, part: int) -> Iterator[
             before = frame.with_known("labels")
             (refusal,) = gate.refusals([FrameChange(before, after, (transform,))])
             if refusal:
-                yield name, frame.id, f"gate: {refusal}" if isinstance(refusal, EngineError) else f"gate: {refusal}"
+                yield name, frame.id, f"gate: {refusal}"
             else:
                 yield Shown(name, before, after, number)
 
@@ -136,9 +136,9 @@ def _tile(number: int, one: Shown) -> Image:
 
 def write(folder: Path, kind: str, names: Sequence[str], count: int, part: int) -> None:
     """Write the sheets of a kind, and say in the index what is on them."""
-    shown, left_out = [], []
-    for one in changed(kind, names, count, part):
-        (shown if isinstance(one, Shown) else left_out).append(one)
+    found = list(changed(kind, names, count, part))
+    shown = [one for one in found if isinstance(one, Shown)]
+    left_out = [one for one in found if not isinstance(one, Shown)]
     folder.mkdir(parents=True, exist_ok=True)
     each = ACROSS * DOWN
     with (folder / "index.csv").open("a", newline="") as index:

@@ -136,9 +136,7 @@ def _perspective(frame: Frame) -> Perspective:
             lines.append((1.0, 0.0, high - 0.02 * size, 0.04 * size))
             # What ends above the road stands on none: it is a sign, or nothing.
             things = [one for one in things if one[0] > high]
-    lines += [
-        (1.0, height / real, foot, 0.004 * size + 0.08 * height) for foot, height, real in things
-    ]
+    lines += [(1.0, height / real, foot, 0.004 * size + 0.08 * height) for foot, height, real in things]
     horizon, camera_height = _solved(np.array(lines))
     if low < high:
         horizon = min(max(horizon, low), high)
