@@ -70,7 +70,8 @@ _NEIGHBOURS = np.ones((9, 9), np.uint8)
 _BRIGHTEST = 0.8  # the place of the likelihood that a thing is known by among those of its pixels
 _THERE = {"vehicle": 0.5}
 _THERE_ELSE = 0.2  # likelihood at which something that was added is there
-_GONE = 0.35  # mean likelihood up to which something that was removed is gone
+_GONE = 0.15  # mean likelihood up to which something that was removed is gone
+_SEEN, _LOST = 0.35, 0.18  # mean likelihood from which something was seen before, and up to which it is lost
 _BECAME = 0.4  # mean likelihood from which something has become what it should
 _STREET_KEPT = 0.5  # share of what the network knew before and must still know
 _LEAST_CELLS = 3  # places of the network's output of which something can be told
@@ -479,9 +480,9 @@ def _things_lost(change: FrameChange, view: _View, original: _Original) -> str:
             # An edit elsewhere leaves its pixels as they are.
             if stats[number, cv2.CC_STAT_AREA] < _LARGE * parts.size or not touched[part].any():
                 continue
-            if np.mean(kept[part]) < 1 - _LARGE or view.of(*words)[part].mean() > _GONE / 2:
+            if np.mean(kept[part]) < 1 - _LARGE or view.of(*words)[part].mean() > _LOST:
                 continue
-            if original.view.of(*words)[part].mean() > _GONE:
+            if original.view.of(*words)[part].mean() > _SEEN:
                 return f"the gate no longer sees a {words[0]} that nobody asked to change"
     return ""
 

@@ -118,7 +118,7 @@ class Perspective:
 @lru_cache(maxsize=4)
 def _perspective(frame: Frame) -> Perspective:
     plane = _plane(frame)
-    feet, heights, metres = _things(frame)
+    things = _things(frame)
     # Unknowns: the row of the horizon and the camera's height. Each piece of evidence is a line of a linear
     # system; those that disagree with the others lose their weight, because not every vehicle is a car and
     # not every pedestrian a grown-up.
@@ -134,10 +134,9 @@ def _perspective(frame: Frame) -> Perspective:
             lines.append((1.0, 0.0, narrowing, 0.025 * size))
         if seen_far:
             lines.append((1.0, 0.0, high - 0.02 * size, 0.04 * size))
-    lines += [
-        (1.0, height / real, foot, 0.004 * size + 0.08 * height)
-        for foot, height, real in zip(feet, heights, metres, strict=True)
-    ]
+            # What ends above the road stands on none: it is a sign, or nothing.
+            things = [one for one in things if one[0] > high]
+    lines += [(1.0, height / real, foot, 0.004 * size + 0.08 * height) for foot, height, real in things]
     horizon, camera_height = _solved(np.array(lines))
     if low < high:
         horizon = min(max(horizon, low), high)
@@ -195,8 +194,8 @@ def _plane(frame: Frame) -> tuple[float, float] | None:
     return (-offset / slope, slope) if slope > 0 else None
 
 
-def _things(frame: Frame) -> tuple[Vector, Vector, Vector]:
-    """Return the foot rows and heights in pixels of things seen whole, and their usual heights in metres."""
+def _things(frame: Frame) -> list[tuple[float, float, float]]:
+    """Return foot row and height in pixels of each thing seen whole, and its usual height in metres."""
     found: list[tuple[float, float, float]] = []
     if frame.boxes is not None and len(frame.boxes):
         boxes = frame.boxes
@@ -211,8 +210,7 @@ def _things(frame: Frame) -> tuple[Vector, Vector, Vector]:
             mask = frame.labels.mask(element).view(np.uint8)
             for left, top, width, height, _ in cv2.connectedComponentsWithStats(mask)[2][1:].tolist():
                 found += _usable(frame, element, {}, left, top, left + width, top + height)
-    columns = np.array(found, dtype=np.float64).reshape(-1, 3).T
-    return columns[0], columns[1], columns[2]
+    return found
 
 
 def _usable(

@@ -10,7 +10,8 @@ import pytest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects import CutOut, compositing
-from roadworthy.transforms.objects.compositing import _worn, composited, haze_of, look_of
+from roadworthy.transforms.objects.camera_look import haze_of, look_of
+from roadworthy.transforms.objects.compositing import _worn, composited
 from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
 from roadworthy.world import Camera, Conditions, frame_of, make_scene

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
@@ -21,6 +20,15 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.models.network import OpensLater
+from roadworthy.transforms.objects.camera_look import (
+    SHARPEST,
+    Look,
+    blur_around,
+    haze_of,
+    is_grey,
+    is_night,
+    look_of,
+)
 from roadworthy.transforms.objects.gallery import BELIEVED, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
@@ -40,45 +48,27 @@ from roadworthy.transforms.objects.request import Window as Slices
 from roadworthy.transforms.objects.shadows import draw_shadows, sun_side
 from roadworthy.transforms.objects.surroundings import GroundSurroundings, Window, surroundings
 from roadworthy.transforms.objects.traffic import agreeing
+from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
 from roadworthy.transforms.wording import chosen_by, described, metadata_with
 
 Floats = NDArray[np.float32]
 
-_HAZY = {"foggy": 0.15, "snowy": 0.025, "rainy": 0.02}  # the thickest haze of each weather, 1/m
 _GAIN = (0.06, 2.5)  # how much darker or brighter a cut-out may become
-_TINT = (0.75, 1.35)  # how much a channel may differ from the others in that
+# How much a channel may differ from the others in that: real cameras see shade as blue as this.
+_TINT = {True: (0.75, 1.35), False: (0.5, 1.9)}
 _BRIGHTEST = 235.0  # level that the bright parts of a real cut-out reach at most
 _TRUST = 0.9  # how far the light follows the ground, whose own colour is not known
+_VERGE, _DARKEST = 0.5, 0.3  # of the road's light: what a verge throws back, and the darkest shade
 _LAMPS = 0.6  # at night, lamps light the ground before them more than what stands on it
-_SHARPEST = 0.35  # pixels of blur that no image is without
 _QUIETEST = 0.3  # levels of noise that nobody sees
 _FAINTEST = 0.004  # share of a pixel below which nothing of a thing is seen
+_DIM = 0.8  # of a solid model's light: so much darker real people are, measured against the road beside them
 _PALE = 0.6  # of a solid model's colour: clothes are paler
 _FOLD, _FOLDS = 0.02, 0.12  # folds of clothes: of the height, and of the light
+_SHOES, _ANKLE = 0.6, 0.9  # how much darker its shoes are, and where they begin
 _DIMMED = 0.1  # how much darker a lamp looks at most, next to those of daylight
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What a camera made of a scene: the blur of sharp edges in pixels, and its noise in grey levels."""
-
-    blur: float
-    noise: float
-
-
-@dataclass(frozen=True, slots=True)
-class Haze:
-    """Air that hides what is far away: how much light it swallows for each metre, and its own colour."""
-
-    density: float
-    color: tuple[float, float, float]
-    ground: tuple[float, float, float]  # colour of the road where no haze is before it
-
-    def clear(self, distance: float) -> float:
-        """Return the share of light that comes through."""
-        return math.exp(-self.density * distance)
 
 
 def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Generator) -> Edited:
@@ -90,13 +80,16 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
         rng: For the noise of the camera.
     """
     frame, look = site.frame, look_of(site.frame)
+    if not frame.drawn:
+        # A camera that turns blurs what is beside the road more than what is ahead.
+        look = Look(max(look.blur, blur_around(frame, place.window)), look.noise)
     patch, inside = _sized(place, look, frame)
     there = (slice(inside[1], inside[3]), slice(inside[0], inside[2]))
     alpha: Floats = patch[..., 3] / np.float32(255)
     hidden = site.in_front(inside, place.distance, place.window[3])
     image = frame.image.copy()
     region = np.zeros(image.shape[:2], np.bool_)
-    haze, night = haze_of(site), _is_night(frame)
+    haze, night = haze_of(site), is_night(frame)
     share = (0.55 if night else 1.0) * (1.0 if haze is None else haze.clear(place.distance))
     # The world draws shadows of its own kind.
     draw_shadows(image, region, site, place, share=share, sun=not night and not frame.drawn)
@@ -122,7 +115,7 @@ def _sized(place: CutOutPlace, look: Look, frame: Frame) -> tuple[Floats, Window
     scaled = place.cut_out.scaled(bottom - top, right - left, place.mirrored)
     patch: Floats = scaled.astype(np.float32)
     spread = 0
-    if look.blur > _SHARPEST:
+    if look.blur > SHARPEST:
         # What is made smaller is about a third of a pixel sharp by itself.
         blur = math.sqrt(look.blur**2 - 0.33**2)
         spread = math.ceil(2 * blur)
@@ -161,7 +154,7 @@ def _colors(
         lit = _lit(patch)[..., None]
         colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _DIMMED) - colors)
     colors += alpha * lift
-    if _is_grey(site.frame):
+    if is_grey(site.frame):
         colors = np.repeat((colors @ _LUMA)[..., None], 3, axis=2)
     if look.noise > _QUIETEST:
         noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
@@ -175,7 +168,10 @@ def _worn(colors: Floats, rng: np.random.Generator) -> Floats:
     noise = rng.standard_normal(colors.shape[:2], dtype=np.float32)
     folds = np.asarray(cv2.GaussianBlur(noise, (0, 0), max(0.8, _FOLD * len(colors))), np.float32)
     light = 1 + folds[..., None] * np.float32(_FOLDS / max(float(folds.std()), 1e-6))
-    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * light, np.float32)
+    # Shoes are darker than clothes: little light from the sky reaches them.
+    rows = np.linspace(0, 1, len(colors), dtype=np.float32)[:, None, None]
+    light *= 1 - _SHOES * np.clip((rows - _ANKLE) / (1 - _ANKLE), 0, 1)
+    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * (light * np.float32(_DIM)), np.float32)
 
 
 def _lit(patch: Floats) -> Floats:
@@ -192,108 +188,28 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     ground = site.ground_color(place.window, place.cut_out.height) if haze is None else haze.ground
     target = np.array(ground, np.float32)
     ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _TRUST
-    if _is_night(site.frame):
+    if is_night(site.frame):
         ratio *= np.float32(_LAMPS)
+    if not site.frame.drawn:
+        ratio *= np.float32(_shade(site, place, float(target @ _LUMA)))
     # A cut-out that would be blown out was less bright than its ground says.
     blown = _BRIGHTEST / max(place.cut_out.highlights, 1.0)
     most = _GAIN[1] if site.frame.drawn else min(_GAIN[1], blown)
     luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
-    tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT)
+    tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT[site.frame.drawn])
     air = (0.0, 0.0, 0.0) if haze is None else haze.color
     lift = np.array(air, np.float32) * np.float32(1 - clear)
     return (luma * tint * clear).astype(np.float32), lift
 
 
-@lru_cache(maxsize=4)
-def _is_grey(frame: Frame) -> bool:
-    """Return whether a camera sees no colours."""
-    some = frame.image[:: max(1, frame.height // 24), :: max(1, frame.width // 24)].astype(np.int16)
-    return int(np.ptp(some, axis=2).max()) <= 2
-
-
-def _is_night(frame: Frame) -> bool:
-    """Return whether a frame shows the night: it says so, or its upper half, where the sky is, is dark."""
-    time = frame.metadata.get("time")
-    if time is not None:
-        return time == "night"
-    return sum(cv2.mean(frame.image[: max(1, frame.height // 2)])[:3]) / 3 < 30
-
-
-# One frame is changed in many ways one after another.
-@lru_cache(maxsize=4)
-def look_of(frame: Frame) -> Look:
-    """Measure blur and noise of a frame's image.
-
-    At a sharp edge one step between neighbours is most of the whole difference; the more it is blurred, the
-    smaller is its share. Noise is what is left where the image is flat.
-    """
-    height, width = frame.height, frame.width
-    # A band around the horizon holds the things of the scene; not more than needed of it.
-    top, bottom = round(0.3 * height), max(round(0.75 * height), round(0.3 * height) + 2)
-    step = max(1, (bottom - top) // 40)
-    band = np.ascontiguousarray(frame.image[top:bottom:step])
-    grey = cv2.cvtColor(band, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    if width < 8 or len(grey) < 4:
-        return Look(_SHARPEST, 0.0)
-    difference = np.diff(grey, axis=1)
-    whole = np.abs(grey[:, 3:] - grey[:, :-3])
-    strong = whole > 40
-    blur = _SHARPEST
-    if np.count_nonzero(strong) >= 20:
-        share = _quantile(np.abs(difference[:, 1:-1])[strong] / whole[strong], 0.8)
-        blur = float(np.interp(-min(share, 1.0), np.negative(_SHARES), _BLURS))
-    # The second difference does not see slopes; in the flattest parts of an image it sees nothing but noise.
-    second = np.abs(difference[:, 1:] - difference[:, :-1])
-    blocks = second[:, : second.shape[1] // 16 * 16].reshape(len(grey), -1, 16)
-    flattest = _quantile(blocks.mean(axis=2).ravel(), 0.1) if blocks.size else 0.0
-    return Look(blur, min(flattest / math.sqrt(6 * 2 / math.pi), 12.0))
-
-
-def _quantile(values: Floats, share: float) -> float:
-    """Return the value below which a share of the values lies; NumPy's own interpolates, and takes longer."""
-    place = int(share * (len(values) - 1))
-    return float(np.partition(values, place)[place])
-
-
-_BLURS = (_SHARPEST, 0.5, 0.65, 0.8, 1.0, 1.3, 1.7, 2.2)
-_SHARES = [math.erf(0.5 / (blur * math.sqrt(2))) / math.erf(1.5 / (blur * math.sqrt(2))) for blur in _BLURS]
-"""Of the middle step at an edge of three, for each blur."""
-
-
-@lru_cache(maxsize=2)
-def haze_of(site: GroundSurroundings) -> Haze | None:
-    """Measure the haze of a frame that is known to be foggy, rainy or snowy; None where there is none.
-
-    The road has one colour, so how its colour changes with the distance shows the haze before it.
-    """
-    thickest = _HAZY.get(str(site.frame.metadata.get("weather")))
-    if thickest is None:
-        return None
-    road = site.is_any(("road",))[site.labels.ids[site.rows]]
-    counts = np.count_nonzero(road, axis=1)
-    index = np.flatnonzero(counts >= 3)
-    if len(index) < 8:
-        return None
-    sums = (site.frame.image[site.rows[index]] * road[index][..., None]).sum(axis=1, dtype=np.float64)
-    colors = sums / counts[index][:, None]
-    distance = site.view.focal / site.scale[index]
-    centred = colors - colors.mean(axis=0)
-    spread = float((centred**2).sum())
-    # For each density a straight line of colour over the light that comes through.
-    densities = np.geomspace(0.004, thickest, 24)
-    through = np.exp(-densities[:, None] * distance)
-    level = through - through.mean(axis=1, keepdims=True)
-    slopes = level @ centred / np.maximum((level**2).sum(axis=1, keepdims=True), 1e-12)
-    errors = ((centred - level[..., None] * slopes[:, None]) ** 2).sum(axis=(1, 2))
-    best = int(errors.argmin())
-    air = colors.mean(axis=0) - through[best].mean() * slopes[best]
-    red, green, blue = np.clip(air, 0, 255).tolist()
-    ground = np.clip(air + slopes[best], 0, 255).tolist()
-    haze = Haze(float(densities[best]), (red, green, blue), tuple(ground))
-    error = float(errors[best])
-    # Where the colour of the road hardly follows the law, it is paint or light that changes it.
-    explains = error < 0.3 * spread and np.abs(np.subtract(haze.color, haze.ground)).max() > 12
-    return haze if explains else None
+def _shade(site: GroundSurroundings, place: CutOutPlace, road: float) -> float:
+    """Return how much less light than on the road there is where a thing stands, if that is in the shade."""
+    left, top, right, bottom = place.window
+    deep = max(2, (bottom - top) // 12)
+    here = slice(max(0, bottom - deep), bottom + deep), slice(max(0, left), right)
+    ground = site.is_any(GROUND)[site.labels.ids[here]]
+    level = float(cv2.mean(site.frame.image[here] @ _LUMA, ground.view(np.uint8))[0])
+    return float(np.clip(level / max(_VERGE * road, 1.0), _DARKEST, 1.0)) if ground.any() else 1.0
 
 
 def _truth(frame: Frame, place: CutOutPlace, there: Slices, solid: Mask, shown: Mask) -> dict[str, object]:
@@ -396,7 +312,10 @@ _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can
 _RARE = ("school bus", "truck")  # come only where they are asked for
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
-_VISIBLE, _LEAST_SEEN = 20, 0.15  # levels, and the share of its box that must differ by them in real shade
+_VISIBLE, _LEAST_SEEN = 20, 0.4  # levels, and the share of its pixels, and of its head's, that differ by them
+_HEAD = 0.16  # of a thing's height: without this part a person looks beheaded
+_GLARE, _FLARE = 215.0, 1.35  # level of a road that blinds the camera, times redder than green in a flare
+_HORIZONS = (0.25, 0.62)  # of a real image's height: elsewhere nobody knows how large things are
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -531,14 +450,38 @@ class Add(OpensLater, ObjectEdit):
         things = agreeing(frame, by_element[element])
         place = find_place(site, things, self._request(element), draws)
         if not frame.drawn:
+            _check_light(site, place)
             place = _lit_as_here(site, place)
         edited = composited(site, place, rng)
-        change = cv2.absdiff(frame.image, edited.frame.image)
-        left, top, right, bottom = (max(0, side) for side in place.window)
-        seen = np.mean(change[top:bottom, left:right].max(axis=2) >= _VISIBLE)
-        if change.max() < _LEAST_CONTRAST or (not frame.drawn and seen < _LEAST_SEEN):
+        change = cv2.absdiff(frame.image, edited.frame.image).max(axis=2)
+        if change.max() < _LEAST_CONTRAST or (not frame.drawn and not _stands_out(frame, edited, change)):
             raise NotApplicable("the added object would not stand out from its background")
         return edited
+
+
+def _check_light(site: GroundSurroundings, place: CutOutPlace) -> None:
+    """See that a thing can look real at a place: that its light and its size are known.
+
+    Raises:
+        NotApplicable: The sun blinds the camera there, or the horizon is where no camera has it.
+    """
+    low, high = _HORIZONS
+    if not low < site.view.horizon / site.frame.height < high:
+        raise NotApplicable("how large things are is not known: the horizon is not seen")
+    red, green, blue = site.ground_color(place.window, place.cut_out.height)
+    if red > _FLARE * green or float(np.dot((red, green, blue), _LUMA)) > _GLARE:
+        raise NotApplicable("the sun blinds the camera where it would stand")
+
+
+def _stands_out(frame: Frame, edited: Edited, change: Mask) -> bool:
+    """Return whether enough of a thing, and of its upper end, differs from what was seen in its place."""
+    own = np.asarray(frame.label_map.ids != edited.frame.label_map.ids, np.bool_)
+    if not own.any():
+        return False
+    rows, columns = window_of(own)
+    own, seen = own[rows, columns], change[rows, columns] >= _VISIBLE
+    top = max(1, round(_HEAD * len(own)))
+    return min(float(seen[own].mean()), float(seen[:top][own[:top]].mean())) >= _LEAST_SEEN
 
 
 def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:

@@ -316,6 +316,7 @@ def _anywhere(source: Mask, places: Places, rng: Generator) -> Places:
 _EDGE = 1 / 160  # of the image's width: pixels at the edge of a thing show some of it, and label maps err
 _DARK = 0.85  # of the ground's brightness: below is shadow
 _BRIGHT = 1.12  # likewise: above is paint
+_PAINT = (1.25, 12.0)  # likewise, and grey levels more: surely paint
 _LEAST_AREA = 12  # pixels; what is smaller throws no shadow that can be seen
 _STANDS_OUT = 14.0  # levels of grey by which an edge differs from the sky
 _REACH = (1.0, 0.5)  # of a thing's height: how far its shadow goes sideways and down from it
@@ -355,7 +356,10 @@ def region_of(frame: Frame, mask: Mask, *, paint: bool) -> Floats:
     grounds = [labels.mask(name) & ~mask for name in _GROUNDS]
     if paint:
         near = (_dilated(mask, 2 * edge + 1),)
-        core = mask | _touching(_off(grey, near, grounds, _BRIGHT, 6), mask)
+        # Yellow paint may be as bright as the road, and white paint as blue as one in the shade.
+        seen = [grey] if frame.drawn else list(np.moveaxis(frame.image.astype(np.float32), 2, 0))
+        bright = np.logical_or.reduce([_off(one, near, grounds, _BRIGHT, 6) for one in seen])
+        core = mask | _touching(bright, mask)
         free = np.logical_or.reduce(grounds)
     else:
         core = mask | _shadow(grey, mask, grounds) | _stray_edge(grey, mask, labels.mask("sky"), edge)
@@ -365,6 +369,15 @@ def region_of(frame: Frame, mask: Mask, *, paint: bool) -> Floats:
     opacity = np.asarray(np.clip((edge + 1 - distance) / (edge / 2 + 0.5), 0, 1), np.float32)
     opacity[~(free | core) | (distance > edge + 0.5)] = 0
     return opacity
+
+
+def painted_share(image: Image, lines: Mask, road: Mask) -> float:
+    """Return the share of what is labelled as lines that is brighter than the road, in any colour."""
+    clean = road & ~_dilated(lines, 3 * edge_width(image.shape[1]))
+    seen = np.zeros_like(lines)
+    for channel in np.moveaxis(image.astype(np.float32), 2, 0):
+        seen |= channel > _PAINT[0] * base_of(channel, clean) + _PAINT[1]
+    return float(seen[lines].mean()) if clean.any() else 1.0
 
 
 def _dilated(mask: Mask, reach: int) -> Mask:

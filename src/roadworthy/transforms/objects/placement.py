@@ -39,6 +39,7 @@ _SLACK = 0.04  # share of a foot that may be off: label maps have holes
 _VISIBLE = 0.7  # share of a thing that must not be hidden
 _PEEKING = 0.35  # the same for a thing behind another, which hides it of course
 _NEARER, _FARTHER = 0.6, 1.6  # how the distance changes when a thing comes closer or goes away
+_ASIDE = 0.2  # metres beside the road's edge in real frames, whose label maps are not more exact
 _STRIPE = 0.6  # metres between two stripes of a crosswalk
 _TOLERANCE = 0.07  # share by which a distance may be missed
 _ALONGSIDE = 1.083  # times as far away as a thing, at most, is what stands beside it
@@ -285,6 +286,8 @@ class _PlacementSearch:
                 return self._around(side, spots, shapes)
         gap = self._gap(side, spots, shapes) / scale
         least, most = self.habit.gap
+        if not site.frame.drawn and not self.habit.edge:
+            least = max(least, _ASIDE)
         return np.asarray(ours & (gap >= 0) & (gap >= least - 0.5 / scale) & (gap <= most))
 
     def _among(self, spots: _Spots, shapes: _Shapes) -> Mask:

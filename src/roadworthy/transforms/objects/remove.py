@@ -23,7 +23,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.filling import fill_network, grained
-from roadworthy.transforms.objects.inpainting import Gap, Places, filled, region_of
+from roadworthy.transforms.objects.inpainting import Gap, Places, filled, painted_share, region_of
 from roadworthy.transforms.objects.paint import hidden_lines
 from roadworthy.transforms.objects.parts import PART_TEXT, PARTS, check_part, part_of
 from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window, parts_of, window_of
@@ -455,6 +455,12 @@ of them, half of what one filter of their first layer covers. Less can hardly co
 
 
 _LARGEST_HOLE = 0.035  # of a real image: what the filling network paints into a larger one smears
+# Likewise of all holes together, where it is not dark: people hide what has more form than the road.
+_MOST_GONE, _MOST_GONE_ELSE = {"vehicle": 0.025}, 0.012
+_DARK, _LIGHT = 55.0, 100.0  # grey levels around holes: smears are hardly seen, and always
+_DETAIL = 100.0  # mean gradient of what stands around holes: the network does not paint so much of it
+_LOOK_WIDTH, _RING, _EDGE = 320, 10, 2  # pixels at which that is looked at, and how far around a hole
+_LEAST_PAINT = 0.15  # of what is labelled as paint, that must look like it
 _CUT = 0.5  # of a thing's columns that end at what is removed: its feet are not seen
 # What everything else stands on and in front of.
 _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
@@ -506,6 +512,8 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
         NotApplicable: It is too large, or something would hang in the air.
     """
     if gone.what.element in PAINTED:
+        if painted_share(frame.image, gone.mask, frame.label_map.mask("road")) < _LEAST_PAINT:
+            raise NotApplicable(f"where the label map has a {gone.what}, hardly any paint is seen")
         return
     if gone.what.element == "pole":
         around = cv2.dilate(gone.mask.view(np.uint8), np.ones((3, 3), np.uint8)).view(np.bool_)
@@ -517,6 +525,29 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
             f"a {gone.what} is too large in the image for what is behind it to be painted believably; "
             f"{DO_IT_ANYWAY}"
         )
+    detail, light = _look_around(frame, gone.mask)
+    most = next((share for word, share in _MOST_GONE.items() if gone.what.is_a(word)), _MOST_GONE_ELSE)
+    much = light > _DARK and float(np.mean(gone.mask)) > most
+    if much or light > _LIGHT or detail > _DETAIL:
+        why = "is too much of the image" if much else "has too much light and detail around it"
+        raise NotApplicable(
+            f"{gone.what}: what is to go {why} to be painted over believably (realism=any does it)"
+        )
+
+
+def _look_around(frame: Frame, gone: Mask) -> tuple[float, float]:
+    """Return how much detail what stands around holes has, and how bright it is around them."""
+    size = _LOOK_WIDTH, max(1, round(frame.height * _LOOK_WIDTH / frame.width))
+    grey = cv2.cvtColor(cv2.resize(frame.image, size, interpolation=cv2.INTER_AREA), cv2.COLOR_RGB2GRAY)
+    smooth = cv2.GaussianBlur(grey.astype(np.float32), (0, 0), 0.8)
+    standing = frame.label_map.mask(*STANDING, "traffic infrastructure")
+    upright, hole = (
+        cv2.resize(one.view(np.uint8), size, interpolation=cv2.INTER_NEAREST) for one in (standing, gone)
+    )
+    near, far = (cv2.dilate(hole, np.ones((2 * one + 1, 2 * one + 1), np.uint8)) for one in (_EDGE, _RING))
+    ring = cv2.subtract(far, near)
+    steps = cv2.magnitude(*(cv2.Sobel(smooth, cv2.CV_32F, *one) for one in ((1, 0), (0, 1))))
+    return cv2.mean(steps, cv2.bitwise_and(ring, upright))[0], cv2.mean(smooth, ring)[0]
 
 
 def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
