@@ -19,7 +19,7 @@ AND = frozenset({",", "and", "&", "while", "plus", "but", "also"})
 JOINTS = AND | {"that", "if", "when"}
 """What joins clauses or opens them and gives nothing else."""
 AWAY = ("from", "off", "out of")
-_ONTO = ("cross", "enter", "step", "walk", "run", "move", "go", "drive", "ride")
+_ONTO = ("cross", "use", "enter", "step", "walk", "run", "move", "go", "drive", "ride")
 """How one comes onto the road: who is about to stands at its side."""
 INSTEAD = (("instead", "of"), ("rather", "than"))
 _TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))

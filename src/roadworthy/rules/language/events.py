@@ -296,7 +296,10 @@ class EventReader(ExchangeReader):
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
-        if group.lemma not in ("cross", "enter", "cover", "pass", "follow") and group.particle != "off":
+        if (
+            group.lemma not in ("cross", "enter", "cover", "pass", "follow", "use")
+            and group.particle != "off"
+        ):
             return None
         if prepositional(self.words, self.at) is not None or self.over():
             return None

@@ -39,7 +39,7 @@ MARKERS = phrases_of(
     "as soon as, as long as, in the event that, in the event of, the moment that, the moment, the instant, "
     "in case of, in case, in situations where, every time, each time, any time, given that, provided that, "
     "assuming that, supposing that, suppose that, on condition that, if, when, whenever, once, where, "
-    "wherever, while, after, provided, assuming, suppose, supposing, given, upon, should"
+    "wherever, while, after, whoever, provided, assuming, suppose, supposing, given, upon, should"
     + "".join(f", on {verb}, upon {verb}" for verb in _SEEING)
 )
 """What opens a condition, longest first. "Should" does at the start of a sentence: "should a car appear"."""
@@ -189,7 +189,7 @@ PRESENCE_VERBS = words_of(
     "appear come emerge show pop enter arrive stand walk wait be step run jump cross sit park lie drive ride "
     "cycle move pull cut exist turn stay locate occur happen stroll jog rush dash wander travel pass stop "
     "remain hurry run_out sprint skate halt cover queue loiter skip present hang materialise materialize "
-    "leap hop dart amble march loom lurk idle proceed reside rest play follow"
+    "leap hop dart amble march loom lurk idle proceed reside rest play follow use"
 )
 VANISH_VERBS = words_of("disappear vanish leave depart fade evaporate")
 REMOVE_VERBS = words_of(

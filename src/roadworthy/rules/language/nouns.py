@@ -319,6 +319,7 @@ def _with_modifiers(
         one = words[number : number + 1]
         # "Dark rain" falls at night; dark clouds are clouds.
         sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
+        sky = "rainy" if word.lower == "wet" else sky
         if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand"):
             continue
         if sky is not None and (element == SCENE or is_environment(element)):

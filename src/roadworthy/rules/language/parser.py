@@ -464,6 +464,8 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
     for number in range(1, len(body)):
         if body[number].lower in _COMMAS and number + 1 < len(body):
             yield body[:number], _trimmed(body[number + 1 :])
+    if piece[0].lower == "whoever":
+        yield from ((body[:n], body[n:]) for n in range(1, len(body)) if body[n].tag == "MD")
     divided = max(
         (n for n in range(1, len(body)) if body[n].lower in _COMMAS and _orders(body[n + 1 :])), default=0
     )
