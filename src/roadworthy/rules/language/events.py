@@ -284,13 +284,13 @@ class EventReader(ExchangeReader):
             self.result.bind(self.step(2), "waiting")
             group = dataclasses.replace(group, lemma="cross", about=True)
         tail = self._crossed(group) or self.tail()
-        if not group.about:
-            return tail
+        waits = group.lemma in ("wait", "stand", "stop")
         for number, phrase in enumerate(tail.phrases):
-            if phrase.thing is not None and phrase.thing.element in ("road", "lane"):
+            element = None if phrase.thing is None else phrase.thing.element
+            if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
-            elif phrase.position == "on" and phrase.thing is not None and phrase.thing.element == "crosswalk":
+            elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
         return tail
 

@@ -421,6 +421,8 @@ class Reader(WordStream):
             self.compare(thing, tail.comparative)
             return
         self.check_amount(thing, adds=op == "add")
+        if thing.amount is not None and any(one.lemma in ("group", "crowd") for one in thing.amount):
+            self.result.notes.append(f"{str(thing.amount)!r} are {thing.count}, who may stand apart.")
         if op != "add":
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
         elif where.properties.get("position") == "both":
