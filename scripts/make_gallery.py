@@ -68,7 +68,11 @@ def cut_outs() -> Iterator[CutOut]:
     for kind, colors in (("van", ("white", "silver", "blue")), ("truck", ("white", "red", "green"))):
         for color in colors:
             yield from views(f"{color}-{kind}", "vehicle", 210, kind=kind, color=color)
-    yield from views("school-bus", "vehicle", 210, kind="school bus")
+    for kind in ("school bus", "ambulance", "police car", "taxi"):
+        yield from views(kind.replace(" ", "-"), "vehicle", 210, kind=kind)
+    for color in ("white", "red", "blue"):
+        yield from views(f"{color}-bus", "vehicle", 210, kind="bus", color=color)
+        yield from views(f"{color}-motorcycle", "vehicle", 210, kind="motorcycle", color=color)
     for kind in ("stop", "yield", "turn"):
         yield cut_out(f"{kind}-sign", "traffic sign", 260, kind=kind)
     for value in (20, 30, 50, 70, 100):
@@ -122,6 +126,7 @@ def cut_out(
     ahead = {"vehicle": 20.0, "tree": 45.0, "pole": 45.0, "bicyclist": 11.0, "pedestrian": 9.0}.get(
         element, 14.0
     )
+    ahead += 8.0 if details.get("kind") == "bus" else 0.0  # longer than the others
     road = track("meadow")
     place = straightest(road)
     details = {**details, "yaw": yaw}

@@ -37,15 +37,15 @@ def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: P
     page.wait_for_selector("#rule-state.good")
     assert page.input_value("#rule-text") == RIGHT
     roles = {
-        role: page.locator(f"#rule-editor .role-{role}").all_inner_texts()
+        role: "".join(page.locator(f"#rule-editor .role-{role}").all_inner_texts())
         for role in ("condition", "object", "place", "outcome", "quantity")
     }
     assert roles == {
-        "condition": ["appears"],
-        "object": ["a pedestrian"],
-        "place": ["on the roadside"],
-        "outcome": ["the ego-vehicle should slow down"],
-        "quantity": ["at least 30%"],
+        "condition": "appears",
+        "object": "a pedestrian",
+        "place": "on the roadside",
+        "outcome": "the ego-vehicle should slow down",
+        "quantity": "at least 30%",
     }
     assert "the speed should decrease by at least 30%" in page.inner_text("#rule-reading")
     assert "does not predict speed" in page.inner_text("label:has([value=dave2-udacity])")
@@ -69,6 +69,27 @@ def test_from_a_mistake_to_what_was_found(page: Page, server: Server, picture: P
     (job,) = server.out.glob("*/job.json")
     asked = json.loads(job.read_text())
     assert (asked["text"], asked["models"], asked["frames"]) == (RIGHT, ["dave2"], 24)
+
+
+def test_each_word_tells_what_it_gave(page: Page, picture: Picture) -> None:
+    page.goto("/write")
+    page.fill("#rule-text", RIGHT)
+    page.wait_for_selector("#rule-state.good")
+    told = {}
+    for words in ("appears", "on the roadside", "at least"):
+        box = page.locator("#rule-editor .paint span", has_text=words).first.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        told[words] = page.get_attribute("#rule-text", "title")
+    assert told == {
+        "appears": "“appears” gives: add",
+        "on the roadside": "“on the roadside” gives: on the sidewalk",
+        "at least": "“at least” gives: at least",
+    }
+    page.mouse.move(5, 5)
+    page.click("text=What each word gave")
+    assert "“pedestrian” gives: pedestrian" in page.inner_text("#rule-reading")
+    picture(page, "web-words")
 
 
 def test_a_specification_with_a_gap(page: Page, picture: Picture) -> None:

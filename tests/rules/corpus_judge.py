@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +29,11 @@ LEAST_EXACT = 0.97
 
 SCALARS = ("op", "target", "position", "reference", "replacement", "comparative")
 MAPPINGS = ("properties", "target_properties", "reference_properties")
+MEASURES = {"distance": 0.0, "within": 0.0, "part": ""}
+"""How far away, and which of the things of a kind; what is left out is left open by the rule."""
+OUTPUTS = ("speed", "steering")
+OTHER_OUTPUTS = ("detections", "segmentation", "path", "brake", "throttle")
+"""Outputs whose relation is not pinned down by pairs of numbers."""
 _FEWEST_PAIRS = 3
 
 
@@ -57,7 +63,7 @@ class GoldChange:
         return [
             f"{name} is {_shown(getattr(change, name))}, not {' or '.join(_shown(one) for one in values)}"
             for name, values in self.allowed.items()
-            if getattr(change, name) not in values
+            if not any(_same(getattr(change, name), one) for one in values)
         ]
 
 
@@ -90,7 +96,7 @@ class GoldBlock:
 
     def _differences_of_expectation(self, block: Block) -> list[str]:
         expectation = block.expectation
-        if expectation.output != self.output:
+        if expectation.output != self.output and (self.holds or expectation.output in OUTPUTS):
             return [f"about the {expectation.output}, not the {self.output}"]
         wrong = []
         for before, after, expected in self.holds:
@@ -346,18 +352,22 @@ class _Form:
         return GoldBlock(changes, *relations[data["expect"]])
 
     def relation(self, data: Any, *place: str) -> Relation:
+        if isinstance(data, dict) and data.get("output") in OTHER_OUTPUTS:
+            self.check(data, {"output"}, set(), *place)
+            return data["output"], ()
         self.check(data, {"output", "holds"}, set(), *place)
         pairs = tuple((float(before), float(after), holds) for before, after, holds in data["holds"])
-        if data["output"] not in ("speed", "steering"):
+        if data["output"] not in OUTPUTS:
             self.refuse(f"expected the output speed or steering, got {data['output']!r}", *place)
         if len(pairs) < _FEWEST_PAIRS or {holds for *_, holds in pairs} != {True, False}:
             self.refuse("expected at least three pairs, some that hold and some that do not", *place)
         return data["output"], pairs
 
     def change(self, data: Any, *place: str) -> GoldChange:
-        self.check(data, {"op", "target"}, {*SCALARS, *MAPPINGS}, *place)
+        self.check(data, {"op", "target"}, {*SCALARS, *MAPPINGS, *MEASURES}, *place)
         allowed = {name: _values(data.get(name)) for name in SCALARS}
         allowed |= {name: (data.get(name, {}),) for name in MAPPINGS}
+        allowed |= {name: _values(data.get(name, open_)) for name, open_ in MEASURES.items()}
         for name, values in allowed.items():
             for value in values:
                 # What a Change would refuse cannot be gold; `on` without quotes is the usual case.
@@ -366,6 +376,10 @@ class _Form:
                 except (InputError, TypeError) as error:
                     self.refuse(str(error), *place)
         return GoldChange(allowed)
+
+
+def _same(value: Any, gold: Any) -> bool:
+    return math.isclose(value, gold) if isinstance(value, float) and gold is not None else bool(value == gold)
 
 
 def _values(given: Any) -> tuple[Any, ...]:

@@ -30,7 +30,7 @@ from roadworthy.world import (
 )
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.raster import rasterise
-from roadworthy.world.scene import KINDS, Details, details_of
+from roadworthy.world.scene import KINDS, LIVERIES, USUAL_VEHICLES, Details, details_of
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.sky import BACKDROP_FACES
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
@@ -140,9 +140,9 @@ def _details(scene: Scene, change: SceneChange, rng: np.random.Generator) -> Det
     # Refused here, with the world's own words, if there is no such thing.
     kind = WorldObject(1, change.target, 0.0, 0.0, **details).kind
     if "kind" not in details:
-        kind = str(rng.choice(KINDS[change.target]))
+        kind = str(rng.choice(USUAL_VEHICLES if change.target == "vehicle" else KINDS[change.target]))
     details["kind"] = kind
-    if change.target == "vehicle" and "color" not in details and kind != "school bus":
+    if change.target == "vehicle" and "color" not in details and kind not in LIVERIES:
         details["color"] = str(rng.choice(list(PAINTS)))
     if kind == "speed limit" and "value" not in details:
         driven = (careful_driver(scene).speed or 0.0) * 3.6

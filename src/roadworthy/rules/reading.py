@@ -17,7 +17,8 @@ Position: TypeAlias = Literal["on", "front", "behind", "beside", "above", "in"]
 Comparative: TypeAlias = Literal["closer", "farther", "heavier", "lighter"]
 Part: TypeAlias = Literal["", "half", "nearest", "centre", "edge"]
 
-_GROUND = ("road", "lane", "sidewalk", "terrain")
+GROUND = ("road", "lane", "sidewalk", "terrain")
+"""Where things are, which is no thing itself."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class SceneChange:
         """
         if self.op == "add" or self.reference is None:
             return False
-        return self.reference not in _GROUND or bool(self.reference_properties)
+        return self.reference not in GROUND or bool(self.reference_properties)
 
     @property
     def chosen_part(self) -> str:
@@ -308,7 +309,7 @@ def change_in_words(change: SceneChange) -> str:
             filter(None, [ways.get(way or "", way), thing_in_words(change.reference, around)])
         )
         where = f" {'in front of' if change.position == 'front' else change.position} the {reference}"
-        if (side := around.get("position")) and change.reference not in _GROUND:
+        if (side := around.get("position")) and change.reference not in GROUND:
             del around["position"]
             where = f" to the {side} of the {thing_in_words(change.reference, around)}"
     if change.op == "add":

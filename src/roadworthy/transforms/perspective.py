@@ -39,6 +39,7 @@ _HEIGHTS: Mapping[str, float] = {
 }  # fmt: skip
 _TYPE_HEIGHTS: Mapping[str, float] = {
     "car": 1.5, "van": 2.1, "truck": 3.2, "school bus": 3.1, "bus": 3.1, "motorcycle": 1.5, "tram": 3.5,
+    "ambulance": 2.3, "police car": 1.6, "taxi": 1.7,
 }  # fmt: skip
 # Width over height of things seen whole, alone and upright; vans and trucks from behind are no measure.
 _SHAPES = {"vehicle": (1.1, 2.7), "pedestrian": (0.2, 0.62), "bicyclist": (0.3, 0.9)}

@@ -81,8 +81,8 @@ def described(words: str) -> ElementDescription:
         Traceback (most recent call last):
         ...
         roadworthy.errors.OntologyError: 'purple car' is not in the ontology: 'purple' is no property of \
-'vehicle', which has type (car, truck, van, school bus, bus, motorcycle, tram) and color (white, black, \
-blue, red, yellow, green, silver, grey, orange, brown)
+'vehicle', which has type (car, truck, van, school bus, bus, motorcycle, tram, ambulance, police car, \
+taxi) and color (white, black, blue, red, yellow, green, silver, grey, orange, brown)
     """
     # What a word means depends on the ontology in use, which may change.
     return _described(words, ontology())

@@ -214,6 +214,10 @@ def read_rule(text: str) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "state": "read",
         "marks": [asdict(one) for one in utf16(text, roles_of(rule))],
+        "words": [
+            {"start": one.start, "stop": one.stop, "gives": one.role}
+            for one in utf16(text, (RoleSpan(*run.span, run.gives) for run in rule.words))
+        ],
         "blocks": _blocks(rule),
         "outputs": sorted({block.expectation.output for block in rule.blocks}),
         "notes": list(rule.notes),

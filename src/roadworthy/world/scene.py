@@ -23,7 +23,7 @@ LAST_ID = 65_535
 """What the 16 bits of an instance map can hold."""
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "vehicle": ("car", "van", "truck", "school bus"),
+    "vehicle": ("car", "van", "truck", "school bus", "bus", "motorcycle", "ambulance", "police car", "taxi"),
     "pedestrian": ("pedestrian",),
     "bicyclist": ("bicyclist",),
     "tree": ("broadleaf", "conifer", "bush"),
@@ -33,6 +33,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     "pole": ("street lamp",),
 }
 """The ontology elements that the world can place, and the kinds it has of each."""
+USUAL_VEHICLES = KINDS["vehicle"][:4]
+"""Those that come where none is asked for."""
+LIVERIES = {"school bus": "yellow", "ambulance": "white", "police car": "white", "taxi": "yellow"}
+"""The paint of vehicles that have but one."""
 
 _MARKINGS = ("crosswalk", "stop line")
 
@@ -99,7 +103,7 @@ class WorldObject:
             raise SceneError(f"the world has no {self.element} {self.kind!r}: {suggest(self.kind, kinds)}")
         if self.element == "vehicle":
             if not self.color:
-                object.__setattr__(self, "color", "yellow" if self.kind == "school bus" else "silver")
+                object.__setattr__(self, "color", LIVERIES.get(self.kind, "silver"))
             elif self.color not in PAINTS:
                 raise SceneError(f"unknown vehicle colour {self.color!r}: {suggest(self.color, PAINTS)}")
         if self.value not in range(1000):

@@ -6,7 +6,15 @@ import dataclasses
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, ConditionReading, PlacePhrase, Tail, joined
+from roadworthy.rules.language.conditions import (
+    AND,
+    INSTEAD,
+    UNDERSTOOD,
+    ConditionReading,
+    PlacePhrase,
+    Tail,
+    joined,
+)
 from roadworthy.rules.language.events import EventReader
 from roadworthy.rules.language.nouns import NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import (
@@ -36,6 +44,9 @@ def read_condition(words: Words, earlier: Sequence[Sequence[SceneChange]] = ()) 
         RuleError: Something in it is not understood.
     """
     reader = _ConditionReader(words, earlier)
+    if any(word.lower == "also" for word in words) and len(earlier) == 1:
+        for change in earlier[0]:  # what was said before is still there
+            reader.result.infer(change)
     reader.condition()
     reader.result.check_bound(words)
     return reader.result
@@ -110,7 +121,7 @@ class _ConditionReader(EventReader):
         if phrase.preposition in _SHOWS:
             # "With a pedestrian on the roadside", "near pedestrians": there is one.
             self.at = stop
-            tail = self.tail()
+            tail = joined(self.modified(), self.tail())
             if phrase.preposition == "with" and self._participle(phrase.thing, phrase.words[:1], tail):
                 return True
             self.result.bind(phrase.words, "add")
@@ -130,9 +141,10 @@ class _ConditionReader(EventReader):
             return False
         group = VerbGroup("be", self.words[self.at : self.at + 1]) if found is None else found[0]
         gone = found is None or group.lemma in lexicon.REMOVE_VERBS
-        if len(group.words) != 1 or not (gone or group.lemma in lexicon.REPLACE_VERBS):
+        plain = len(group.words) == (2 if group.particle else 1)
+        if not plain or not (gone or group.lemma in lexicon.REPLACE_VERBS):
             return False
-        self.step()
+        self.step(len(group.words))
         self.result.bind(opened, "remove" if gone else "replace")
         if not gone:
             self._gives_way([thing], group, inner)
@@ -186,7 +198,7 @@ class _ConditionReader(EventReader):
         things = self.things()
         if not things:
             raise self.rest().refuse("what is there is not said", ["a pedestrian"])
-        if tuple(self.lower(k) for k in range(2)) in (("instead", "of"), ("rather", "than")):
+        if tuple(self.lower(k) for k in range(2)) in INSTEAD:
             self.result.bind(group.words, "replace")
             self.result.bind(self.step(2), "replace")
             for old in self.things():

@@ -19,6 +19,9 @@ AND = frozenset({",", "and", "&", "while", "plus", "but", "also"})
 JOINTS = AND | {"that", "if", "when"}
 """What joins clauses or opens them and gives nothing else."""
 AWAY = ("from", "off", "out of")
+_ONTO = ("cross", "use", "enter", "step", "walk", "run", "move", "go", "drive", "ride")
+"""How one comes onto the road: who is about to stands at its side."""
+INSTEAD = (("instead", "of"), ("rather", "than"))
 _TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
 
 
@@ -84,9 +87,11 @@ class WordStream:
         return found[0]
 
     def certain(self, group: VerbGroup) -> None:
-        """Refuse a verb that may happen or not."""
+        """Refuse a verb that may happen or not, or has not happened yet: who is about to cross is seen."""
         if group.open is not None:
             raise group.open.refuse(f"{str(group.open)!r} leaves open whether it happens", UNDERSTOOD)
+        if group.about and group.lemma not in _ONTO:
+            raise group.words.refuse("what has not happened yet cannot be seen", UNDERSTOOD)
 
     def affirmed(self, group: VerbGroup) -> None:
         """Refuse a verb that is negated where nothing would change then."""
@@ -118,12 +123,14 @@ class ConditionReading:
         propositions: What was found in the words.
         inference: The rules of Table 4 that gave the changes.
         bound: What each word gave to the reading, by its number in the rule.
+        notes: Where less is shown than the words say, a sentence each.
     """
 
     changes: list[SceneChange] = field(default_factory=list)
     propositions: list[Proposition] = field(default_factory=list)
     inference: list[str] = field(default_factory=list)
     bound: dict[int, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def bind(self, words: Words | None, gives: str) -> None:
         """Note what words gave to the reading."""
@@ -144,6 +151,11 @@ class ConditionReading:
                 stop += 1
             run = words[loose[0] : stop]
             raise run.refuse(f"{str(run)!r} would be lost here: nothing that can be shown says this")
+
+    def tell_narrower(self, thing: NounReading) -> None:
+        """Note a noun that is shown as any thing of its element."""
+        if noun := thing.narrower:
+            self.notes.append(f"{noun!r} is shown as any {thing.element}, and nothing more is tested.")
 
     def found(self, predicate: str, *arguments: str) -> None:
         """Note something that was found in the words."""

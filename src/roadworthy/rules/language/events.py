@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import UNDERSTOOD, PlacePhrase, Tail, joined
+from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined
 from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.weather import ExchangeReader
@@ -18,6 +18,8 @@ _MOVES = lexicon.words_of("get come move go draw drive walk run ride step be bac
 _CHANGES = lexicon.words_of("change turn convert transform switch make paint")
 _IS_THERE = lexicon.words_of("be appear exist show present locate stay remain stand come")
 """Verbs that only say that a thing is there: where they are negated, it is not."""
+_PUT = lexicon.words_of("park stop locate show present sit stand pull halt queue cover hang")
+_LEAVING = ("away", "off", "down", "around", "past", "through")
 _THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
 
 
@@ -59,6 +61,9 @@ class EventReader(ExchangeReader):
     def done_by_someone(self, group: VerbGroup, *, ego: bool = False) -> None:
         """Read "you see a pedestrian", "we remove the lane lines", "the ego-vehicle drives at night"."""
         lemma = group.lemma
+        if lemma in ("come", "get") and self.lower() in ("to", "upon"):
+            lemma = "approach"  # "you come to a yield sign"
+            self.result.bind(self.step(), "add")
         if lemma in ("get", "come", "move", "go", "draw", "be") and self.comparison(group):
             return
         if lemma not in lexicon.SEE_VERBS | {"have"}:
@@ -66,7 +71,8 @@ class EventReader(ExchangeReader):
         if lemma in lexicon.MOTION_VERBS and not self._object_follows():
             tail = self.tail()
             if not tail.phrases:
-                raise group.words.refuse("this does not say what changes in the scene", UNDERSTOOD)
+                said = group.words if self.over() else self.rest()
+                raise said.refuse("this does not say what changes in the scene", UNDERSTOOD)
             for phrase in tail.phrases:
                 thing = phrase.thing
                 if thing is not None and is_environment(thing.element):
@@ -147,8 +153,9 @@ class EventReader(ExchangeReader):
             self.affirmed(group)
             self.result.bind(group.words, "replace")
             olds = self.things()
+            place = self.place(self.tail().phrases)
             for old in olds:
-                self.exchange(old, first)
+                self.exchange(old, first, place)
             if olds and len(things) == 1:
                 return
         if lemma == "take" and tuple(self.lower(k) for k in range(3)) == ("the", "place", "of"):
@@ -175,7 +182,10 @@ class EventReader(ExchangeReader):
         if (
             lemma in lexicon.VANISH_VERBS
             or (
-                removed and lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"} and not self._hides(lemma)
+                removed
+                and (lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"} or group.particle == "down")
+                and lemma not in lexicon.PRESENCE_VERBS - {"cut"}
+                and not self._hides(lemma)
             )
             or (lemma == "go" and group.particle == "away")
         ):
@@ -201,6 +211,7 @@ class EventReader(ExchangeReader):
         if lemma in lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS or (
             lemma in lexicon.SEE_VERBS and group.passive
         ):
+            self._check_there(group)
             gone = group.negated or group.no_longer
             while (self.lower() in _THERE and (gone or self.lower() != "longer")) or (
                 self.lower() == "any" and self.lower(1) in ("more", "longer")
@@ -210,11 +221,21 @@ class EventReader(ExchangeReader):
             if group.negated and not (lemma in _IS_THERE or lemma in lexicon.SEE_VERBS):
                 self.affirmed(group)
             tail = self._where(group)
+            if lemma == "be" and not self.over() and self.lower() not in (*AND, "or", "either"):
+                raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
             for thing in things:
                 op: Op = "remove" if gone != thing.negated else "add"
                 self.put(op, thing, joined(inner, tail), group.words)
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
+
+    def _check_there(self, group: VerbGroup) -> None:
+        """Refuse a verb that does not say that a thing is there: "is run over", "drives off"."""
+        onto = group.particle == "off" and not self.over()  # "steps off the kerb"
+        done = group.passive and group.lemma not in lexicon.ADD_VERBS | lexicon.SEE_VERBS | _PUT
+        over = group.words[-1].lower == "crossed" and any(one.lemma == "have" for one in group.words)
+        if done or over or (group.particle in _LEAVING and not onto):
+            raise group.words.refuse(f"{str(group.words)!r} does not say that it is there", UNDERSTOOD)
 
     def _covered(self, things: list[NounReading], group: VerbGroup) -> None:
         """Read "the road is covered with snow": snow lies where it has snowed."""
@@ -263,29 +284,39 @@ class EventReader(ExchangeReader):
             self.result.bind(self.step(2), "waiting")
             group = dataclasses.replace(group, lemma="cross", about=True)
         tail = self._crossed(group) or self.tail()
-        if not group.about:
-            return tail
+        waits = group.lemma in ("wait", "stand", "stop")
         for number, phrase in enumerate(tail.phrases):
-            if phrase.thing is not None and phrase.thing.element in ("road", "lane"):
+            element = None if phrase.thing is None else phrase.thing.element
+            if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
-            elif phrase.position == "on" and phrase.thing is not None and phrase.thing.element == "crosswalk":
+            elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
         return tail
 
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
-        if group.lemma not in ("cross", "enter", "cover", "pass"):
+        if (
+            group.lemma not in ("cross", "enter", "cover", "pass", "follow", "use")
+            and group.particle != "off"
+        ):
             return None
         if prepositional(self.words, self.at) is not None or self.over():
             return None
         begin = self.at
-        thing = self.thing()
+        us = group.lemma == "follow" and self.lower() in ("us", "you")
+        thing = NounReading("ego-vehicle", self.step(), {}, "the") if us else self.thing()
         if thing is None:
             return None
         position: Position = "in" if group.lemma == "enter" and thing.element == "lane" else "on"
         if self.is_ego(thing):
             position = "front"
+        if group.lemma == "follow":
+            position = "behind"
+        if group.particle == "off":
+            if thing.element != "sidewalk" or thing.properties:
+                raise thing.words.refuse("these words are not understood here", ["off the kerb"])
+            thing = NounReading("road", thing.words, {}, "the")
         tail = self.tail()
         tail.phrases.insert(0, Phrase(group.lemma, position, self.words[begin : self.at], thing))
         return tail
@@ -312,8 +343,10 @@ class EventReader(ExchangeReader):
 
     def _remove(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
-        tail = self.tail()
-        tail = self.without_origin(tail)
+        tail = self.without_origin(self.tail())
+        hidden = [one for one in tail.phrases if one.position == "behind"]
+        if hidden and group.lemma in lexicon.VANISH_VERBS:
+            raise hidden[0].words.refuse("what is hidden is there, and is not seen", UNDERSTOOD)
         for thing in things:
             self.some(thing)
             self.put("remove", thing, joined(inner, tail), group.words)

@@ -39,28 +39,31 @@ MARKERS = phrases_of(
     "as soon as, as long as, in the event that, in the event of, the moment that, the moment, the instant, "
     "in case of, in case, in situations where, every time, each time, any time, given that, provided that, "
     "assuming that, supposing that, suppose that, on condition that, if, when, whenever, once, where, "
-    "wherever, while, after, provided, assuming, suppose, supposing, given, upon, should"
+    "wherever, while, after, whoever, provided, assuming, suppose, supposing, given, upon, should"
     + "".join(f", on {verb}, upon {verb}" for verb in _SEEING)
 )
 """What opens a condition, longest first. "Should" does at the start of a sentence: "should a car appear"."""
 
+_WAYS = ("road", "street", "roadway", "carriageway", "highway", "motorway")
 NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    **{f"{part} of {way}": ("sidewalk", {}) for part in ("side", "sides", "edge") for way in _WAYS},
+    **{f"{part} of {way}": ("road", {}) for part in ("middle", "center", "centre") for way in _WAYS},
+    **_meaning("lane", "travel lane, own lane, ego lane, middle of lane, center of lane, centre of lane"),
     **_meaning(
         "sidewalk",
-        "roadside, road side, side of road, side of street, roadside edge, edge of road, edge of street, "
-        "wayside, kerb, curb, kerbside, curbside, verge, roadside verge, grass verge, shoulder, hard "
-        "shoulder, road shoulder, pavement, footpath, footway, walkway, sidewalk, side walk, side, "
-        "sides of road, sides of street, sides",
+        "roadside, road side, roadside edge, wayside, kerb, curb, kerbside, curbside, verge, roadside verge, "
+        "grass verge, shoulder, hard shoulder, road shoulder, pavement, footpath, footway, walkway, "
+        "sidewalk, side walk, side, sides",
     ),
     **_meaning(
         "road",
-        "road, street, motorway, highway, freeway, roadway, carriageway, expressway, tarmac, road surface, "
-        "middle of road, middle of street, center of road, centre of road",
+        "road, street, motorway, highway, freeway, roadway, carriageway, expressway, tarmac, road surface",
     ),
     **_meaning(
         "line",
         "lane line, lane marking, lane mark, road marking, road line, lane divider, lane boundary, "
-        "marking, line marking, painted line, road paint, line, lane stripe, stripe",
+        "marking, line marking, painted line, road paint, line, lane stripe, stripe, "
+        "pavement marking, guide line",
     ),
     **_meaning("line", "centre line, center line, middle line, road centre line", part="centre"),
     **_meaning("line", "edge line, edge marking, side line, outer line", part="edge"),
@@ -100,6 +103,12 @@ NOUNS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 """Nouns that rules use in a sense of their own, or that the ontology does not have."""
 
+NARROWER = words_of("child kid")
+"""Known words that say more than what is shown."""
+
+LINES = {"edge": "edge", "middle": "centre", "centre": "centre", "center": "centre"}
+"""Which lines are meant, by where on the road they are."""
+
 SCENE_NOUNS = words_of(
     "scene image picture frame view sight camera photo background scenario surroundings environment "
     "landscape field screen"
@@ -128,7 +137,7 @@ AMOUNTS: Mapping[tuple[str, ...], tuple[int, str]] = {
 PLAIN_ADJECTIVES = words_of(
     "other another new single visible additional existing current present surrounding parked stationary "
     "standing stopped waiting moving walking driving outdoor overall local painted prevailing ambient actual "
-    "same said aforementioned mentioned"
+    "same said aforementioned mentioned steady"
 )
 """Adjectives that ask for nothing that a picture could show."""
 
@@ -180,7 +189,7 @@ PRESENCE_VERBS = words_of(
     "appear come emerge show pop enter arrive stand walk wait be step run jump cross sit park lie drive ride "
     "cycle move pull cut exist turn stay locate occur happen stroll jog rush dash wander travel pass stop "
     "remain hurry run_out sprint skate halt cover queue loiter skip present hang materialise materialize "
-    "leap hop dart amble march loom lurk idle proceed reside rest play"
+    "leap hop dart amble march loom lurk idle proceed reside rest play follow use"
 )
 VANISH_VERBS = words_of("disappear vanish leave depart fade evaporate")
 REMOVE_VERBS = words_of(

@@ -81,6 +81,15 @@ class NounReading:
     part: str = ""
 
     @property
+    def narrower(self) -> str:
+        """The noun, where it says more than its element: "hospital", "child"; empty where it does not."""
+        head = self.words[-1] if len(self.words) else None
+        if head is None or not self.element or is_pronoun(head):
+            return ""
+        known = _known(self.words, len(self.words) - 1) is not None and head.lemma not in lexicon.NARROWER
+        return "" if known or _guessed_element(head) != self.element else head.lower
+
+    @property
     def part_changed(self) -> Part:
         """Which of those that are there go or give way: some are about half."""
         return cast(Part, "half" if self.part == "some" else self.part)
@@ -163,6 +172,12 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         return None
     element, properties, also, stop = found
     part = properties.pop("part", part)
+    if properties == {"type": "speed limit"} and stop < len(words):
+        limit = _LIMIT.match(words.text.lower(), words[stop].start)
+        if limit is not None and limit.end() <= words[-1].stop:
+            _check_value(words[stop : stop + 2], element, "limit", limit[1])
+            properties["limit"] = limit[1]
+            stop = next(number for number in range(stop, len(words)) if words[number].stop >= limit.end()) + 1
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
     if element == "sidewalk" and determiner in ("both", "each"):
@@ -200,6 +215,7 @@ def _amount(words: Words, at: int) -> tuple[str, int, int, str] | None:
     return words[at].lower, 2 if leads_on else 1, 0, ""
 
 
+_LIMIT = re.compile(r"(?:of|for|with) (\d+) ?(?:km ?/ ?h|kmh|kph)\b")
 _NUMBERED = re.compile(
     r"(?P<limit>\d+) ?(?P<unit>km ?/ ?h|kmh|kph|mph)? ?"
     r"(?P<speed>(?:maximum |max )?speed (?:limit )?)?(?:traffic |road )?sign(?P<several>s)?(?!\w)"
@@ -303,6 +319,7 @@ def _with_modifiers(
         one = words[number : number + 1]
         # "Dark rain" falls at night; dark clouds are clouds.
         sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
+        sky = "rainy" if word.lower == "wet" else sky
         if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand"):
             continue
         if sky is not None and (element == SCENE or is_environment(element)):

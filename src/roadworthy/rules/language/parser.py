@@ -25,7 +25,8 @@ _LABELS = {
     r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:": "Then",
 }
 """What test plans write at the head of the two halves of a rule."""
-_METRES = r"(?P<{}>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?)\b(?!/)"
+_METRES = r"(?P<{}>\d+(?:\.\d+)? ?(?:m|met(?:re|er)s?|feet|foot|ft|yards?|yd))\b(?!/)"
+_UNITS = {"f": 0.3048, "y": 0.9144}  # metres of a foot and a yard, by their first letter
 _US = "(?:us|you|(?:the|your|our) (?:ego-vehicle|ego vehicle|car|vehicle))"
 _AWAY = re.compile(
     rf",?\s*\b(?:within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
@@ -44,7 +45,7 @@ _CONNECTORS = frozenset(
     {"and", "but", "also", ",", "additionally", "furthermore", "moreover", "so", "in", "please", "likewise"}
 )
 _REASONS = frozenset({"because"})
-_PASSED = _CONNECTORS | {"then", "therefore", "hence"}
+_PASSED = _CONNECTORS | {"then", "therefore", "hence", "means", "that"}
 """What joins sentences and halves of sentences and gives nothing to a reading."""
 _NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
 _MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
@@ -176,7 +177,7 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
         number = stop
     for found in _AWAY.finditer(words.text):
         far = found.group("within", "most", "metres", "distance")
-        bound[found.start()] = f"{next(filter(None, far))} m away"
+        bound[found.start()] = f"{_in_metres(next(filter(None, far))):g} m away"
     return Rule(words.text, tuple(blocks), tuple(_bound_runs(words, bound)))
 
 
@@ -204,20 +205,15 @@ def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
 def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
     """Return blocks whose things are added as far away as the words say."""
     told = list(blocks)
+    begins = [min(one.condition[0][0], one.outcome[0][0]) for one in blocks]
     for found in _AWAY.finditer(text):
         most = found["within"] or found["most"]
-        metres = float(most or found["metres"] or found["distance"])
-        number = next(
-            (
-                number
-                for number, one in enumerate(told)
-                if one.condition and one.condition[0][0] < found.start() < one.outcome[0][0]
-            ),
-            None,
-        )
-        changes = () if number is None else told[number].changes
+        metres = _in_metres(most or found["metres"] or found["distance"])
+        number = max((n for n, begin in enumerate(begins) if begin <= found.start()), default=0)
+        expected = any(start <= found.start() < stop for start, stop in told[number].outcome)
+        changes = () if expected else told[number].changes
         added = [one for one in changes if one.op == "add" and one.comparative is None]
-        if number is None or len(added) != 1 or _is_placed(added[0]):
+        if len(added) != 1 or _is_placed(added[0]):
             reason = "a distance can be said once, of one thing that is added"
         elif not _NEAREST <= metres <= _FARTHEST:
             reason = f"a thing can be added from {_NEAREST:g} to {_FARTHEST:g} m away"
@@ -230,6 +226,11 @@ def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
             continue
         raise RuleError(reason, text=text, span=found.span(), suggestions=[_EXAMPLE])
     return told
+
+
+def _in_metres(text: str) -> float:
+    number, unit = re.match(r"([\d.]+) ?(\w)", text).groups()  # type: ignore[union-attr]
+    return float(number) * _UNITS.get(unit.lower(), 1.0)
 
 
 def _is_placed(change: SceneChange) -> bool:
@@ -385,7 +386,7 @@ def _made(piece: Words, halves: tuple[Words, Words], found: ConditionReading, ca
         (*found.inference, came.inference),
         _runs(halves[0]),
         _runs(halves[1]),
-        came.notes,
+        (*dict.fromkeys(found.notes), *came.notes),
         {
             word.start: gives
             for word in (*halves[0], *halves[1])
@@ -451,8 +452,9 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
                 yield piece[stop:], _trimmed(piece[:number])
                 yield from _moved_over(piece[:number], piece[stop:])
         for number in range(1, len(piece)):
-            if piece[number].lower == "then" and number + 1 < len(piece):
-                yield _trimmed(piece[:number]), piece[number + 1 :]
+            if piece[number].lower in ("then", "means") and number + 1 < len(piece):
+                after = number + 2 if piece[number + 1].lower == "that" else number + 1
+                yield _trimmed(piece[:number]), piece[after:]
         yield from _without_marker(piece)
         return
     body = piece[opened:]
@@ -462,7 +464,12 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
     for number in range(1, len(body)):
         if body[number].lower in _COMMAS and number + 1 < len(body):
             yield body[:number], _trimmed(body[number + 1 :])
-    for number in range(1, len(body)):
+    if piece[0].lower == "whoever":
+        yield from ((body[:n], body[n:]) for n in range(1, len(body)) if body[n].tag == "MD")
+    divided = max(
+        (n for n in range(1, len(body)) if body[n].lower in _COMMAS and _orders(body[n + 1 :])), default=0
+    )
+    for number in range(divided + 1, len(body)):
         word = body[number]
         compound = (
             body[number - 1].dep == "compound" and body[number - 1].head == word.index
@@ -473,10 +480,19 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
             yield _trimmed(body[:number]), body[number:]
 
 
+def _orders(words: Words) -> bool:
+    """Return whether words are an outcome by themselves: "if the rain stops, slow down" divides there."""
+    try:
+        read_outcome(_trimmed(words))
+    except RuleError:
+        return False
+    return True
+
+
 def _needs_subject(word: Word) -> bool:
     """Return whether no outcome can begin with a word, because its subject is missing."""
     return (
-        word.tag == "MD"
+        word.tag in ("MD", "VBZ")
         or word.lower in ("at", "on", "with", "of")
         or word.lemma in ("be", "have")
         or word.lower in ("not", "n't", "to", "and", "then")

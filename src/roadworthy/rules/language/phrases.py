@@ -13,10 +13,12 @@ from roadworthy.rules.reading import Position
 
 _BE = lexicon.words_of("be 's ’s s is are was were been being am")
 _AUXILIARIES = lexicon.words_of("have do will would shall can could may might should must")
-_OPEN = lexicon.words_of("could may might must")
+_OPEN = lexicon.words_of("could may might must would")
 """Auxiliaries that leave open whether something happens."""
 _OPENERS = frozenset({"start", "begin", "happen", "continue", "go"})
 """Verbs that only say that what comes next happens: "starts to rain"."""
+_INTENTIONS = frozenset({"want", "wish", "intend"})
+"""Verbs of those who are about to do something: "wants to cross"."""
 _NEGATIONS = frozenset({"not", "n't", "n’t", "never", "no"})
 _TRANSITIVE = (
     lexicon.ADD_VERBS
@@ -33,7 +35,7 @@ _VERBS = (
     | lexicon.HEAVIER_VERBS
     | lexicon.LIGHTER_VERBS
     | frozenset(lexicon.WEATHER_VERBS)
-    | lexicon.words_of("fall set roll shine break rise give let have keep dim start begin end")
+    | lexicon.words_of("fall set roll shine break rise give let have keep dim start begin end close")
 )
 _ADVERB_PLACES: dict[tuple[str, ...], Position] = {
     ("up", "ahead"): "front",
@@ -99,7 +101,7 @@ def after_fillers(words: Words, at: int, more: Sequence[str] = ()) -> int:
 
 def is_verb(word: Word) -> bool:
     """Return whether a word can be the verb of a condition."""
-    if word.lower in ("near", "nearer"):
+    if word.lower in ("near", "nearer", "close", "closer"):
         return False
     return word.lemma in _VERBS or _stem(word) in _VERBS or word.lower in _BE
 
@@ -158,7 +160,7 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         elif (last > begin and _to_verb(words, at)) or lower in lexicon.FILLERS:
             about = about or lower == "about"
         elif _opens(words, at):
-            about = about or lower == "going"
+            about = about or lower == "going" or word.lemma in _INTENTIONS
             being = being and lower.endswith("ing")
             last = at + 1
         elif lower in ("get", "gets", "got", "getting", "gotten") and _participle(words, at + 1):
@@ -207,7 +209,7 @@ def _to_verb(words: Words, at: int) -> bool:
 def _opens(words: Words, at: int) -> bool:
     """Return whether a verb only opens another: "starts to", "begins raining", "is going to"."""
     word = words[at]
-    if word.lemma not in _OPENERS and _stem(word) not in _OPENERS:
+    if word.lemma not in _OPENERS | _INTENTIONS and _stem(word) not in _OPENERS:
         return False
     nxt = after_fillers(words, at + 1)
     if nxt >= len(words):
@@ -237,7 +239,7 @@ def _is_particle(words: Words, at: int, lemma: str) -> bool:
     lower = words[at].lower
     if lower in ("up", "out", "away", "down", "off"):
         return True
-    if lower == "in" and lemma in ("come", "roll", "set", "cut", "pull", "move"):
+    if lower == "in" and lemma in ("come", "roll", "set", "cut", "pull", "move", "close"):
         return at + 1 >= len(words) or noun_begins(words, at + 1) is False
     if lower in ("over", "by", "on", "along", "past", "through", "across", "around"):
         return at + 1 >= len(words) or words[at + 1].lower in (",", ".", "and")

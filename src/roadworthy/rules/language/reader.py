@@ -9,7 +9,7 @@ from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import nouns
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream
-from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS
+from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS, LINES
 from roadworthy.rules.language.phrases import (
     Phrase,
     VerbGroup,
@@ -20,7 +20,7 @@ from roadworthy.rules.language.phrases import (
     verb_group,
 )
 from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import Comparative, Op, SceneChange, thing_in_words
+from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
 
 class Reader(WordStream):
@@ -142,7 +142,8 @@ class Reader(WordStream):
                 continue
             everywhere = allow_place and thing.element in ("road", "sidewalk", "lane", "line")
             everywhere |= thing.element == "road" and phrase.position is not None
-            if not (everywhere or thing.element == nouns.SCENE or self.is_ego(thing)):
+            ahead = self.is_ego(thing) and phrase.position not in ("behind", "beside", "above")
+            if not (everywhere or thing.element == nouns.SCENE or ahead):
                 raise phrase.words.refuse("these words are not understood here")
             self.result.bind(phrase.words, "everywhere")
         self.result.bind(tail.degree, tail.level or tail.comparative or "")
@@ -201,7 +202,7 @@ class Reader(WordStream):
         """Return whether a thing is the ego-vehicle: "the car", where no other car was spoken of."""
         if thing.element == "ego-vehicle":
             return True
-        if thing.element != "vehicle" or thing.determiner not in ("the", "your", "our", "my"):
+        if thing.element != "vehicle" or thing.determiner not in ("the", "your", "our", "my") or thing.part:
             return False
         if thing.words[-1].tag in ("NNS", "NNPS"):
             return False
@@ -234,16 +235,14 @@ class Reader(WordStream):
 
     def check_element(self, thing: nouns.NounReading) -> None:
         """Refuse what cannot be a thing in a scene."""
+        self.result.tell_narrower(thing)
         if thing.element in (nouns.SCENE, "ego-vehicle", "", "environment", "object"):
             what = "the ego-vehicle itself" if self.is_ego(thing) else f"{str(thing.words)!r}"
             reason = f"{what} cannot be added, removed or replaced"
             raise thing.words.refuse(reason, ["a pedestrian", "a car"])
-
-    def check_side(self, thing: nouns.NounReading) -> None:
-        """Refuse that one side of the road goes or gives way: sides are where things are."""
-        if thing.element in ("road", "sidewalk") and thing.properties:
-            reason = "a side of the road cannot be removed or replaced"
-            raise thing.words.refuse(reason, ["the trees on the left side", "the trees on both sides"])
+        if thing.element in GROUND:
+            reason = "bare ground cannot be added, removed or replaced"
+            raise thing.words.refuse(reason, ["the trees on the left side", "the lane lines"])
 
     def tail(self) -> Tail:
         """Read the phrases after a verb or a noun."""
@@ -327,6 +326,7 @@ class Reader(WordStream):
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
                 here = PlacePhrase(phrase.position, thing.element, thing.properties)
+                self.result.tell_narrower(thing)
                 if thing.amount is not None:
                     raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
             if phrase.position == "on" and _stands(here.reference):
@@ -388,14 +388,14 @@ class Reader(WordStream):
         if self.is_ego(thing):
             raise thing.words.refuse("the ego-vehicle itself cannot be added or removed", ["a car"])
         self.check_element(thing)
-        if op != "add":
-            self.check_side(thing)
         self.result.found("ONTOLOGY", str(thing.words), thing.element)
         self.result.found("TRANSFORMATION", verb, op)
         self.result.bind(said, op)
         self.result.bind(thing.words, thing_in_words(thing.element, thing.properties))
         for value in thing.properties.values():
             self.result.found("AMOD", value, thing.element)
+        if thing.element == "line" and op == "remove":
+            thing, tail = self._painted(thing, tail)
         where = self.place(tail.phrases, place)
         if thing.properties.get("direction") == "reverse" and op == "add" and thing.element != "lane":
             # "An oncoming car" drives where those drive that come towards us.
@@ -405,7 +405,7 @@ class Reader(WordStream):
             plain = {key: value for key, value in thing.properties.items() if key != "direction"}
             thing = dataclasses.replace(thing, properties=plain)
         beside = [one for one in tail.phrases if one.words[-1].lower in ("left", "right")]
-        if beside and thing.element == "vehicle" and op == "add":
+        if beside and thing.element == "vehicle" and op == "add" and where.reference != "lane":
             reason = "is this the lane, or the side of the road?"
             raise beside[0].words.refuse(reason, ["in the left lane", "on the left side of the road"])
         if tail.level:
@@ -421,6 +421,8 @@ class Reader(WordStream):
             self.compare(thing, tail.comparative)
             return
         self.check_amount(thing, adds=op == "add")
+        if thing.amount is not None and any(one.lemma in ("group", "crowd") for one in thing.amount):
+            self.result.notes.append(f"{str(thing.amount)!r} are {thing.count}, who may stand apart.")
         if op != "add":
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
         elif where.properties.get("position") == "both":
@@ -433,6 +435,17 @@ class Reader(WordStream):
             for _ in range(thing.count):
                 self.result.infer(where.changed(op, thing.element, thing.properties))
         self.environments(tail.phrases)
+
+    def _painted(self, thing: nouns.NounReading, tail: Tail) -> tuple[nouns.NounReading, Tail]:
+        """Return lines without their place where that tells which: "the marking at the edge of the road"."""
+        for phrase in tail.phrases:
+            said = {word.lower for word in phrase.words}
+            part = next((LINES[word] for word in LINES if word in said), None)
+            if part and phrase.thing and not phrase.thing.properties and not thing.part:
+                self.result.bind(phrase.words, part)
+                kept = [one for one in tail.phrases if one is not phrase]
+                return dataclasses.replace(thing, part=part), dataclasses.replace(tail, phrases=kept)
+        return thing, tail
 
     def check_amount(self, thing: nouns.NounReading, *, adds: bool = False) -> None:
         """Refuse how many, or which things, where that cannot be shown: of what goes, only parts can."""
@@ -469,4 +482,7 @@ def _nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhras
         return here if us[0] is place else place
     if plain and (named := [one for one in (place, here) if one.reference == "lane" and one.properties]):
         return named[0]
+    sided = here.reference == "sidewalk" and phrase.words[-1].lower in ("left", "right")
+    if sided and place.reference in ("sidewalk", "lane") and not place.properties:
+        return dataclasses.replace(place, properties=here.properties)  # "on the footway on the right"
     raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])

@@ -10,7 +10,7 @@ from itertools import chain
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail
+from roadworthy.rules.language.conditions import AND, INSTEAD, UNDERSTOOD, PlacePhrase, Tail
 from roadworthy.rules.language.nouns import ASPECTS, SCENE, SUCH_AS, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
@@ -23,7 +23,7 @@ _SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
 _COMES = lexicon.words_of(
     "fall start begin set roll come arrive appear occur happen be pour shine show cover move exist descend "
-    "develop form emerge hang present continue break become"
+    "develop form emerge hang present continue break become close"
 )
 
 
@@ -183,7 +183,8 @@ class WeatherReader(Reader):
             self._environment_changes(thing, group, words)
             return
         if noun[0].element and not is_environment(noun[0].element):
-            if (lemma == "cover" and not noun[0].properties) or noun[0].element == SCENE:
+            ground = noun[0].element in ("road", "sidewalk", "lane", "terrain") and not noun[0].properties
+            if (lemma == "cover" and ground) or noun[0].element == SCENE:
                 self.at = noun[1]
                 self.result.bind(noun[0].words, "everywhere")
                 self.environment(thing)
@@ -349,7 +350,6 @@ class ExchangeReader(WeatherReader):
         new = self.resolved(new)
         self.check_element(new)
         self.check_element(old)
-        self.check_side(old)
         self.result.found("ONTOLOGY", str(old.words), old.element)
         self.result.found("PREP", str(new.words), new.element)
         for one in (old, new):
@@ -408,9 +408,12 @@ class ExchangeReader(WeatherReader):
         if value is not None and not (group.lemma == "be" and self.noun_at(0)):
             self.affirmed(group)
             self.result.bind(group.words, "replace")
+            instead = tuple(self.lower(k) for k in range(2)) in INSTEAD and lexicon.VALUES.get(self.lower(2))
+            if instead:  # "is red instead of green"
+                self.result.bind(self.step(3), f"from {instead[1]}")
             old, place = self._whereabouts(inner)
             for thing in things:
-                self._other_value(thing, value[0], old, value[1], place)
+                self._other_value(thing, value[0], instead or old, value[1], place)
             return True
         self.at = begin
         if group.lemma == "be":

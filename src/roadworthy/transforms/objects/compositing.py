@@ -309,7 +309,15 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 
 
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
-_RARE = ("school bus", "truck")  # come only where they are asked for
+_RARE = (
+    "school bus",
+    "truck",
+    "bus",
+    "motorcycle",
+    "ambulance",
+    "police car",
+    "taxi",
+)  # come only where they are asked for
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.4  # levels, and the share of its pixels, and of its head's, that differ by them

@@ -205,7 +205,7 @@ class CutOut:
     def readable(self) -> bool:
         """Whether it has writing or signals on it, so that it must not be mirrored."""
         signal = self.element in ("traffic sign", "traffic light")
-        return signal or self.properties.get("type") == "school bus"
+        return signal or self.properties.get("type") in ("school bus", "bus", "taxi")
 
     def foot_span(self, mirrored: bool) -> tuple[float, float]:
         """Return where it touches the ground, seen as it is or mirrored."""

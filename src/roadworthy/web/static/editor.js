@@ -9,6 +9,7 @@ export class Editor {
     this.before = "";
     this.changed = changed;
     this.field.addEventListener("input", () => this.typed());
+    this.field.addEventListener("mousemove", ({ clientX, clientY }) => this.tell(clientX, clientY));
     new ResizeObserver(() => this.fit()).observe(box);
     box.classList.add("painted");
   }
@@ -58,15 +59,24 @@ export class Editor {
     const pieces = [];
     for (let number = 0; number + 1 < places.length; number++) {
       const [start, stop] = [places[number], places[number + 1]];
-      const roles = this.marks.filter((one) => one.start <= start && one.stop >= stop).map((one) => `role-${one.role}`);
+      const over = this.marks.filter((one) => one.start <= start && one.stop >= stop);
+      const roles = over.filter((one) => one.role).map((one) => `role-${one.role}`);
       const piece = document.createElement("span");
       if (roles.length) piece.className = roles.join(" ");
+      const told = over.find((one) => one.told);
+      if (told) piece.dataset.told = told.told;
       piece.textContent = text.slice(start, stop);
       pieces.push(piece);
     }
     // A last empty line has no height without something in it.
     this.paintBox.replaceChildren(...pieces, "\n");
     this.fit();
+  }
+
+  // The pieces lie behind the field, which gets the pointer.
+  tell(x, y) {
+    const at = (one) => [...one.getClientRects()].some((box) => x >= box.left && x < box.right && y >= box.top && y < box.bottom);
+    this.field.title = [...this.paintBox.children].find(at)?.dataset.told ?? "";
   }
 
   fit() {

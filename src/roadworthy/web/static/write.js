@@ -34,9 +34,12 @@ function reader(path, shown) {
   };
 }
 
+const told = ({ start, stop, gives }) => `“${ruleEditor.text.slice(start, stop)}” ${gives ? `gives: ${gives}` : "gives nothing to the reading"}`;
+
 const readRule = reader("/write/rule", (answer) => {
   readings.rules = answer;
-  ruleEditor.show(answer.trouble ? [{ ...answer.trouble, role: "trouble" }] : answer.marks ?? []);
+  const bound = (answer.words ?? []).map((one) => ({ ...one, told: told(one) }));
+  ruleEditor.show(answer.trouble ? [{ ...answer.trouble, role: "trouble" }] : [...(answer.marks ?? []), ...bound]);
   showRule(answer);
   fitModels();
   ready();
@@ -102,7 +105,8 @@ function showRule(answer) {
       make("dt", {}, "In every frame"), make("dd.role-object", {}, block.changes.join(" and ")),
       make("dt", {}, "Then"), make("dd.role-outcome", {}, block.expectation),
       make("dt", {}, "Judged by"), make("dd", {}, make("code", {}, block.formula), " ",
-        hint("formula", `x1 is what the model answers to ${block.before}, x2 what it answers to the changed picture. Speeds are in m/s, steering in degrees, positive to the right.`)))));
+        hint("formula", `x1 is what the model answers to ${block.before}, x2 what it answers to the changed picture. Speeds are in m/s, steering in degrees, positive to the right.`)))),
+    make("details.more", {}, make("summary", {}, "What each word gave"), make("ul.plain.small", {}, (answer.words ?? []).map((one) => make("li", {}, told(one))))));
 }
 
 function showExamples(box, select, editor) {

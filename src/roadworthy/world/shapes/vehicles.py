@@ -1,4 +1,4 @@
-"""Cars, vans, trucks and school buses."""
+"""Cars, vans, trucks, buses and motorcycles, and those in the livery of a service."""
 
 from __future__ import annotations
 
@@ -19,11 +19,22 @@ _TAIL: Color = (206, 30, 26)
 _HEAD: Color = (248, 244, 226)
 _PLATE: Color = (224, 224, 214)
 _CARGO: Color = (214, 214, 208)
+_BLUE: Color = (24, 60, 190)
 
 
 def vehicle(kind: str, color: str, *, near: bool) -> Mesh:
     """Build a vehicle of a type and colour; ``near`` adds the small parts."""
-    build = {"car": _car, "van": _van, "truck": _truck, "school bus": _school_bus}[kind]
+    build = {
+        "car": _car,
+        "van": _van,
+        "truck": _truck,
+        "school bus": _school_bus,
+        "bus": _bus,
+        "motorcycle": _motorcycle,
+        "ambulance": _ambulance,
+        "police car": _police_car,
+        "taxi": _taxi,
+    }[kind]
     return build(PAINTS[color], near)
 
 
@@ -141,6 +152,71 @@ def _inset(points: Sequence[Point], amount: float) -> list[Point]:
 
 def _car(paint: Color, near: bool) -> Mesh:
     mesh = MeshBuilder(VEHICLE)
+    _add_car(mesh, paint, near)
+    return mesh.build((4.3, 1.8))
+
+
+def _taxi(paint: Color, near: bool) -> Mesh:
+    mesh = MeshBuilder(VEHICLE)
+    _add_car(mesh, paint, near)
+    mesh.part()
+    mesh.box((-0.6, -0.35), (-0.36, 0.36), (1.44, 1.68), _PLATE)
+    for f, way in ((-0.61, 1), (-0.34, -1)):
+        for quad in lettering("TAXI", width=0.6, height=0.17, centre=(0.0, 1.56)):
+            mesh.face([(f, way * r, u) for r, u in quad], _TYRE, centre=(-0.47, 0.0, 1.56), rank=1)
+    return mesh.build((4.3, 1.8))
+
+
+def _police_car(paint: Color, near: bool) -> Mesh:
+    mesh = MeshBuilder(VEHICLE)
+    _add_car(mesh, paint, near)
+    for sign in (-1, 1):
+        _on_side(mesh, sign, _strip((-2.0, 2.0), 0.895, (0.5, 0.72)), _BLUE, rank=4)
+    _patch(mesh, -2.15, (-0.5, 0.5), (0.6, 0.78), _BLUE, rank=4)
+    _patch(mesh, 2.16, (-0.5, 0.5), (0.62, 0.8), _BLUE, rank=4)
+    _add_beacons(mesh, -0.5, 0.56, 1.44)
+    return mesh.build((4.3, 1.8))
+
+
+def _ambulance(paint: Color, near: bool) -> Mesh:
+    mesh = MeshBuilder(VEHICLE)
+    _add_van(mesh, paint, near)
+    for sign in (-1, 1):
+        _on_side(mesh, sign, _strip((-2.45, 1.6), 1.005, (0.95, 1.2)), _TAIL, rank=4)
+    _patch(mesh, -2.515, (-1.0, 1.0), (1.06, 1.26), _TAIL, rank=4)
+    _patch(mesh, 2.4, (-0.9, 0.9), (1.02, 1.2), _TAIL, rank=4)
+    _add_beacons(mesh, -2.2, 0.8, 2.15)
+    _add_beacons(mesh, 1.0, 0.8, 2.15)
+    return mesh.build((5.0, 2.0))
+
+
+def _add_beacons(mesh: MeshBuilder, forward: float, half: float, up: float) -> None:
+    """Add a bar of blue lamps on a roof."""
+    mesh.part()
+    mesh.box((forward, forward + 0.3), (-half, half), (up, up + 0.16), _BLUE, roof=shaded(_BLUE, 1.3))
+    for span in _mirrored((half * 0.35, half)):
+        for f in (forward - 0.01, forward + 0.31):
+            corners = [(f, span[0], up + 0.02), (f, span[1], up + 0.02), (f, span[1], up + 0.14)]
+            corners.append((f, span[0], up + 0.14))
+            mesh.face(corners, shaded(_BLUE, 1.6), centre=(forward + 0.15, 0.0, up), rank=1, glow=0.9)
+
+
+def _motorcycle(paint: Color, near: bool) -> Mesh:
+    mesh = MeshBuilder(VEHICLE)
+    _wheels(mesh, (-0.7, 0.7), 0.08, 0.32, near)
+    mesh.box((-0.85, 0.6), (-0.16, 0.16), (0.45, 0.85), paint)
+    mesh.box((0.5, 0.6), (-0.4, 0.4), (1.0, 1.08), _TRIM)
+    _patch(mesh, -0.87, (-0.11, 0.11), (0.66, 0.8), _TAIL, glow=0.85)
+    _patch(mesh, 0.72, (-0.12, 0.12), (0.82, 1.02), _HEAD, glow=1.0)
+    mesh.part()
+    mesh.box((-0.35, 0.1), (-0.3, 0.3), (0.5, 0.95), _TRIM)
+    mesh.box((-0.3, 0.05), (-0.24, 0.24), (0.85, 1.4), shaded(_TRIM, 1.4))
+    mesh.part()
+    mesh.box((-0.2, 0.12), (-0.14, 0.14), (1.42, 1.72), paint)
+    return mesh.build((2.1, 0.8))
+
+
+def _add_car(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     half = 0.9
     lower = _VehicleBody(_Level(-2.15, 2.15, half, up=0.26), _Level(-2.05, 2.1, half - 0.05, up=0.86))
     _hull(mesh, lower, paint, roof=shaded(paint, 1.06))
@@ -156,7 +232,6 @@ def _car(paint: Color, near: bool) -> Mesh:
     _wheels(mesh, (-1.35, 1.35), half, 0.33, near)
     mesh.part()
     _add_cabin(mesh, paint, near)
-    return mesh.build((4.3, 1.8))
 
 
 def _add_cabin(mesh: MeshBuilder, paint: Color, near: bool) -> None:
@@ -178,6 +253,11 @@ def _add_cabin(mesh: MeshBuilder, paint: Color, near: bool) -> None:
 
 def _van(paint: Color, near: bool) -> Mesh:
     mesh = MeshBuilder(VEHICLE)
+    _add_van(mesh, paint, near)
+    return mesh.build((5.0, 2.0))
+
+
+def _add_van(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     half = 1.0
     body = _VehicleBody(_Level(-2.5, 2.5, half, up=0.3), _Level(-2.45, 1.35, half - 0.08, up=2.15))
     _hull(mesh, body, paint, roof=shaded(paint, 1.06))
@@ -193,7 +273,6 @@ def _van(paint: Color, near: bool) -> Mesh:
         _patch(mesh, -2.495, (-0.015, 0.015), (0.5, 2.05), shaded(paint, 0.6), rank=2)
     _lights(mesh, -2.5, 2.5, half, (0.82, 1.02), near)
     _wheels(mesh, (-1.6, 1.6), half, 0.36, near)
-    return mesh.build((5.0, 2.0))
 
 
 def _truck(paint: Color, near: bool) -> Mesh:
@@ -253,6 +332,29 @@ def _school_bus(paint: Color, near: bool) -> Mesh:
     mesh.part()
     _patch(mesh, 3.42, (-1.05, 1.05), (1.55, 2.4), _WINDSCREEN, rank=2)
     return mesh.build((9.2, 2.4))
+
+
+def _bus(paint: Color, near: bool) -> Mesh:
+    """Build a city bus: a box with a row of windows all round and doors on the right."""
+    mesh = MeshBuilder(VEHICLE)
+    half = 1.25
+    mesh.box((-5.5, 5.5), (-half, half), (0.4, 3.0), paint, roof=shaded(paint, 1.1))
+    windows = 8 if near else 1
+    step = 10.4 / windows
+    for sign in (-1, 1):
+        for k in range(windows):
+            start = -5.2 + k * step
+            window = _strip((start, start + step * 0.92), half + 0.01, (1.5, 2.5))
+            _on_side(mesh, sign, window, shaded(_GLASS, 1.15), rank=2)
+    for door in (-1.0, 3.8):
+        _on_side(mesh, 1, _strip((door, door + 1.2), half + 0.02, (0.5, 2.5)), _GLASS, rank=3)
+    _patch(mesh, -5.51, (-1.05, 1.05), (1.6, 2.5), _GLASS, rank=2)
+    _patch(mesh, 5.51, (-1.15, 1.15), (1.1, 2.5), _WINDSCREEN, rank=2)
+    for f in (-5.52, 5.52):
+        _patch(mesh, f, (-0.8, 0.8), (2.6, 2.9), _TRIM, rank=3)
+    _lights(mesh, -5.51, 5.51, half, (0.7, 0.92), near)
+    _wheels(mesh, (-3.4, 3.2), 1.2, 0.5, near)
+    return mesh.build((11.0, 2.5))
 
 
 def _add_bus_rear(mesh: MeshBuilder, back: float, half: float) -> None:
