@@ -70,7 +70,9 @@ _NARROW = 4096  # numbers in a tensor from which on they are kept as 8-bit ones
 
 def _read(packs: Sequence[Path], variant: Variant, limit: int | None) -> tuple[Tensor, Tensor, list[str]]:
     """Return what the network sees of all frames, what it should answer (NaN where unknown), and sources."""
-    images, truths, sources = [], [], []
+    images: list[Tensor] = []
+    truths: list[list[float]] = []
+    sources: list[str] = []
     # What is packed for the path network is what it sees: its rows are cut already.
     taken = replace(variant.spec.input, crop=(0, 0)) if variant.name == "path" else variant.spec.input
 

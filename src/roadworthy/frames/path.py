@@ -41,7 +41,9 @@ class PlannedPath(ReadOnlyArrays):
         if points.ndim != 2 or points.shape[1:] != (2,) or not len(points):
             raise FrameError(f"points of a path must be n × 2, metres ahead and right, got {points.shape}")
         if times.shape != (len(points),):
-            raise FrameError(f"a path must have a time for each of its {len(points)} points, got {times.shape}")
+            raise FrameError(
+                f"a path must have a time for each of its {len(points)} points, got {times.shape}"
+            )
         if not (np.isfinite(points).all() and np.isfinite(times).all()):
             raise FrameError("points and times of a path must be finite")
         if not (np.diff(times, prepend=0.0) > 0).all():
@@ -77,7 +79,7 @@ class PlannedPath(ReadOnlyArrays):
         return headings
 
     def offset(self, other: PlannedPath) -> float:
-        """Return the largest distance of a point of this path from the line of another, which goes on straight.
+        """Return the largest distance of a point of this path from the line of another, prolonged straight.
 
         Example:
             >>> slower, straight = PlannedPath([[3, 0.2], [6, 0.4]], [1, 2]), PlannedPath([[9, 0]], [1])

@@ -524,8 +524,8 @@ def draw_from_above(paths: Sequence[tuple[PlannedPath, Color]], size: tuple[int,
         _, row = place((metres, 0))
         cv2.line(canvas, (0, row // 16), (width, row // 16), (60, 65, 76), 1)
         draw_text(canvas, f"{metres} m", 4, row / 16 - 7, 9, DIM)
-    corners = [place((a, b)) for a, b in ((FRONT, HALF_WIDTH), (-REAR, -HALF_WIDTH))]
-    cv2.rectangle(canvas, *corners, BRIGHT, 1, cv2.LINE_AA, shift=4)
+    front, rear = place((FRONT, HALF_WIDTH)), place((-REAR, -HALF_WIDTH))
+    cv2.rectangle(canvas, front, rear, BRIGHT, 1, cv2.LINE_AA, shift=4)
     for path, color in paths:
         line = [place(one) for one in [(0.0, 0.0), *path.points.tolist()]]
         for one, two in pairwise(line):

@@ -33,7 +33,7 @@ def stored_answers(predicted: Predicted, *, violated: bool) -> dict[str, Scalar]
 
 
 def seen_path(path: PlannedPath, frame: Frame) -> list[tuple[float, float]]:
-    """Return where a path lies in the image, by the frame's perspective; what is next to the camera is not seen."""
+    """Return where a path lies in the image, by the frame's perspective, from where it comes into view."""
     view = Perspective.of(frame)
     points = path.at(np.linspace(0, path.times[-1], 8 * len(path.times) + 1))
     ahead = points[points[:, 0] > _NEAREST]
@@ -47,7 +47,9 @@ def _text(answer: Prediction, frame: Frame) -> str:
         told = {"points": answer.points.round(3).tolist(), "times": answer.times.tolist()}
         return json.dumps({**told, "seen": seen_path(answer, frame)})
     if isinstance(answer, Boxes):
-        words = [f"{one.get('type', name)}" for name, one in zip(answer.classes, answer.attributes, strict=True)]
+        words = [
+            f"{one.get('type', name)}" for name, one in zip(answer.classes, answer.attributes, strict=True)
+        ]
         scores = None if answer.scores is None else answer.scores.round(3).tolist()
         return json.dumps({"boxes": answer.xyxy.round(1).tolist(), "classes": words, "scores": scores})
     assert isinstance(answer, LabelMap)

@@ -297,8 +297,8 @@ Measure: TypeAlias = Literal["change", "value"]
 TOLERANCES: Mapping[Output, Quantity] = {"speed": Quantity(0.1, relative=True), "steering": Quantity(1.39)}
 """δ: how far two predictions may differ and still be the same."""
 _OTHER_TOLERANCES: Mapping[str, Quantity] = {
-    "acceleration": Quantity(0.5), "throttle": Quantity(0.05), "brake": Quantity(0.05), "count": Quantity(0.0),
-    "confidence": Quantity(0.1), "offset": Quantity(0.5),
+    "acceleration": Quantity(0.5), "throttle": Quantity(0.05), "brake": Quantity(0.05),
+    "count": Quantity(0.0), "confidence": Quantity(0.1), "offset": Quantity(0.5),
 }  # fmt: skip
 _PEDALS: Mapping[str, tuple[str, ...]] = {
     "decrease": ("brake", "acceleration", "throttle"),
@@ -355,8 +355,8 @@ class Expectation:
     steering angle is measured without its side, unless the side is named.
 
     Attributes:
-        output: What is measured: speed in m/s, steering in degrees, positive to the right, or what else models
-            answer with, see `gauges`.
+        output: What is measured: speed in m/s, steering in degrees, positive to the right, or what else
+            models answer with, see `gauges`.
         change: The direction, None where only the new value matters. For steering, "decrease" is to the left.
         modifier: How the quantity bounds.
         quantity: How much. With "same" it takes the place of δ.
@@ -364,8 +364,8 @@ class Expectation:
         measure: Whether the quantity is that of the change ("by"), or of the new value ("to", "be").
         negated: Whether the relation is reversed.
         tolerance: δ of "same" and "different"; by default that of `tolerance_of`.
-        pedals: Whether the words are of braking or accelerating: what a model predicts of brake, acceleration or
-            throttle goes before its speed.
+        pedals: Whether the words are of braking or accelerating: what a model predicts of brake,
+            acceleration or throttle goes before its speed.
         planned: What is expected instead of a model that plans a path.
 
     Example:
@@ -526,7 +526,7 @@ class Expectation:
 
     @property
     def formula(self) -> str:
-        """The relation of x1, what is measured before, and x2, after; and what x is, where that needs telling."""
+        """The relation of x1, what is measured before, and x2, after; and what x is, where that is needed."""
         meaning = gauge_of(self.output).meaning
         return f"{self.relation.formula()}, where x is the {meaning}" if meaning else self.relation.formula()
 

@@ -1,8 +1,8 @@
 """What rules speak of: numbers that are read off the answers to a frame, before a change and after it.
 
-An output is a noun phrase that says what is measured: ``"speed"``, ``"overlap of the added pedestrian"``. Each has
-a unit, the tasks of the models that can be asked, and a way from two answers to pairs of numbers, x1 before and x2
-after. There may be several, one for each thing that it speaks of; that with the smallest margin counts.
+An output is a noun phrase that says what is measured: ``"speed"``, ``"overlap of the added pedestrian"``.
+Each has a unit, the tasks of the models that can be asked, and a way from two answers to pairs of numbers, x1
+before and x2 after: one for each thing that it speaks of, and that with the smallest margin counts.
 """
 
 from __future__ import annotations
@@ -54,13 +54,16 @@ _FORMS: Mapping[str, tuple[str, str, Task, str]] = {
         "share of the pixels so labelled before, but for what was added, that are so after",
     ),
     "labelled": (
-        r"share of (?P<thing>.+) that is labelled so", "", "segmentation", "share of its pixels with its label",
+        r"share of (?P<thing>.+) that is labelled so", "", "segmentation",
+        "share of its pixels with its label",
     ),
     "offset": (
-        r"distance from the path before", "m", "path", "largest distance of its points from the line of the path before",
+        r"distance from the path before", "m", "path",
+        "largest distance of its points from the line of the path before",
     ),
     "clearance": (
-        r"distance of the path from (?P<thing>.+)", "m", "path", "least distance of the vehicle's outline on its path",
+        r"distance of the path from (?P<thing>.+)", "m", "path",
+        "least distance of the vehicle's outline on its path",
     ),
     "stop": (
         r"distance of the stop from (?P<thing>.+)", "m", "path",
@@ -106,7 +109,7 @@ class Gauge:
         return ""
 
     def unknown_to(self, system: SystemUnderTest) -> str:
-        """Return that a model has no class for what is spoken of, where its classes are known; else nothing."""
+        """Return that a model has no class for what is spoken of, as far as its classes are known."""
         classes = answered_classes(system)
         if classes is None or self.thing in ("", ANYTHING):
             return ""
@@ -175,7 +178,22 @@ def gauge_of(output: str) -> Gauge:
         if found := re.fullmatch(pattern, output):
             thing, which = _thing(found.groupdict().get("thing") or "", kind)
             return Gauge(output, kind, thing, which, unit, (task,), meaning)
-    raise InputError(f"no model predicts the {output!r}; known are {', '.join(_SIGNALS)}, and what models see")
+    raise InputError(
+        f"no model predicts the {output!r}; known are {', '.join(_SIGNALS)}, and what models see"
+    )
+
+
+def unit_of(output: str) -> str:
+    """Return the unit of an output as it follows a number; nothing for what has none, or nobody knows.
+
+    Example:
+        >>> unit_of("distance from the path before"), unit_of("number of detected cars"), unit_of("answer")
+        (' m', '', '')
+    """
+    try:
+        return f" {gauge_of(output).unit}".rstrip()
+    except InputError:
+        return ""
 
 
 def _thing(words: str, kind: str) -> tuple[str, str]:
@@ -189,7 +207,9 @@ def _thing(words: str, kind: str) -> tuple[str, str]:
         element, properties = ontology().resolve_with_properties(word)
     except OntologyError as error:
         raise InputError(str(error)) from None
-    return (element.name if kind in ("kept", "labelled") else ontology().word_for(element.name, properties)), which
+    return (
+        element.name if kind in ("kept", "labelled") else ontology().word_for(element.name, properties)
+    ), which
 
 
 def thing_phrase(word: str, which: str) -> str:
@@ -220,7 +240,10 @@ def added_notes(frame: Frame, word: str) -> list[Mapping[str, Any]]:
         one
         for one in added_things(frame)
         if element is None
-        or (ontology().is_a(one["element"], element.name) and wanted.items() <= dict(one["properties"]).items())
+        or (
+            ontology().is_a(one["element"], element.name)
+            and wanted.items() <= dict(one["properties"]).items()
+        )
     ]
     if not notes:
         raise NotApplicable(f"what made the image does not say where it added a {word}")
@@ -283,7 +306,8 @@ def _confidences(gauge: Gauge, frames: tuple[Frame, Frame], answers: tuple[Boxes
         found = _of(one, gauge.thing)
         if len(found) and found.scores is None:
             raise SystemUnderTestError(f"expected boxes with scores for frame {frame.id!r}, got some without")
-        scores = np.where(asked.iou(found) >= OVERLAP, found.scores if len(found) else 0.0, 0.0)
+        known = np.zeros(0, np.float32) if found.scores is None else found.scores
+        scores = np.where(asked.iou(found) >= OVERLAP, known, 0.0)
         best.append(scores.max(axis=1, initial=0.0).tolist())
     return list(zip(*best, strict=True))
 
@@ -324,7 +348,7 @@ def _offset(_: Gauge, __: tuple[Frame, Frame], answers: tuple[PlannedPath, Plann
 
 
 def ground_places(frame: Frame, note: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """Return where the foot of something that was added stands: metres ahead of the camera and right of it."""
+    """Return where the foot of something added stands: metres ahead of the camera and right of it."""
     focal, metres = Perspective.of(frame).focal, float(note["distance"])
     left, right = note["foot"]
     return [(metres, (one - frame.width / 2) / focal * metres) for one in (left, (left + right) / 2, right)]

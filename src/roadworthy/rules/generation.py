@@ -206,9 +206,13 @@ class RulePlan:
         return dataclasses.replace(self, expectations=expectations)
 
     def told_by(self, answer: Prediction | None) -> RulePlan:
-        """Return the plan for a model with such answers: braking is judged by its brake, if it predicts one."""
+        """Return the plan for a model with such answers: braking is judged by its brake, if it has one."""
         expectations = tuple(one.told_by(answer) for one in self.expectations)
-        return self if expectations == self.expectations else dataclasses.replace(self, expectations=expectations)
+        return (
+            self
+            if expectations == self.expectations
+            else dataclasses.replace(self, expectations=expectations)
+        )
 
     def with_smallest(self, pixels: float) -> RulePlan:
         """Return the plan with things so many pixels high at least, unless it says how high they are."""

@@ -32,12 +32,16 @@ from roadworthy.transforms import Engine
 from roadworthy.transforms.wording import added_things
 
 CLOSE_CALL = 0.1
-"""The margin, in m/s, degrees or m, below which a verdict is a close call: nobody would feel the difference."""
+"""The margin, in m/s, degrees or m, below which a verdict is a close call: nobody would feel that."""
 _CLOSE_SHARE = 0.02  # likewise, of overlaps, confidences and shares
 
 
 def _close(outputs: Iterable[str]) -> float:
-    return CLOSE_CALL if all(gauge_of(one).unit for one in outputs) else _CLOSE_SHARE
+    """Return below which margin a verdict is a close call; numbers of things know none."""
+    gauges = [gauge_of(one) for one in outputs]
+    if any(one.kind == "count" for one in gauges):
+        return 0.0
+    return CLOSE_CALL if all(one.unit for one in gauges) else _CLOSE_SHARE
 
 
 class RulesMethod(BaseMethod):
@@ -142,7 +146,10 @@ def close_calls(close: int, judged: int, outputs: Sequence[str]) -> str:
     """
     units = dict.fromkeys(gauge_of(one).unit for one in outputs)
     were = f"{'verdict' if judged == 1 else 'verdicts'} {'was' if close == 1 else 'were'}"
-    return f"{close} of {judged} {were} decided by less than {_close(outputs):g} {' or '.join(units)}".rstrip() + "."
+    return (
+        f"{close} of {judged} {were} decided by less than {_close(outputs):g} {' or '.join(units)}".rstrip()
+        + "."
+    )
 
 
 def out_of_reach(frames: int, judged: int) -> str:
@@ -187,9 +194,7 @@ def judged(plan: RulePlan, case: Case, answers: Answers) -> Verdict:
     margins: list[float] = []
     holds = True
     for number, expectation in enumerate(plan.expectations, 1):
-        shown, said = (
-            (both[number - 1], both[number]) for both in (predicted.frames, predicted.predictions)
-        )
+        shown, said = ((both[number - 1], both[number]) for both in (predicted.frames, predicted.predictions))
         before, after, margin = expectation.judged(shown, said)
         margins.append(margin)
         holds &= expectation.holds(before, after)

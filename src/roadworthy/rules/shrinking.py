@@ -195,4 +195,7 @@ def _measured(plan: RulePlan, verdict: Verdict) -> dict[str, tuple[float, ...]]:
         before, after = (float(str(verdict.measures[f"{name}.{number}"])) for name in ("before", "after"))
         values = found.setdefault(expectation.output, [before] * number)
         values += [after] * (number + 1 - len(values))
-    return {output: (*values, *values[-1:] * (len(plan.expectations) + 1 - len(values))) for output, values in found.items()}
+    return {
+        output: (*values, *values[-1:] * (len(plan.expectations) + 1 - len(values)))
+        for output, values in found.items()
+    }

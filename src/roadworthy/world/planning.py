@@ -34,7 +34,8 @@ def careful_path(scene: Scene, camera: Camera | None = None) -> PlannedPath:
     Example:
         >>> from roadworthy.world import add, careful_path, make_scene
         >>> scene = make_scene("meadow", s=100, traffic=0)
-        >>> free, blocked = careful_path(scene), careful_path(add(scene, "pedestrian", ahead=20, place="lane"))
+        >>> walker = add(scene, "pedestrian", ahead=20, place="lane")
+        >>> free, blocked = careful_path(scene), careful_path(walker)
         >>> bool(free.points[-1, 0] > 40), bool(blocked.points[-1, 0] < 15)
         (True, True)
     """

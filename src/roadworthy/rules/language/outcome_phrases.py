@@ -32,7 +32,9 @@ NEVER_A_CAUSE = frozenset({"left", "right", "speed", "steering"})
 DETERMINERS = frozenset(["the", "a", "an", "this", "that", "these", "those", "its", "their"])
 PRONOUNS = frozenset(["it", "him", "her", "them", "this", "that"])
 PURPOSES = frozenset(["let", "avoid", "allow", "prevent", "ensure", "give", "protect"])
-HEADS = frozenset(["change", "size", "factor", "keep", "turn", "side", "exceed", "limit", "companion", "perceive"])
+HEADS = frozenset(
+    ["change", "size", "factor", "keep", "turn", "side", "exceed", "limit", "companion", "perceive"]
+)
 HARMLESS = frozenset(["filler", "aspect", "cause", "reason"])
 _GIVES = {
     "ego": "ego-vehicle",
@@ -101,11 +103,7 @@ class OutcomePart:
 
 
 def read_items(
-    words: Words,
-    *,
-    mentioned: Collection[str] = (),
-    other_vehicle: bool = False,
-    added: Collection[str] = (),
+    words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False, added: Collection[str] = ()
 ) -> list[OutcomeItem]:
     """Return the words of a then-part as items with one meaning each.
 

@@ -131,7 +131,7 @@ ENTRIES: tuple[tuple[str, str, str | None, str], ...] = (
         (?:by |of )?(?:the |your |our |my |its )?{OWN}+(?:{VEHICLE}|driver|model|system)(?: 's)?
         (?:by |of )?(?:the )?(?:ego|driver|{SYSTEM})(?: 's)?
         (?:by |of )?(?:your|our|my) {VEHICLE}(?: 's)?
-        (?:by )?(?:the )?(?:object |image |road )?(?:detector|segmenter|segmentation|perception|planner)(?: {SYSTEM})?(?: 's)?
+        (?:by )?(?:the )?(?:object )?(?:detector|segmenter|segmentation|perception|planner)(?: {SYSTEM})?
         you|it|(?:one|we)(?= {OBLIGED}\b)|everyone|everybody|itself|yourself|drivers|motorists
     """),
     ("ego", "the car", None, rf"""
@@ -146,8 +146,8 @@ ENTRIES: tuple[tuple[str, str, str | None, str], ...] = (
     ("change", "same", "steering", rf"on {D}(?:{STEADY} )?course"),
     ("output", "speed", "speed", rf"(?:of |in |on |between )?{D}{SPEED}"),
     ("output", "steering", "steering", rf"(?:of |in |on |between )?{D}{STEERING}"),
-    ("output", "brake", "brake", r"(?:of |in |on )?(?:the|its|your) brakes?(?: (?:pedal|pressure|signal|value|output))?"),
-    ("output", "throttle", "throttle", rf"(?:of |in |on )?(?:the|its|your) {PEDAL}(?: (?:signal|value|output))?"),
+    ("output", "brake", "brake", r"(?:of |in |on )?(?:the|its|your) brakes?(?: (?:pedal|pressure|value))?"),
+    ("output", "throttle", "throttle", rf"(?:of |in |on )?(?:the|its|your) {PEDAL}(?: (?:signal|value))?"),
     ("output", "acceleration", "acceleration", r"(?:of |in |on )?(?:the|its|your) acceleration"),
     ("output", "any", None, rf"(?:of |in |on |between )?{D}{ANY_OUTPUT}"),
     # Whether it must be so.

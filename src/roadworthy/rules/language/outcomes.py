@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from roadworthy.errors import InputError
 from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output, Quantity
@@ -166,7 +165,7 @@ class _OutcomeClause:
             raise self.refuse(
                 part.of("size"), "a steering angle has a side: say left or right", "turn left", "turn right"
             )
-        return cast(Output, output)
+        return output
 
     # Negation
 
@@ -223,8 +222,8 @@ class _OutcomeClause:
         measure = self._measure(amount)
         modifier = amount.modifier
         if measure == "value":
-            ends = {name: getattr(amount, name) for name in ("quantity", "upper")}
-            amount = replace(amount, **{key: one and self._absolute(amount, one) for key, one in ends.items()})
+            upper = amount.upper and self._absolute(amount, amount.upper)
+            amount = replace(amount, quantity=self._absolute(amount, amount.quantity), upper=upper)
         if amount.led_by("within") or (change == "same" and self.part.of("change")):
             change, modifier = self._tolerance(amount)
         elif measure == "value":

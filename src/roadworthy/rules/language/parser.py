@@ -27,10 +27,12 @@ _LABELS = {
 """What test plans write at the head of the two halves of a rule."""
 _METRES = r"(?P<{}>\d+(?:\.\d+)?) ?(?:m|met(?:re|er)s?)\b(?!/)"
 _US = "(?:us|you|(?:the|your|our) (?:ego-vehicle|ego vehicle|car|vehicle))"
+_NOT_OF_A_PATH = "(?<!stay )(?<!remain )(?<!keep )(?<!be )(?<!lie )"
+_NO_BOUND = "(?<!least )(?<!than )"
 _AWAY = re.compile(
-    rf",?\s*\b(?:(?<!stay )(?<!remain )(?<!keep )(?<!be )(?<!lie )within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
+    rf",?\s*\b(?:{_NOT_OF_A_PATH}within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
     rf"|(?:less than|at most|no more than) {_METRES.format('most')} away(?: from {_US})?"
-    rf"|(?<!least )(?<!than )(?:at |in )?{_METRES.format('metres')} (?:away(?: from {_US})?|(?=ahead\b|in front of\b))"
+    rf"|{_NO_BOUND}(?:at |in )?{_METRES.format('metres')} (?:away(?: from {_US})?|(?=ahead\b|in front of\b))"
     rf"|(?:in|at a distance of) {_METRES.format('distance')})",
     re.IGNORECASE,
 )
@@ -425,7 +427,9 @@ def _tried(
             mentioned={word.lemma for word in condition if word.pos in ("NOUN", "PROPN")},
             other_vehicle=any(_may_be_called_car(change) for change in changes),
             added={
-                thing_in_words(one.target, {key: one.properties[key] for key in one.properties if key == "type"})
+                thing_in_words(
+                    one.target, {key: one.properties[key] for key in one.properties if key == "type"}
+                )
                 for one in changes
                 if one.op == "add"
             },

@@ -17,9 +17,9 @@ _ADDED = re.compile(r"(?:(?:newly )?(?:added|inserted|new|additional) )?")
 _PRONOUN = re.compile(r"(?:it|him|her|them|he|she|they)(?!\S)")
 _ANYTHING = re.compile(r"(?:everything|anything|things?|objects?)(?!\S)")
 _AFTER = re.compile(
-    r" (?P<ahead>ahead(?: of (?:you|us|it))?|in front(?: of (?:you|us|it|the (?:ego )?(?:vehicle|car)))?)(?!\S)"
+    r" (?P<ahead>ahead(?: of (?:you|us))?|in front(?: of (?:you|us|the (?:ego )?(?:vehicle|car)))?)(?!\S)"
     r"| (?P<added>that (?:be|have be|was) (?:added|inserted))(?!\S)"
-    r"| (?P<seen>that (?:be|was) there(?: before)?|as before|from before|it (?:detected|detects|see|saw) before)(?!\S)"
+    r"| (?P<seen>that be there(?: before)?|as before|from before|it (?:detected|see) before)(?!\S)"
 )
 _MUST = r"(?:should|must|shall|will|have to|need to|ought to)"
 _STILL = r"(?:(?:still|always|also|all) )*"
@@ -30,6 +30,10 @@ _SEEN = (
 _LOST = r"(?:miss(?:es|ed)?|lose(?: (?:sight|track) of)?|lost|overlook(?:s|ed)?)"
 _LABELLED = r"(?:labell?ed|classified|segmented|recogni[sz]e[ds]?|marked)"
 _PATH = r"(?:(?:its|the|your) )?(?:plann?(?:ed)? |predict(?:ed)? )?(?:path|trajectory|plan)"
+_PLANS = rf"(?:{_PATH} {_MUST} )?"
+_FAR = r"(?:a distance of )?(?:at least )?"
+_BOX = r"(?:bounding )?box(?:es)?"
+_CONFIDENCE = r"(?:the |its )?(?:detector 's |detection )?(?:confidence|score)s?(?: scores?)?"
 _QUANTITY = "<q>"
 
 _VERBS: tuple[tuple[str, str], ...] = (
@@ -38,19 +42,19 @@ _VERBS: tuple[tuple[str, str], ...] = (
     ("overlap", rf"not {_STILL}{_LOST} T"),
     ("overlap", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}(?:visible to the detector|{_SEEN})"),
     ("overlap", rf"T {_MUST} not {_STILL}be {_STILL}{_LOST}"),
-    ("overlap", rf"(?:the )?(?:bounding )?box(?:es)? of T {_MUST} {_STILL}overlap(?: with (?:the one|that|those|it|them)(?: from)? before)?"),
+    ("overlap", rf"(?:the )?{_BOX} of T {_MUST} {_STILL}overlap(?: with (?:the one|that|those) before)?"),
     ("kept", rf"T {_MUST} {_STILL}(?:stay|remain|be|keep) {_STILL}(?:{_LABELLED} (?:as )?)?S"),
     ("labelled", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}{_LABELLED} as (?:such|so|one|what it be)"),
     ("labelled", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}{_LABELLED} (?:as )?S"),
-    ("clearance", rf"(?:{_PATH} {_MUST} )?(?:not|never) (?:come|get|go|pass|lead|run) (?:closer|nearer) than {_QUANTITY} (?:to|of|from) T"),
-    ("clearance", rf"(?:{_PATH} {_MUST} )?(?:keep|stay|remain|pass) (?:a distance of )?(?:at least )?{_QUANTITY} (?:away |clear )?(?:from|of|to) T"),
-    ("stop", rf"(?:{_PATH} {_MUST} )?(?:stop|halt|end|come to (?:a )?(?:complete |full )?(?:stop|halt|standstill)) (?:before|in front of|ahead of) T"),
+    ("clearance", rf"{_PLANS}(?:not|never) (?:come|get|go|pass) (?:closer|nearer) than {_QUANTITY} to T"),
+    ("clearance", rf"{_PLANS}(?:keep|stay|remain) {_FAR}{_QUANTITY} (?:away |clear )?(?:from|of|to) T"),
+    ("stop", rf"{_PLANS}(?:stop|halt|end|come to (?:a )?(?:stop|halt|standstill)) (?:before|in front of) T"),
 )  # fmt: skip
 _NOUNS: tuple[tuple[str, str], ...] = (
-    ("count", r"(?:the )?number of (?:detected |seen )?N(?: (?:that be )?(?:detected|see)(?: by (?:the |it )?detector)?)?"),
-    ("overlap", r"(?:the )?(?:overlap|iou)(?: of (?:the )?(?:bounding )?box(?:es)?)? of T"),
-    ("confidence", r"(?:the |its )?(?:detector 's |detection )?(?:confidence|score)s?(?: scores?)? (?:of|in|for|that it see) T"),
-    ("confidence", r"(?:the |its )?(?:detector 's |detection )?(?:confidence|score)s?(?: scores?)?(?: of the detector)?"),
+    ("count", r"(?:the )?number of (?:detected )?N(?: (?:that be )?(?:detected|see)(?: by the detector)?)?"),
+    ("overlap", rf"(?:the )?(?:overlap|iou)(?: of (?:the )?{_BOX})? of T"),
+    ("confidence", rf"{_CONFIDENCE} (?:of|in|for) T"),
+    ("confidence", rf"{_CONFIDENCE}(?: of the detector)?"),
     ("kept", r"(?:the )?share of T that (?:stay|be labelled) S"),
     ("labelled", r"(?:the )?share of T that be labelled so"),
     ("offset", r"(?:the )?distance from the path before"),
@@ -59,7 +63,8 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("offset", rf"{_PATH}"),
 )  # fmt: skip
 _SPEAKS = re.compile(
-    rf"{_SEEN}|{_LOST}|{_LABELLED}|overlap|iou|confidence|score|box|path|trajectory|plan|closer|nearer|{_QUANTITY} (?:away|clear|from)"
+    rf"{_SEEN}|{_LOST}|{_LABELLED}|overlap|iou|confidence|score|box|path|trajectory|plan|closer|nearer"
+    rf"|{_QUANTITY} (?:away|clear|from)"
     r"|(?:stay|remain|keep|be) \S+$|share|number|distance|before|in front of"
 )
 LEAST = {"overlap": 0.5, "kept": 0.9, "labelled": 0.5, "stop": 0.0}
@@ -120,8 +125,15 @@ def read_sight(
     thing = things[0] if things else _Thing(ANYTHING, "seen", 0)
     amounts = [one for one in pieces[place:stop] if isinstance(one, QuantityMatch)]
     trouble = thing.trouble
-    if role == "perceive" and text.startswith("not ") and kind == "overlap" and not re.match(rf"not {_STILL}{_LOST}", text):
-        trouble = f"what must not be detected is asked by its number: 'the number of detected {plural(thing.word)}'"
+    if (
+        role == "perceive"
+        and text.startswith("not ")
+        and kind == "overlap"
+        and not re.match(rf"not {_STILL}{_LOST}", text)
+    ):
+        trouble = (
+            f"what must not be detected is asked by its number: 'the number of detected {plural(thing.word)}'"
+        )
     if kind in ("labelled", "clearance") and thing.which != "added" and not trouble:
         trouble = f"where the {thing.word} is, is known only of what is added"
     return Sight(role, _output(kind, thing), stop, amounts[0] if amounts else None, trouble)

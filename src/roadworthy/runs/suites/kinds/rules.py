@@ -230,7 +230,7 @@ def _words(text: str) -> str:
 
 
 def _unanswered(outputs: Collection[str], facts: Facts) -> str:
-    """Return what a rule speaks of and a model does not answer with; empty where it answers with all of it."""
+    """Return what a rule speaks of and a model does not answer with; empty where it answers with all."""
     from roadworthy.rules.gauges import gauge_of
 
     gauges = [gauge_of(one) for one in outputs]
