@@ -40,7 +40,8 @@ def careful_path(scene: Scene, camera: Camera | None = None) -> PlannedPath:
         (True, True)
     """
     road, forward = scene.track, (camera or Camera()).forward
-    now = careful_driver(scene)
+    # Who is careful has slowed down before it comes to this.
+    now = _braking(scene, careful_driver(scene), forward)
     x, y, _ = road.position(scene.s, scene.d).tolist()
     start = float(road.heading(scene.s)) - scene.yaw
     state = VehicleState(x, y, start, now.speed or 0.0, now.steering or 0.0)
