@@ -310,19 +310,15 @@ def _export_path(out: Path, hmb1: Path, count: int, every: int) -> None:
     ours = onnx_model(file, spec=variant.spec, name="path", threads=1)
     held_out = {"udacity_hmb1, last fifth": driven, "world:coast,village, with things added": seen}
     measured = [
-        {
-            "data": where,
-            "network": "path",
-            "measures": [asdict(one) for one in _path_errors(ours, *zip(*pairs))],
-        }
+        {"data": where, "network": "path", "measures": [asdict(one) for one in _path_errors(ours, pairs)]}
         for where, pairs in held_out.items()
     ]
     used = [{"role": "training", "name": one, "frames": many} for one, many in saved["frames"].items()]
     used += [{"role": "evaluation", "name": one, "frames": len(pairs)} for one, pairs in held_out.items()]
     limits = (
-        "The truth in the world is the careful driver's path: it slows down for people, signs and lights, and "
-        "stops before what is in its lane. The one real drive with speeds is 40 s of a motorway at 20 to 23 "
-        "m/s; of another, steering alone was learned. One image does not tell how fast one drives."
+        "The truth in the world is the careful driver's path: it slows down for people, signs and lights, "
+        "and stops before what is in its lane. The one real drive with speeds is 40 s of a motorway at 20 to "
+        "23 m/s; of another, steering alone was learned. One image does not tell how fast one drives."
     )
     licences = {
         **_LICENCES,

@@ -178,9 +178,8 @@ def gauge_of(output: str) -> Gauge:
         if found := re.fullmatch(pattern, output):
             thing, which = _thing(found.groupdict().get("thing") or "", kind)
             return Gauge(output, kind, thing, which, unit, (task,), meaning)
-    raise InputError(
-        f"no model predicts the {output!r}; known are {', '.join(_SIGNALS)}, and what models see"
-    )
+    known = ", ".join(_SIGNALS)
+    raise InputError(f"unknown output {output!r}; known are {known}, and what models see and plan")
 
 
 def unit_of(output: str) -> str:

@@ -146,7 +146,7 @@ ENTRIES: tuple[tuple[str, str, str | None, str], ...] = (
     ("change", "same", "steering", rf"on {D}(?:{STEADY} )?course"),
     ("output", "speed", "speed", rf"(?:of |in |on |between )?{D}{SPEED}"),
     ("output", "steering", "steering", rf"(?:of |in |on |between )?{D}{STEERING}"),
-    ("output", "brake", "brake", r"(?:of |in |on )?(?:the|its|your) brakes?(?: (?:pedal|pressure|value))?"),
+    ("output", "brake", "brake", r"(?:of |in |on )?(?:the|its|your) brake(?: (?:pedal|pressure|value))?"),
     ("output", "throttle", "throttle", rf"(?:of |in |on )?(?:the|its|your) {PEDAL}(?: (?:signal|value))?"),
     ("output", "acceleration", "acceleration", r"(?:of |in |on )?(?:the|its|your) acceleration"),
     ("output", "any", None, rf"(?:of |in |on |between )?{D}{ANY_OUTPUT}"),
