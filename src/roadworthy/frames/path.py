@@ -41,7 +41,9 @@ class PlannedPath(ReadOnlyArrays):
         if points.ndim != 2 or points.shape[1:] != (2,) or not len(points):
             raise FrameError(f"points of a path must be n × 2, metres ahead and right, got {points.shape}")
         if times.shape != (len(points),):
-            raise FrameError(f"a path must have a time for each of its {len(points)} points, got {times.shape}")
+            raise FrameError(
+                f"a path must have a time for each of its {len(points)} points, got {times.shape}"
+            )
         if not (np.isfinite(points).all() and np.isfinite(times).all()):
             raise FrameError("points and times of a path must be finite")
         if not (np.diff(times, prepend=0.0) > 0).all():
@@ -75,6 +77,25 @@ class PlannedPath(ReadOnlyArrays):
         last = np.maximum.accumulate(np.where(told, np.arange(len(told)), -1))
         headings: NDArray[np.float64] = np.where(last < 0, 0.0, angles[np.maximum(last, 0)])
         return headings
+
+    def offset(self, other: PlannedPath) -> float:
+        """Return the largest distance of a point of this path from the line of another, prolonged straight.
+
+        Example:
+            >>> slower, straight = PlannedPath([[3, 0.2], [6, 0.4]], [1, 2]), PlannedPath([[9, 0]], [1])
+            >>> round(slower.offset(straight), 2)
+            0.4
+        """
+        corners = np.vstack([[0.0, 0.0], other.points])
+        starts, steps = corners[:-1], np.diff(corners, axis=0)
+        turned = other.headings()[-1]
+        starts = np.vstack([starts, corners[-1]])
+        steps = np.vstack([steps, 1000.0 * np.array([np.cos(turned), np.sin(turned)])])
+        lengths = np.maximum((steps**2).sum(axis=1), 1e-12)
+        gaps = self.points[:, None] - starts[None]
+        share = np.clip((gaps * steps).sum(axis=2) / lengths, 0.0, 1.0)
+        apart = np.linalg.norm(gaps - share[..., None] * steps, axis=2)
+        return float(apart.min(axis=1).max())
 
     def clearance(self, place: tuple[float, float]) -> float:
         """Return the least metres between the vehicle's outline, on its way, and a place.

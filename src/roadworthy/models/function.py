@@ -110,7 +110,7 @@ class FrameFunction:
             if not isinstance(one, _PREDICTIONS):
                 raise SystemUnderTestError(
                     f"{self.name} must answer frame {frame.id!r} with Signals, Boxes, LabelMap, "
-                    f"ClassScores or InverseDepth, got {_kind(one)}; {_DESCRIBE}"
+                    f"ClassScores, InverseDepth or PlannedPath, got {_kind(one)}; {_DESCRIBE}"
                 )
         return found
 
@@ -120,7 +120,7 @@ class FrameFunction:
             return list(answer)
         raise SystemUnderTestError(
             f"{self.name} must answer {about} with a list, one prediction for each frame (Signals, Boxes, "
-            f"LabelMap, ClassScores or InverseDepth), got {_kind(answer)}"
+            f"LabelMap, ClassScores, InverseDepth or PlannedPath), got {_kind(answer)}"
         )
 
 

@@ -332,7 +332,7 @@ class PathOutput:
         table = np.concatenate(rows, axis=1).astype(np.float64)
         if table.shape[1] != 2 * len(self.times):
             raise SystemUnderTestError(
-                f"expected {2 * len(self.times)} numbers per image, two for each of {len(self.times)} points, "
+                f"expected {2 * len(self.times)} numbers per image, two for each of its points, "
                 f"got {table.shape[1]} from {shapes(arrays)}; correct times or outputs"
             )
         return [self.path_of(row) for row in table]

@@ -7,14 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from roadworthy._files import is_file, is_folder, naming, read_json, read_text
 from roadworthy._tables import Table
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, SystemUnderTestError
-from roadworthy.frames import Boxes, Frame, Signals
+from roadworthy.frames import Boxes, Frame, PlannedPath, Signals
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.network import ModelSpec
-from roadworthy.models.outputs import RegressionOutput
+from roadworthy.models.outputs import PathOutput, RegressionOutput
 from roadworthy.models.protocols import Task
 from roadworthy.registry import models
 
@@ -99,7 +101,8 @@ class Recorded:
 
 
 @models.register(
-    "recorded", summary="recorded predictions: a CSV file, a folder of KITTI results, a JSON of COCO results"
+    "recorded",
+    summary="recorded predictions: a CSV file, a folder of KITTI results, a JSON of COCO results or of paths",
 )
 def recorded_model(
     path: Path,
@@ -114,8 +117,9 @@ def recorded_model(
     """Open recorded predictions.
 
     Args:
-        path: ``.csv`` with an id and signals in each row; ``.json`` with COCO results; or a folder with a
-            KITTI result file ``ID.txt`` for each frame.
+        path: ``.csv`` with an id and signals in each row; ``.json`` with COCO results, or with planned paths,
+            ``{"times": [0.5, …], "paths": {"ID": [[ahead, right], …], …}}``, in metres and seconds; or a
+            folder with a KITTI result file ``ID.txt`` for each frame.
         spec: For CSV, which columns are which signals, and their units: ``outputs`` are the columns,
             ``signals`` what they are. For boxes, ``class_names``.
         name: What it is called in rows and reports.
@@ -134,6 +138,8 @@ def recorded_model(
     output = None if spec is None else spec.output
     if path.suffix.lower() == ".csv":
         return _csv(label, path, output, id_column)
+    if path.suffix.lower() == ".json" and isinstance(found := read_json(path), dict):
+        return _paths(label, path, found, output)
     boxes = {"on_unknown": on_unknown, "on_invalid": on_invalid, **_detection(label, output)}
     if is_folder(path):
         return _kitti(label, path, boxes)
@@ -142,6 +148,25 @@ def recorded_model(
     if not is_file(path):
         raise InputError(f"cannot read the recorded predictions {path}: there is no such file or folder")
     raise InputError(f"{path} must be a .csv file, a .json file of COCO results or a folder of KITTI results")
+
+
+def _paths(label: str, path: Path, found: Mapping[str, Any], output: object) -> Recorded:
+    if output is not None and not isinstance(output, PathOutput):
+        raise InputError(f"{label} holds paths, so its output must have task: path")
+    known = found.get("paths")
+    if not isinstance(known, dict) or not known or not isinstance(found.get("times"), list):
+        raise InputError(
+            f"{path} must hold planned paths, {{'times': […], 'paths': {{'ID': [[ahead, right]]}}}}, or be "
+            "a list of COCO results"
+        )
+    records: dict[str, PlannedPath] = {}
+    for id, points in known.items():
+        with naming(f"{path}: frame {id!r}"):
+            if isinstance(output, PathOutput):
+                records[id] = output.path_of(np.asarray(points, np.float64).ravel())
+            else:
+                records[id] = PlannedPath(points, found["times"])
+    return Recorded(label, "path", records, str(path), files=[path])
 
 
 def _detection(label: str, output: object) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.models.average_precision import COCO_THRESHOLDS, average_precision, lie_in, parted
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.network import Network
-from roadworthy.models.outputs import words_for
+from roadworthy.models.outputs import SegmentationOutput, words_for
 from roadworthy.models.protocols import SystemUnderTest
 from roadworthy.ontology import VOID, normalized
 
@@ -308,7 +308,7 @@ class ClassScorer:
 
 
 def answered_classes(system: SystemUnderTest) -> tuple[str, ...] | None:
-    """Return the words of the ontology that a detector answers with; None when it does not tell.
+    """Return the words of the ontology that a detector or segmenter answers with; None when it does not tell.
 
     Example:
         >>> from roadworthy.models import load_model
@@ -316,7 +316,7 @@ def answered_classes(system: SystemUnderTest) -> tuple[str, ...] | None:
         True
     """
     output = getattr(system, "output", None)
-    if not isinstance(output, DetectionOutput):
+    if not isinstance(output, DetectionOutput | SegmentationOutput):
         return None
     words = words_for(output.classes, output.class_names)
     return tuple(dict.fromkeys(word for word in words if word is not None))

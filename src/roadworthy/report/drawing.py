@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import cv2
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError, suggest
-from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
+from roadworthy.frames.path import FRONT, HALF_WIDTH, REAR
 from roadworthy.ontology import VOID, ontology
 
 Image: TypeAlias = NDArray[np.uint8]
@@ -489,3 +491,45 @@ def _draw_needle(strip: Image, pivot: tuple[float, float], steering: float) -> N
     cv2.ellipse(strip, centre, (15 * 16, 15 * 16), 0, 190, 350, (92, 98, 112), 2, cv2.LINE_AA, shift=4)
     tip = (round((x + 14 * math.sin(turn)) * 16), round((y - 14 * math.cos(turn)) * 16))
     cv2.arrowedLine(strip, centre, tip, ACCENT, 2, cv2.LINE_AA, shift=4, tipLength=0.45)
+
+
+def draw_path(canvas: Image, seen: Sequence[tuple[float, float]], scale: float) -> None:
+    """Draw a planned path over an image, given where its points are seen, thinner the farther they are."""
+    points = [(round(x * scale * 16), round(y * scale * 16)) for x, y in seen if abs(x) + abs(y) < 1e4]
+    for number, (one, two) in enumerate(pairwise(points)):
+        wide = max(2, round(scale * (6 - 5 * number / max(1, len(points) - 1))))
+        cv2.line(canvas, one, two, ACCENT, wide, cv2.LINE_AA, shift=4)
+
+
+_ABOVE = (40.0, 12.0)  # metres ahead and to each side that a picture from above shows
+
+
+def draw_from_above(paths: Sequence[tuple[PlannedPath, Color]], size: tuple[int, int]) -> Image:
+    """Return paths as they are seen from above, the vehicle at the bottom, with a line each 10 m.
+
+    Example:
+        >>> draw_from_above([(PlannedPath([[10, 0]], [1]), ACCENT)], (80, 160)).shape
+        (160, 80, 3)
+    """
+    width, height = size
+    far = max([_ABOVE[0], *(float(one.points[:, 0].max()) * 1.05 for one, _ in paths)])
+    scale = min(height * 0.92 / far, width / 2 / _ABOVE[1])
+    canvas = np.full((height, width, 3), PANEL, np.uint8)
+    base = height * 0.96
+
+    def place(point: Sequence[float]) -> tuple[int, int]:
+        return round((width / 2 + point[1] * scale) * 16), round((base - point[0] * scale) * 16)
+
+    for metres in range(0, int(base / scale) + 1, 10):
+        _, row = place((metres, 0))
+        cv2.line(canvas, (0, row // 16), (width, row // 16), (60, 65, 76), 1)
+        draw_text(canvas, f"{metres} m", 4, row / 16 - 7, 9, DIM)
+    front, rear = place((FRONT, HALF_WIDTH)), place((-REAR, -HALF_WIDTH))
+    cv2.rectangle(canvas, front, rear, BRIGHT, 1, cv2.LINE_AA, shift=4)
+    for path, color in paths:
+        line = [place(one) for one in [(0.0, 0.0), *path.points.tolist()]]
+        for one, two in pairwise(line):
+            cv2.line(canvas, one, two, color, 2, cv2.LINE_AA, shift=4)
+        for one in line[1:]:
+            cv2.circle(canvas, one, 3 * 16, color, -1, cv2.LINE_AA, shift=4)
+    return canvas

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from roadworthy._files import file_name
-from roadworthy.cases import Dataset, Requirement, Scalar, Status
-from roadworthy.frames import Frame, Signals
+from roadworthy.cases import Dataset, Prediction, Requirement, Scalar, Status
+from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.images import read_image, write_image
 from roadworthy.labelling import estimated_by
 from roadworthy.models import SystemUnderTest
 from roadworthy.report.drawing import Image, draw_difference, draw_frame
-from roadworthy.report.sheets import Tile, contact_sheet
+from roadworthy.report.sheets import Tile, contact_sheet, draw_answer
 from roadworthy.result_tables import ResultTable
+from roadworthy.rules.answers import read_answer
 from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.reading import change_in_brief, reaction_in_brief
 from roadworthy.rules.shrinking import Shrinking, Shrunk, Violation
@@ -257,7 +258,12 @@ def violation_sheet(
     for row in rows:
         pictures = [read_image(image_path(images, one)) for one in str(row["images"]).split()]
         frames = [Frame(str(row["case"]), picture) for picture in pictures]
-        tiles += _tiles(plan, frames, _answers(plan, row), _brief(plan))
+        stored = [row.get(f"{MEASURE}answer.{number}") for number in range(len(frames))]
+        said = [
+            None if text is None else read_answer(str(text), frame.size)
+            for text, frame in zip(stored, frames, strict=True)
+        ]
+        tiles += _tiles(plan, frames, _answers(plan, row), _brief(plan), said)
         scale = _TILE_WIDTH / frames[0].width
         change = row["visual_change"]
         seen = "" if change is None else f"visual change {float(change):.2f}"
@@ -274,7 +280,7 @@ def shrunk_sheet(plan: RulePlan, found: Sequence[Shrunk], *, title: str, note: s
             {output: values[place] for output, values in one.predictions.items()}
             for place in range(len(one.frames))
         ]
-        tiles += _tiles(plan, one.frames, answers, one.changes)
+        tiles += _tiles(plan, one.frames, answers, one.changes, one.answers)
         scale = _TILE_WIDTH / one.frames[0].width
         about = f"{one.amount:.0%} of the change violates"
         if estimated := estimated_by(one.frames[-1].metadata):
@@ -303,12 +309,20 @@ def _answers(plan: RulePlan, row: Mapping[str, Scalar]) -> list[dict[str, float]
 
 
 def _tiles(
-    plan: RulePlan, frames: Sequence[Frame], answers: Sequence[Mapping[str, float]], changes: Sequence[str]
+    plan: RulePlan,
+    frames: Sequence[Frame],
+    answers: Sequence[Mapping[str, float]],
+    changes: Sequence[str],
+    said: Sequence[Prediction | None],
 ) -> list[Tile]:
     tiles = []
-    for place, (frame, answer) in enumerate(zip(frames, answers, strict=True)):
-        shown = frame.replace(signals=Signals(speed=answer.get("speed"), steering=answer.get("steering")))
-        drawn = draw_frame(shown, "signals", min(4.0, _TILE_WIDTH / frame.width))
+    for place, (frame, answer, seen) in enumerate(zip(frames, answers, said, strict=True)):
+        scale = min(4.0, _TILE_WIDTH / frame.width)
+        if isinstance(seen, Boxes | LabelMap | PlannedPath):
+            drawn = draw_answer(frame, seen, scale)
+        else:
+            shown = Signals(speed=answer.get("speed"), steering=answer.get("steering"))
+            drawn = draw_frame(frame.replace(signals=shown), "signals", scale)
         if place == 0:
             tiles.append(Tile(drawn, frame.id))
         else:

@@ -10,10 +10,11 @@ import numpy as np
 
 from roadworthy.cases import ClassScores, InverseDepth, Prediction
 from roadworthy.errors import EngineError, InputError, NotApplicable
-from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.labelling import estimated_by
 from roadworthy.ontology import CONDITIONS
 from roadworthy.report.drawing import (
+    ACCENT,
     BACKGROUND,
     BRIGHT,
     DIM,
@@ -22,13 +23,16 @@ from roadworthy.report.drawing import (
     draw_depth_legend,
     draw_difference,
     draw_frame,
+    draw_from_above,
     draw_legend,
+    draw_path,
     draw_signals,
     draw_text,
     fitted,
     parse_overlays,
     text_width,
 )
+from roadworthy.rules.answers import seen_path
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform
 
@@ -370,22 +374,32 @@ def _tiles(frame: Frame, prediction: Prediction, scale: float) -> list[Tile]:
         best = ", ".join(f"{prediction.names[index]} {prediction.scores[index]:.2f}" for index in order)
         return [Tile(draw_frame(frame, "none", scale), frame.id, best)]
     if isinstance(prediction, Boxes):
-        answer = Tile(
-            draw_frame(frame.replace(boxes=prediction.clipped(*frame.size)), "boxes", scale),
-            f"model · {_counted(prediction)}",
-            frame.id,
-        )
+        answer = Tile(draw_answer(frame, prediction, scale), f"model · {_counted(prediction)}", frame.id)
         if frame.boxes is None:
             return [answer]
         return [answer, Tile(draw_frame(frame, "boxes", scale), f"truth · {_counted(frame.boxes)}")]
     if isinstance(prediction, InverseDepth):
         return _depths(frame, prediction, scale)
-    answer = Tile(
-        draw_frame(frame.replace(labels=prediction), "labels", scale, legend=False), "model", frame.id
-    )
+    answer = Tile(draw_answer(frame, prediction, scale), "model", frame.id)
+    if isinstance(prediction, PlannedPath):
+        height, width = answer.image.shape[:2]
+        above = draw_from_above([(prediction, ACCENT)], (width, height))
+        told = f"{prediction.points[-1, 0]:.0f} m in {prediction.times[-1]:g} s"
+        return [answer, Tile(above, f"from above · {told}")]
     if frame.labels is None:
         return [answer]
     return [answer, Tile(draw_frame(frame, "labels", scale, legend=False), "truth")]
+
+
+def draw_answer(frame: Frame, answer: Boxes | LabelMap | PlannedPath, scale: float) -> Image:
+    """Return a frame with boxes, a label map or a path that a model answered with."""
+    if isinstance(answer, Boxes):
+        return draw_frame(frame.replace(boxes=answer.clipped(*frame.size)), "boxes", scale)
+    if isinstance(answer, LabelMap):
+        return draw_frame(frame.replace(labels=answer), "labels", scale, legend=False)
+    image = draw_frame(frame, "none", scale)
+    draw_path(image, seen_path(answer, frame), scale)
+    return image
 
 
 def _depths(frame: Frame, prediction: InverseDepth, scale: float) -> list[Tile]:

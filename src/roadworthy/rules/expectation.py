@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
+from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, NotApplicable, check_choice
+from roadworthy.frames import Frame, PlannedPath, Signals
+from roadworthy.rules.gauges import gauge_of
 
-Output: TypeAlias = Literal["speed", "steering"]
+Output: TypeAlias = str
+"""What is measured, see `gauges`."""
 Measured: TypeAlias = Literal["rise", "fall", "gap", "value", "size", "left"]
 
-UNITS: Mapping[Output, str] = {"speed": "m/s", "steering": "degrees"}
 TERMS: Mapping[Measured, str] = {
     "rise": "x2 - x1",
     "fall": "x1 - x2",
@@ -22,6 +25,7 @@ TERMS: Mapping[Measured, str] = {
     "size": "|x2|",
     "left": "-x2",
 }
+_SIGNED = ("steering", "acceleration")
 ROUNDING = 1e-12
 """How far from a border, relative to the numbers involved, rounding alone can lead."""
 
@@ -64,7 +68,9 @@ class Quantity:
 
     def text(self, output: Output) -> str:
         """Return the quantity with its unit."""
-        return f"{_number(self.value * 100)}%" if self.relative else f"{_number(self.value)} {UNITS[output]}"
+        if self.relative:
+            return f"{_number(self.value * 100)}%"
+        return f"{_number(self.value)} {gauge_of(output).unit}".strip()
 
 
 @dataclass(frozen=True)
@@ -249,7 +255,7 @@ class Relation:
 
     @property
     def _base(self) -> str:
-        return "x1" if self.output == "speed" else "|x1|"  # a speed has no sign
+        return "|x1|" if self.output in _SIGNED else "x1"
 
     @property
     def words(self) -> str:
@@ -290,6 +296,28 @@ Measure: TypeAlias = Literal["change", "value"]
 
 TOLERANCES: Mapping[Output, Quantity] = {"speed": Quantity(0.1, relative=True), "steering": Quantity(1.39)}
 """δ: how far two predictions may differ and still be the same."""
+_OTHER_TOLERANCES: Mapping[str, Quantity] = {
+    "acceleration": Quantity(0.5), "throttle": Quantity(0.05), "brake": Quantity(0.05),
+    "count": Quantity(0.0), "confidence": Quantity(0.1), "offset": Quantity(0.5),
+}  # fmt: skip
+_PEDALS: Mapping[str, tuple[str, ...]] = {
+    "decrease": ("brake", "acceleration", "throttle"),
+    "increase": ("acceleration", "throttle", "brake"),
+}
+"""What tells braking and accelerating better than speed does, the best first."""
+
+
+def tolerance_of(output: Output) -> Quantity:
+    """Return the usual δ of an output.
+
+    Example:
+        >>> tolerance_of("number of detected vehicles").value
+        0.0
+    """
+    if output in TOLERANCES:
+        return TOLERANCES[output]
+    kind = gauge_of(output).kind
+    return _OTHER_TOLERANCES.get(output if kind == "signal" else kind, Quantity(0.1))
 
 
 def read_tolerance(value: float | str) -> Quantity:
@@ -327,14 +355,18 @@ class Expectation:
     steering angle is measured without its side, unless the side is named.
 
     Attributes:
-        output: What is predicted: speed in m/s, or steering in degrees, positive to the right.
+        output: What is measured: speed in m/s, steering in degrees, positive to the right, or what else
+            models answer with, see `gauges`.
         change: The direction, None where only the new value matters. For steering, "decrease" is to the left.
         modifier: How the quantity bounds.
         quantity: How much. With "same" it takes the place of δ.
         upper: The upper end, for "between".
         measure: Whether the quantity is that of the change ("by"), or of the new value ("to", "be").
         negated: Whether the relation is reversed.
-        tolerance: δ of "same" and "different"; by default that of `TOLERANCES`.
+        tolerance: δ of "same" and "different"; by default that of `tolerance_of`.
+        pedals: Whether the words are of braking or accelerating: what a model predicts of brake,
+            acceleration or throttle goes before its speed.
+        planned: What is expected instead of a model that plans a path.
 
     Example:
         >>> expectation = Expectation("speed", "decrease", "at least", Quantity(0.3, relative=True))
@@ -352,10 +384,12 @@ class Expectation:
     measure: Measure = "change"
     negated: bool = False
     tolerance: Quantity | None = None
+    pedals: bool = False
+    planned: Expectation | None = None
 
     def __post_init__(self) -> None:
+        gauge_of(self.output)
         for name, kinds, optional in (
-            ("output", Output, False),
             ("change", ExpectedChange, True),
             ("modifier", Modifier, True),
             ("measure", Measure, False),
@@ -364,7 +398,7 @@ class Expectation:
             if not (optional and value is None):
                 check_choice(name, value, get_args(kinds))
         if self.tolerance is None:
-            object.__setattr__(self, "tolerance", TOLERANCES[self.output])
+            object.__setattr__(self, "tolerance", tolerance_of(self.output))
         self._check_quantities()
         if self.measure == "value":
             self._check_value()
@@ -391,7 +425,7 @@ class Expectation:
             raise InputError(f"the change {self.change!r} has no new value")
         if self.modifier is None and self.change is None:
             raise InputError("a new value needs a modifier or a direction")
-        if self.output == "speed":
+        if self.output != "steering":
             if self.change == "decrease" and self.modifier in LOWER:
                 raise InputError(f"a decrease to {self.modifier} a value contradicts itself: use 'at most'")
             if self.change == "increase" and self.modifier in UPPER:
@@ -404,7 +438,7 @@ class Expectation:
         measured: Measured
         if self.measure == "value":
             sides: dict[str | None, Measured] = {None: "size", "decrease": "left", "increase": "value"}
-            measured = "value" if self.output == "speed" else sides[self.change]
+            measured = sides[self.change] if self.output == "steering" else "value"
         elif self.change in ("same", "different"):
             measured = "gap"
         else:
@@ -416,7 +450,7 @@ class Expectation:
         if self.modifier == "less than" and measured in ("rise", "fall") and not self.negated:
             return Relation(self.output, measured, Border(Quantity(0.0), strict=True), stated)
         bounds_above = self.modifier in UPPER or self.change == "same"
-        if self.measure == "value" and self.modifier is None and self.output == "speed":
+        if self.measure == "value" and self.modifier is None and self.output != "steering":
             bounds_above = self.change == "decrease"
         if bounds_above != self.negated:
             return Relation(self.output, measured, high=stated)
@@ -455,10 +489,46 @@ class Expectation:
         """
         return self.relation.margin(before, after)
 
+    def judged(
+        self, frames: tuple[Frame, Frame], answers: tuple[Prediction, Prediction]
+    ) -> tuple[float, float, float]:
+        """Return x1, x2 and the margin of one frame: of the thing that comes off worst.
+
+        Args:
+            frames: The frame before the change and after it.
+            answers: What the model answered.
+
+        Raises:
+            NotApplicable: There is nothing to measure, or the relation says nothing about it.
+            SystemUnderTestError: The answers do not tell what is measured.
+        """
+        pairs = gauge_of(self.output).measured(frames, answers)
+        before, after = min(pairs, key=lambda pair: (self.holds(*pair), self.margin(*pair)))
+        return before, after, self.margin(before, after)
+
+    def told_by(self, answer: Prediction | None) -> Expectation:
+        """Return what is measured on a model with such answers: braking by its brake, if it predicts one.
+
+        Example:
+            >>> from roadworthy.frames import Signals
+            >>> Expectation("speed", "decrease", pedals=True).told_by(Signals(speed=8, brake=0.1)).formula
+            'x1 < x2'
+        """
+        if isinstance(answer, PlannedPath) and self.planned is not None:
+            return self.planned
+        known = answer.as_dict() if isinstance(answer, Signals) else {}
+        found = next((one for one in _PEDALS.get(str(self.change), ()) if one in known), None)
+        if not self.pedals or found is None:
+            return self
+        turned: dict[str, ExpectedChange] = {"increase": "decrease", "decrease": "increase"}
+        change = turned[str(self.change)] if found == "brake" else self.change
+        return Expectation(found, change, negated=self.negated)
+
     @property
     def formula(self) -> str:
-        """The relation of x1, the prediction before, and x2, the one after."""
-        return self.relation.formula()
+        """The relation of x1, what is measured before, and x2, after; and what x is, where that is needed."""
+        meaning = gauge_of(self.output).meaning
+        return f"{self.relation.formula()}, where x is the {meaning}" if meaning else self.relation.formula()
 
     @property
     def words(self) -> str:
@@ -495,6 +565,8 @@ class Expectation:
         if missing := [name for name in ("output", "change") if name not in data]:
             raise InputError(f"an expectation needs {', '.join(missing)}")
         quantities = {}
+        if data.get("planned") is not None:
+            data = {**data, "planned": cls.from_dict(data["planned"])}
         for name in ("quantity", "upper", "tolerance"):
             if (value := data.get(name)) is not None:
                 try:

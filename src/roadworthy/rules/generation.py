@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 
 from roadworthy._frozen import FrozenDict
-from roadworthy.cases import FrameSource
+from roadworthy.cases import FrameSource, Prediction
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
@@ -204,6 +204,15 @@ class RulePlan:
             for one in self.expectations
         )
         return dataclasses.replace(self, expectations=expectations)
+
+    def told_by(self, answer: Prediction | None) -> RulePlan:
+        """Return the plan for a model with such answers: braking is judged by its brake, if it has one."""
+        expectations = tuple(one.told_by(answer) for one in self.expectations)
+        return (
+            self
+            if expectations == self.expectations
+            else dataclasses.replace(self, expectations=expectations)
+        )
 
     def with_smallest(self, pixels: float) -> RulePlan:
         """Return the plan with things so many pixels high at least, unless it says how high they are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import cv2
@@ -24,20 +24,31 @@ from roadworthy.cases import (
     originals,
 )
 from roadworthy.frames import Frame
+from roadworthy.rules.answers import stored_answers
+from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
 from roadworthy.transforms.wording import added_things
 
 CLOSE_CALL = 0.1
-"""The margin, in m/s or degrees, below which a verdict is a close call: nobody would feel the difference."""
+"""The margin, in m/s, degrees or m, below which a verdict is a close call: nobody would feel that."""
+_CLOSE_SHARE = 0.02  # likewise, of overlaps, confidences and shares
+
+
+def _close(outputs: Iterable[str]) -> float:
+    """Return below which margin a verdict is a close call; numbers of things know none."""
+    gauges = [gauge_of(one) for one in outputs]
+    if any(one.kind == "count" for one in gauges):
+        return 0.0
+    return CLOSE_CALL if all(one.unit for one in gauges) else _CLOSE_SHARE
 
 
 class RulesMethod(BaseMethod):
     """Tests rules: one case per frame, which asks for answers to the frame and to its follow-ups.
 
     All relations of a rule must hold (Formula 2 of the RMT paper). The margin is the smallest of theirs. A
-    row holds, for the n-th relation, which signal it is about (``output.n``), its value ``before.n`` and
+    row holds, for the n-th relation, what it is about (``output.n``), its value ``before.n`` and
     ``after.n``, ``margin.n``, the mean absolute difference of the follow-up from the original in grey levels
     (``pixels.n``) and its visual change (``visual_change.n``). The frame and the seed, which are parameters
     of the case, make the images again: ``plan.frames(frame, seed)``.
@@ -106,11 +117,12 @@ class RulesMethod(BaseMethod):
         """
         plan = self.plan(requirement)
         close = unreachable = 0
+        border = _close(plan.outputs)
 
         def watched() -> Iterator[Verdict]:
             nonlocal close, unreachable
             for verdict in verdicts:
-                close += verdict.margin is not None and abs(verdict.margin) < CLOSE_CALL
+                close += verdict.margin is not None and abs(verdict.margin) < border
                 unreachable += verdict.status is Status.VIOLATED and _is_out_of_reach(plan, verdict)
                 yield verdict
 
@@ -125,16 +137,19 @@ class RulesMethod(BaseMethod):
         return replace(outcome, measures={**outcome.measures, **found}, notes=tuple(notes))
 
 
-def close_calls(close: int, judged: int, outputs: Iterable[str]) -> str:
+def close_calls(close: int, judged: int, outputs: Sequence[str]) -> str:
     """Return how many verdicts a hair would have turned, in words.
 
     Example:
         >>> close_calls(7, 40, ["speed"])
         '7 of 40 verdicts were decided by less than 0.1 m/s.'
     """
-    units = dict.fromkeys({"speed": "m/s", "steering": "degrees"}[one] for one in outputs)
+    units = dict.fromkeys(gauge_of(one).unit for one in outputs)
     were = f"{'verdict' if judged == 1 else 'verdicts'} {'was' if close == 1 else 'were'}"
-    return f"{close} of {judged} {were} decided by less than {CLOSE_CALL:g} {' or '.join(units)}."
+    return (
+        f"{close} of {judged} {were} decided by less than {_close(outputs):g} {' or '.join(units)}".rstrip()
+        + "."
+    )
 
 
 def out_of_reach(frames: int, judged: int) -> str:
@@ -174,13 +189,14 @@ def judged(plan: RulePlan, case: Case, answers: Answers) -> Verdict:
         SystemUnderTestError: The system does not predict what a relation speaks of.
     """
     predicted = answers.predicted()
+    plan = plan.told_by(predicted.predictions[0])
     measures: dict[str, Scalar] = {}
     margins: list[float] = []
     holds = True
     for number, expectation in enumerate(plan.expectations, 1):
-        values = predicted.signal(expectation.output)
-        before, after = values[number - 1 : number + 1]
-        margins.append(expectation.margin(before, after))
+        shown, said = ((both[number - 1], both[number]) for both in (predicted.frames, predicted.predictions))
+        before, after, margin = expectation.judged(shown, said)
+        margins.append(margin)
         holds &= expectation.holds(before, after)
         frame = predicted.frames[number]
         measures |= {
@@ -191,6 +207,7 @@ def judged(plan: RulePlan, case: Case, answers: Answers) -> Verdict:
             f"visual_change.{number}": frame.visual_change,
             **_placed(frame, number),
         }
+    measures |= stored_answers(predicted, violated=not holds)
     margin = min(margins)
     # Exactly on the border the margin may have lost its sign to rounding; whether it holds is what counts.
     margin = max(margin, 0.0) if holds else min(margin, 0.0)

@@ -11,6 +11,7 @@ from roadworthy._frozen import frozen
 from roadworthy.errors import InputError, check_choice
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.expectation import Expectation
+from roadworthy.rules.gauges import gauge_of
 
 Op: TypeAlias = Literal["add", "remove", "replace"]
 Position: TypeAlias = Literal["on", "front", "behind", "beside", "above", "in"]
@@ -373,9 +374,12 @@ def reaction_in_brief(expectation: Expectation, before: float, after: float) -> 
         >>> reaction_in_brief(third, 10.0, 8.3)
         '-17.0%, violates at least 30%'
     """
-    factor, unit = _UNITS[expectation.output]
-    words, asked = f"{(after - before) * factor:+.1f}{unit}", ""
-    relation = expectation.relation
+    gauge, relation = gauge_of(expectation.output), expectation.relation
+    factor, unit = _UNITS.get(expectation.output, (1.0, f" {gauge.unit}".rstrip()))
+    digits = 1 if expectation.output in _UNITS else 0 if gauge.kind == "count" else 2
+    words, asked = f"{(after - before) * factor:+.{digits}f}{unit}", ""
+    if relation.measured in _NEW_VALUES and expectation.output not in _UNITS:
+        words, asked = f"{gauge.kind} {after:.2f}{unit}", f" {relation.amount}"
     if before and any(one and one.quantity.relative for one in (relation.low, relation.high)):
         words = f"{(after - before) / abs(before):+.1%}"
         if relation.measured in _NEW_VALUES:

@@ -24,6 +24,7 @@ from roadworthy.cases import (
     Dataset,
     FrameSource,
     Predicted,
+    Prediction,
     Requirement,
     Status,
     Verdict,
@@ -57,7 +58,8 @@ class Shrunk:
         amount: How much of the change is left; 1 is all of it, so that nothing smaller violates.
         changes: What is left, a scenario for each relation.
         frames: The original frame and its follow-ups.
-        predictions: What the system answers to the frames, by the outputs that the rule speaks of.
+        predictions: What is measured on the frames, by the outputs that the rule speaks of.
+        answers: What the system answers to them.
         margin: Of the violation.
     """
 
@@ -66,6 +68,7 @@ class Shrunk:
     changes: tuple[str, ...]
     frames: tuple[Frame, ...]
     predictions: dict[str, tuple[float, ...]]
+    answers: tuple[Prediction, ...]
     margin: float
 
 
@@ -179,6 +182,20 @@ class Shrinking(BaseMethod):
             amount,
             tuple(str(one) for one in self._plan.scaled(amount).scenarios),
             predicted.frames,
-            {output: predicted.signal(output) for output in self._plan.outputs},
+            _measured(self._plan.told_by(predicted.predictions[0]), verdict),
+            predicted.predictions,
             verdict.margin,
         )
+
+
+def _measured(plan: RulePlan, verdict: Verdict) -> dict[str, tuple[float, ...]]:
+    """Return what was measured on each frame, by output, as the verdict has it."""
+    found: dict[str, list[float]] = {}
+    for number, expectation in enumerate(plan.expectations, 1):
+        before, after = (float(str(verdict.measures[f"{name}.{number}"])) for name in ("before", "after"))
+        values = found.setdefault(expectation.output, [before] * number)
+        values += [after] * (number + 1 - len(values))
+    return {
+        output: (*values, *values[-1:] * (len(plan.expectations) + 1 - len(values)))
+        for output, values in found.items()
+    }

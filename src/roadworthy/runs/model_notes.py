@@ -32,7 +32,7 @@ from roadworthy.cases import (
 )
 from roadworthy.datasets import spread
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.frames import Boxes, Frame, LabelMap, Signals
+from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.models import Network, Recorded, SystemUnderTest, task_of
 from roadworthy.models.average_precision import matched
 from roadworthy.models.scorers import compare
@@ -260,6 +260,10 @@ def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
         )
         unit = " per metre" if all(one.metric for one in depths) else ", higher is nearer, no unit"
         found["inverse depth"] = f"{low:.3g} to {high:.3g}{unit}"
+    paths = [answer for answer in answers if isinstance(answer, PlannedPath)]
+    if paths:
+        ends = [float(one.points[-1, 0]) for one in paths]
+        found["path"] = f"{min(ends):.3g} to {max(ends):.3g} m ahead after {paths[0].times[-1]:g} s"
     pixels: Counter[str] = Counter()
     for answer in answers:
         if isinstance(answer, LabelMap):
@@ -400,6 +404,9 @@ def _differ(one: Prediction, other: Prediction) -> bool:
         spread = np.nanmax(np.abs(one.values)) if np.isfinite(one.values).any() else 1.0
         near = np.isclose(one.values, other.values, rtol=0, atol=_SAME_SCORE * spread, equal_nan=True)
         return float(np.mean(~near)) > _SAME_PIXELS
+    if isinstance(one, PlannedPath) and isinstance(other, PlannedPath):
+        same = np.array_equal(one.times, other.times)
+        return not (same and np.allclose(one.points, other.points, rtol=_SAME_SIGNAL, atol=_SAME_SIGNAL))
     assert isinstance(one, Signals)
     assert isinstance(other, Signals)
     first, second = one.as_dict(), other.as_dict()

@@ -14,6 +14,8 @@ from roadworthy.errors import EngineError, InputError, NotApplicable, RuleError,
 from roadworthy.frames import Boxes, Frame
 from roadworthy.labelling import estimated_by
 from roadworthy.models import SystemUnderTest, history_of, load_model
+from roadworthy.rules.answers import overlays
+from roadworthy.rules.gauges import unit_of
 from roadworthy.runs.batches import looked_at, make_frames
 from roadworthy.runs.gate import Gate
 from roadworthy.runs.suites import suite_of
@@ -96,9 +98,8 @@ def preview(ask: RulesAsk | BbslAsk, count: int, pictures: PictureCache) -> dict
             )
         shown = [_labelled(trial, index, pictures) for index in chosen]
     else:
-        expectations = trial.inside.expectations
         cases = _cases_of(trial, set(chosen), ask.seed)
-        shown = [_changed(trial, case, expectations, pictures) for case in cases]
+        shown = [_changed(trial, case, pictures) for case in cases]
     return {"model": trial.system.name, "data": trial.data.name, "of": len(trial.data), "frames": shown}
 
 
@@ -111,13 +112,12 @@ def _cases_of(trial: PreviewTrial, chosen: set[int], seed: int) -> Iterator[Case
             yield case
 
 
-def _changed(
-    trial: PreviewTrial, case: Case, expectations: Sequence[Expectation], pictures: PictureCache
-) -> dict[str, Any]:
+def _changed(trial: PreviewTrial, case: Case, pictures: PictureCache) -> dict[str, Any]:
     """Return a frame before and after the change, with the model's answers."""
     (ask,) = case.asks
     assert isinstance(ask, Predict)
     frames: list[Frame] = []
+    expectations: Sequence[Expectation] = ()
     verdict: Verdict
     try:
         # One by one, so that those before one that cannot be made are shown.
@@ -128,6 +128,7 @@ def _changed(
             if one.refusal:
                 raise NotApplicable(one.refusal)
         predictions = tuple(trial.system.predict(frames))
+        expectations = trial.inside.told_by(predictions[0]).expectations
         verdict = trial.method.judge(case, Answers((Predicted(tuple(frames), predictions),)))
     except NotApplicable as error:
         verdict = Verdict.not_applicable(case, error.reason)
@@ -142,10 +143,12 @@ def _changed(
         "status": str(verdict.status),
         "reason": verdict.reason,
         "margin": verdict.margin,
+        "overlays": overlays(verdict.measures),
         "estimated": estimated_by(frames[-1].metadata) if frames else "",
         "answers": [
             {
                 "output": one.output,
+                "unit": "°" if one.output == "steering" else unit_of(one.output),
                 "expected": str(one),
                 "before": verdict.measures[f"before.{number}"],
                 "after": verdict.measures[f"after.{number}"],

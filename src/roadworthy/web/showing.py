@@ -11,6 +11,8 @@ from roadworthy.errors import InputError
 from roadworthy.labelling import estimated_by
 from roadworthy.models.load import model_name
 from roadworthy.report.rules import shrunk_violations
+from roadworthy.rules.answers import overlays
+from roadworthy.rules.gauges import unit_of
 from roadworthy.rules.shrinking import Violation
 from roadworthy.runs.store import MEASURE, PARAMETER
 from roadworthy.runs.suites.forms import as_name
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _SIDES = ("x1", "y1", "x2", "y2")
-_UNITS = {"speed": " m/s", "steering": "°"}
 _SQUARES = {"speed": " (m/s)²", "steering": " degrees²"}
 _CHANGES = (f"{MEASURE}transform", f"{PARAMETER}transform")
 """Columns that say what was done to a frame as a whole, the most exact first."""
@@ -56,6 +57,7 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         "pictures": str(row["images"] or "").split(),
         "answers": list(_answers(row)),
         "boxes": dict(_boxes(row)),
+        "overlays": overlays(row, MEASURE),
         "lines": list(_lines(row)),
         "parameters": _part(row, PARAMETER),
         "measures": _part(row, MEASURE),
@@ -70,7 +72,7 @@ def _answers(row: Mapping[str, Scalar]) -> Iterator[dict[str, Any]]:
     for _, output, words, before, after, part in found:
         yield {
             "output": output,
-            "unit": _UNITS.get(output, ""),
+            "unit": "°" if output == "steering" else unit_of(output),
             "before": _number(before),
             "after": _number(after),
             "words": list(words),

@@ -34,12 +34,14 @@ def careful_path(scene: Scene, camera: Camera | None = None) -> PlannedPath:
     Example:
         >>> from roadworthy.world import add, careful_path, make_scene
         >>> scene = make_scene("meadow", s=100, traffic=0)
-        >>> free, blocked = careful_path(scene), careful_path(add(scene, "pedestrian", ahead=20, place="lane"))
+        >>> walker = add(scene, "pedestrian", ahead=20, place="lane")
+        >>> free, blocked = careful_path(scene), careful_path(walker)
         >>> bool(free.points[-1, 0] > 40), bool(blocked.points[-1, 0] < 15)
         (True, True)
     """
     road, forward = scene.track, (camera or Camera()).forward
-    now = careful_driver(scene)
+    # Who is careful has slowed down before it comes to this.
+    now = _braking(scene, careful_driver(scene), forward)
     x, y, _ = road.position(scene.s, scene.d).tolist()
     start = float(road.heading(scene.s)) - scene.yaw
     state = VehicleState(x, y, start, now.speed or 0.0, now.steering or 0.0)

@@ -344,7 +344,7 @@ _ALL = (
     Architecture(
         name="path",
         summary="a small network that plans a path: where the vehicle will be in the next seconds",
-        paper="after Bojarski et al., The NVIDIA PilotNet Experiments (2020); Howard et al., MobileNets (2017)",
+        paper="after Bojarski et al., The NVIDIA PilotNet Experiments (2020)",
         module="roadworthy.models.zoo.perception_networks:SmallPlanner",
         # The rows that are left of 320×160: above them is the sky.
         input=ImageInput(width=320, height=112, range=(-1, 1), crop=(0.3, 0)),

@@ -121,7 +121,7 @@ class SmallPlanner(nn.Module):
         self.features = nn.Sequential(
             plain(3, channels[0], stride=2),
             *(stage(one, two, count, kernel=3 if number < 2 else 5) for number, (one, two, count) in stages),
-            # Where something is matters here, so that no mean is taken; fewer channels keep what follows small.
+            # Where something is matters here: no mean is taken, and few channels keep what follows small.
             plain(channels[-1], 32, kernel=1),
             nn.Flatten(),
         )

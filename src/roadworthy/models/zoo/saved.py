@@ -214,6 +214,7 @@ SHIPPED = {
     "epoch-speed": "a small Epoch, trained on the built-in world and two real drives: steering and speed",
     "epoch-udacity": "a small Epoch, trained on 3600 real frames of Udacity's challenge 2: steering",
     "detector": "a small detector of road users, signs and lights, trained on the built-in world",
+    "path": "a small planner of paths, trained on the built-in world and two real drives: four seconds ahead",
     "classifier": "a small classifier of cut-out things, trained on the built-in world",
 }
 """What is registered, with its summary, where its weights are there."""

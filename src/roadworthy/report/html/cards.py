@@ -14,6 +14,8 @@ from roadworthy.errors import RoadworthyError
 from roadworthy.images import read_image
 from roadworthy.labelling import estimated_by
 from roadworthy.report.results import number, signed
+from roadworthy.rules.answers import overlays
+from roadworthy.rules.gauges import unit_of
 from roadworthy.runs.store import MEASURE
 
 if TYPE_CHECKING:
@@ -29,10 +31,11 @@ _KMH = 3.6
 
 @dataclass(frozen=True)
 class PictureBox:
-    """A box to be drawn over the source image, in its pixels: what kind it is, and where."""
+    """A box to be drawn over an image, in its pixels: its kind, and where; or a line through points."""
 
     kind: str
-    corners: tuple[float, float, float, float]
+    corners: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    points: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,18 @@ class RowReading:
         answers: What the system answered, line by line: what about, and the words.
         margin: The margin with its unit, where that is known.
         boxes: What to draw over the source image.
+        overlays: What to draw over each of several images.
     """
 
     changed: str = ""
     answers: tuple[tuple[str, str], ...] = ()
     margin: str = ""
     boxes: tuple[PictureBox, ...] = field(default=())
+    overlays: tuple[tuple[PictureBox, ...], ...] = field(default=())
+
+    def over(self, place: int) -> tuple[PictureBox, ...]:
+        """Return what to draw over the image with this number."""
+        return self.overlays[place] if place < len(self.overlays) else ()
 
 
 @dataclass(frozen=True)
@@ -114,10 +123,19 @@ def _rules(_: Requirement, row: Row) -> RowReading:
         place += 1
     # The margin is the smallest of several relations, which may be in different units.
     output = outputs.pop() if len(outputs) == 1 else ""
-    margin = _margin(row, {"speed": " m/s", "steering": "°"}.get(output, ""))
+    margin = _margin(row, "°" if output == "steering" else unit_of(output))
     if output == "speed" and (value := _number(row, "margin")) is not None:
         margin += f", that is {signed(value * _KMH)} km/h"
-    return RowReading(" then ".join(changes), tuple(answers), margin)
+    return RowReading(
+        " then ".join(changes), tuple(answers), margin, overlays=tuple(map(_marks, overlays(row, MEASURE)))
+    )
+
+
+def _marks(drawn: Mapping[str, Any]) -> tuple[PictureBox, ...]:
+    """Return what a model answered about one image, as marks over it."""
+    line = " ".join(f"{x:g},{y:g}" for x, y in drawn["line"])
+    boxes = (PictureBox("detection", tuple(one)) for one in drawn["boxes"])
+    return (*boxes, *([PictureBox("path", points=line)] if line else []))
 
 
 def _step(output: str, before: float, after: float) -> str:
@@ -125,7 +143,7 @@ def _step(output: str, before: float, after: float) -> str:
         return f"{before * _KMH:.1f} → {after * _KMH:.1f} km/h"
     if output == "steering":
         return f"{_steered(before)} → {_steered(after)}"
-    return f"{number(before)} → {number(after)}"
+    return f"{number(before)} → {number(after)}{unit_of(output)}"
 
 
 def _steered(degrees: float) -> str:

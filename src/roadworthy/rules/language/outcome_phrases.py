@@ -11,9 +11,15 @@ from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
 from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, base_form, is_gerund, nearest
 from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
+from roadworthy.rules.language.sights import read_sight
 from roadworthy.rules.language.words import Words
 
 EXAMPLES = ("slow down", "the speed should stay the same", "turn left", "the steering should not change")
+SIGHTS = (
+    "the detector must detect the added pedestrian",
+    "the number of detected vehicles should not change",
+    "the road should stay road",
+)
 CAUSES = tuple(
     phrase.split()
     for phrase in (
@@ -26,7 +32,9 @@ NEVER_A_CAUSE = frozenset({"left", "right", "speed", "steering"})
 DETERMINERS = frozenset(["the", "a", "an", "this", "that", "these", "those", "its", "their"])
 PRONOUNS = frozenset(["it", "him", "her", "them", "this", "that"])
 PURPOSES = frozenset(["let", "avoid", "allow", "prevent", "ensure", "give", "protect"])
-HEADS = frozenset(["change", "size", "factor", "keep", "turn", "side", "exceed", "limit", "companion"])
+HEADS = frozenset(
+    ["change", "size", "factor", "keep", "turn", "side", "exceed", "limit", "companion", "perceive"]
+)
 HARMLESS = frozenset(["filler", "aspect", "cause", "reason"])
 _GIVES = {
     "ego": "ego-vehicle",
@@ -95,7 +103,7 @@ class OutcomePart:
 
 
 def read_items(
-    words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False
+    words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False, added: Collection[str] = ()
 ) -> list[OutcomeItem]:
     """Return the words of a then-part as items with one meaning each.
 
@@ -103,11 +111,12 @@ def read_items(
         words: The then-part.
         mentioned: The nouns of the if-part, in base form: they may be named again as the cause.
         other_vehicle: Whether the rule speaks of another vehicle, so that "the car" may be that one.
+        added: The elements that the rule adds.
 
     Raises:
         RuleError: A word is not known, or speaks of what no model predicts.
     """
-    items = _Scanner(words, mentioned).items()
+    items = _Scanner(words, mentioned, added).items()
     whole = OutcomePart(words, tuple(items))
     for item in items:
         if item.kind in REASONS and item.kind != "may":
@@ -129,7 +138,11 @@ def parts(words: Words, items: Sequence[OutcomeItem]) -> list[OutcomePart]:
 def bound_words(words: Words, items: Sequence[OutcomeItem]) -> dict[int, str]:
     """Return what each word gave to the reading, by its number in the rule; fillers and joints nothing."""
     return {
-        word.index: str(item.found.words) if item.found else _GIVES.get(item.kind) or item.value or item.text
+        word.index: (
+            str(item.found.words)
+            if item.found and item.kind == "quantity"
+            else _GIVES.get(item.kind) or item.value or item.text
+        )
         for item in items
         if item.kind not in ("filler", "joint")
         for word in words[item.first : item.last + 1]
@@ -195,9 +208,10 @@ def _check_joint(part: OutcomePart, joint: OutcomeItem | None, after: Sequence[O
 class _Scanner:
     """Finds the longest words with a meaning, from left to right."""
 
-    def __init__(self, words: Words, mentioned: Collection[str]) -> None:
+    def __init__(self, words: Words, mentioned: Collection[str], added: Collection[str]) -> None:
         self.words = words
         self.mentioned = mentioned
+        self.added = added
         self.pieces = with_quantities(words)
         self.bases = [
             QUANTITY if isinstance(one, QuantityMatch) else base_form(one.text) for one in self.pieces
@@ -239,6 +253,12 @@ class _Scanner:
     def item(self, place: int) -> tuple[OutcomeItem, int]:
         if self.bases[place] == QUANTITY:
             return self.make("quantity", place, place + 1), place + 1
+        sight = read_sight(self.pieces, self.bases, place, self.added)
+        if sight is not None:
+            item = self.make(sight.kind, place, sight.stop, sight.output, sight.output)
+            if sight.trouble:
+                raise OutcomePart(self.words, (item,)).refuse((), sight.trouble, *SIGHTS)
+            return replace(item, found=sight.found), sight.stop
         for kind, aside in (("cause", self.cause(place)), ("reason", self.reason(place))):
             if aside:
                 return self.make(kind, place, aside), aside
@@ -303,7 +323,7 @@ class _Scanner:
             run = self.words[self.pieces[place - 1].first : self.pieces[place].last + 1]
             return run.refuse(f"the unit '{word}' is not known", ("30%", "5 km/h", "3 degrees"))
         near = nearest(word)
-        reason = f"'{run}' is not understood in what should happen; models predict speed and steering"
+        reason = f"'{run}' is not understood in what should happen"
         return run.refuse(reason, (*near, *EXAMPLES) if near else EXAMPLES)
 
 

@@ -131,6 +131,7 @@ ENTRIES: tuple[tuple[str, str, str | None, str], ...] = (
         (?:by |of )?(?:the |your |our |my |its )?{OWN}+(?:{VEHICLE}|driver|model|system)(?: 's)?
         (?:by |of )?(?:the )?(?:ego|driver|{SYSTEM})(?: 's)?
         (?:by |of )?(?:your|our|my) {VEHICLE}(?: 's)?
+        (?:by )?(?:the )?(?:object )?(?:detector|segmenter|segmentation|perception|planner)(?: {SYSTEM})?
         you|it|(?:one|we)(?= {OBLIGED}\b)|everyone|everybody|itself|yourself|drivers|motorists
     """),
     ("ego", "the car", None, rf"""
@@ -145,6 +146,9 @@ ENTRIES: tuple[tuple[str, str, str | None, str], ...] = (
     ("change", "same", "steering", rf"on {D}(?:{STEADY} )?course"),
     ("output", "speed", "speed", rf"(?:of |in |on |between )?{D}{SPEED}"),
     ("output", "steering", "steering", rf"(?:of |in |on |between )?{D}{STEERING}"),
+    ("output", "brake", "brake", r"(?:of |in |on )?(?:the|its|your) brake(?: (?:pedal|pressure|value))?"),
+    ("output", "throttle", "throttle", rf"(?:of |in |on )?(?:the|its|your) {PEDAL}(?: (?:signal|value))?"),
+    ("output", "acceleration", "acceleration", r"(?:of |in |on )?(?:the|its|your) acceleration"),
     ("output", "any", None, rf"(?:of |in |on |between )?{D}{ANY_OUTPUT}"),
     # Whether it must be so.
     ("must", "", None, rf"""
@@ -322,7 +326,7 @@ REASONS = {
     "vague": "this does not say how much",
     "about": "this has no border: say 'between' two quantities, 'at least' or 'at most'",
     "manner": "models predict speed and steering for one image, not in what manner they change",
-    "unpredicted": "models predict speed and steering, nothing else",
+    "unpredicted": "no model predicts this",
 }
 """Why words of some kinds cannot be part of an expectation."""
 

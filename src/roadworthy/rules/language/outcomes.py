@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from roadworthy.errors import InputError
-from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output
+from roadworthy.rules.expectation import Expectation, ExpectedChange, Measure, Modifier, Output, Quantity
+from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language.outcome_phrases import (
     EXAMPLES,
     FLIPPED,
+    SIGHTS,
     UPPER,
     VERBS,
     ExpectedAmount,
@@ -24,6 +25,7 @@ from roadworthy.rules.language.outcome_phrases import (
     read_items,
 )
 from roadworthy.rules.language.outcome_words import REASONS
+from roadworthy.rules.language.sights import LEAST
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Proposition
 
@@ -58,12 +60,18 @@ class _OutcomeClause:
         self.refuse = part.refuse
         self.previous = previous
         self.default_output = default_output
+        if part.of("perceive"):
+            self.change, self.heads, self.degree = None, part.of("perceive"), None
+            self.output = self._output()
+            return
         direction = read_direction(part, turning=previous is not None and previous.turning)
         self.change, self.heads, self.degree = direction.change, direction.heads, direction.degree
         self.output = self._output()
 
     def read(self) -> OutcomeReading:
         self._check_infinitives()
+        if self.part.of("perceive"):
+            return self._perceived(*self.part.of("perceive"))
         self._check_things()
         negated, negation = self._negation()
         amount = read_amount(self.part, self.output)
@@ -71,6 +79,45 @@ class _OutcomeClause:
         expectation = self._expectation(amount, negated)
         found = amount.found.number if amount and amount.found else None
         return OutcomeReading(expectation, negation, found, self.degree, bool(self.part.of("turn", "side")))
+
+    def _perceived(self, head: OutcomeItem, *others: OutcomeItem) -> OutcomeReading:
+        """Return what a predicate of seeing or planning asks for, by its own number, or by that beside it."""
+        part, kind = self.part, gauge_of(self.output).kind
+        if others or part.of("not", "no", "may"):
+            wrong = others or part.of("not", "no", "may")
+            raise self.refuse(wrong, f"'{wrong[0].text}' does not go with '{head.text}'", *SIGHTS)
+        if kind == "stop" and not part.of("quantity"):
+            path = Expectation(self.output, None, "at least", Quantity(LEAST[kind]), measure="value")
+            return OutcomeReading(Expectation("speed", "decrease", planned=path))
+        amount = read_amount(part, self.output)
+        if head.found is not None:
+            if amount is not None:
+                raise self.refuse(amount.items, "more quantities than one expectation can have")
+            quantity, upper = head.found.as_quantities(self.output)
+            if upper is not None:
+                raise self.refuse([head], "two borders, where one is asked for")
+            wanted = ExpectedAmount(quantity, None, "at least", (head,), head.found)
+        elif amount is None:
+            wanted = ExpectedAmount(Quantity(LEAST[kind]), None, "at least", (head,))
+        else:
+            wanted = replace(amount, modifier=amount.modifier or "at least")
+        if wanted.modifier not in ("at least", "more than"):
+            raise self.refuse(wanted.items, "this needs a least amount", "at least 0.7")
+        expectation = Expectation(
+            self.output, None, wanted.modifier, self._absolute(wanted, wanted.quantity), measure="value"
+        )
+        return OutcomeReading(expectation, found=wanted.found.number if wanted.found else None)
+
+    def _absolute(self, amount: ExpectedAmount, quantity: Quantity) -> Quantity:
+        """Return a share of what goes from 0 to 1, such as an overlap of 70%, as the number that it is."""
+        gauge = gauge_of(self.output)
+        if gauge.kind == "signal":
+            return quantity
+        if quantity.relative and gauge.unit:
+            raise self.refuse(amount.items, f"'{amount.text}' is no quantity in {gauge.unit}", "0.5 m")
+        if not gauge.unit and gauge.kind != "count" and quantity.value > 1:
+            raise self.refuse(amount.items, f"{gauge.kind} goes from 0 to 1", "at least 0.7", "at least 70%")
+        return Quantity(round(quantity.value, 12))
 
     def _check_things(self) -> None:
         """Refuse what the if-part names, unless it is what has the effect: "the rain should not affect …"."""
@@ -101,7 +148,7 @@ class _OutcomeClause:
         if named:
             output = named[0].output
         elif units := [item.found.kind for item in part.of("quantity") if item.found]:
-            output = next((unit for unit in units if unit in ("speed", "steering")), None)
+            output = next((unit for unit in units if unit in ("speed", "steering", "acceleration")), None)
         else:
             output = None
         if output is None and self.previous is not None:
@@ -118,7 +165,7 @@ class _OutcomeClause:
             raise self.refuse(
                 part.of("size"), "a steering angle has a side: say left or right", "turn left", "turn right"
             )
-        return cast(Output, output)
+        return output
 
     # Negation
 
@@ -169,10 +216,14 @@ class _OutcomeClause:
                 raise self.refuse(
                     part.of("side"), "how far, or compared with what?", "turn left", "more to the left"
                 )
-            return _plain(Expectation(self.output, change, negated=negated))
+            pedals = self.output == "speed" and any(PEDALS.search(head.text) for head in self.heads)
+            return _plain(Expectation(self.output, change, negated=negated, pedals=pedals))
         self._check_degree(amount)
         measure = self._measure(amount)
         modifier = amount.modifier
+        if measure == "value":
+            upper = amount.upper and self._absolute(amount, amount.upper)
+            amount = replace(amount, quantity=self._absolute(amount, amount.quantity), upper=upper)
         if amount.led_by("within") or (change == "same" and self.part.of("change")):
             change, modifier = self._tolerance(amount)
         elif measure == "value":
@@ -308,6 +359,9 @@ def _plain(expectation: Expectation) -> Expectation:
 
 OPPOSITE = {"increase": "decrease", "decrease": "increase"}
 
+PEDALS = re.compile(r"\b(?:brake|decelerat|accelerat|throttle|gas)")
+"""Words of what the pedals do."""
+
 STANDSTILL = re.compile(r"\b(?:stop|halt|standstill)\b")
 """Words of a speed of 0, which are read as a decrease."""
 
@@ -344,6 +398,7 @@ def read_outcome(
     *,
     mentioned: Collection[str] = (),
     other_vehicle: bool = False,
+    added: Collection[str] = (),
 ) -> ExpectedOutcome:
     """Read the then-part of a rule.
 
@@ -357,6 +412,7 @@ def read_outcome(
         mentioned: The nouns of the if-part, in base form: they may be named again ("slow down for the
             pedestrian").
         other_vehicle: Whether the rule speaks of another vehicle, so that "the car" may be that one.
+        added: The elements that the rule adds: "the pedestrian" that must be detected is one of them.
 
     Example:
         >>> from roadworthy.rules.language.words import analysed
@@ -369,7 +425,7 @@ def read_outcome(
     Raises:
         RuleError: It is not understood, wholly or in part.
     """
-    items = read_items(words, mentioned=mentioned, other_vehicle=other_vehicle)
+    items = read_items(words, mentioned=mentioned, other_vehicle=other_vehicle, added=added)
     found = parts(words, items)
     if not found:
         raise words.refuse("nothing is expected here", EXAMPLES)

@@ -16,7 +16,7 @@ from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
-from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange
+from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing_in_words
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
@@ -28,10 +28,12 @@ _LABELS = {
 _METRES = r"(?P<{}>\d+(?:\.\d+)? ?(?:m|met(?:re|er)s?|feet|foot|ft|yards?|yd))\b(?!/)"
 _UNITS = {"f": 0.3048, "y": 0.9144}  # metres of a foot and a yard, by their first letter
 _US = "(?:us|you|(?:the|your|our) (?:ego-vehicle|ego vehicle|car|vehicle))"
+_NOT_OF_A_PATH = "(?<!stay )(?<!remain )(?<!keep )(?<!be )(?<!lie )"
+_NO_BOUND = "(?<!least )(?<!than )"
 _AWAY = re.compile(
-    rf",?\s*\b(?:within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
+    rf",?\s*\b(?:{_NOT_OF_A_PATH}within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
     rf"|(?:less than|at most|no more than) {_METRES.format('most')} away(?: from {_US})?"
-    rf"|(?:at |in )?{_METRES.format('metres')} (?:away(?: from {_US})?|(?=ahead\b|in front of\b))"
+    rf"|{_NO_BOUND}(?:at |in )?{_METRES.format('metres')} (?:away(?: from {_US})?|(?=ahead\b|in front of\b))"
     rf"|(?:in|at a distance of) {_METRES.format('distance')})",
     re.IGNORECASE,
 )
@@ -425,6 +427,13 @@ def _tried(
             earlier[-1].expectation.output if earlier else None,
             mentioned={word.lemma for word in condition if word.pos in ("NOUN", "PROPN")},
             other_vehicle=any(_may_be_called_car(change) for change in changes),
+            added={
+                thing_in_words(
+                    one.target, {key: one.properties[key] for key in one.properties if key == "type"}
+                )
+                for one in changes
+                if one.op == "add"
+            },
         )
     except RuleError as error:
         trouble = error

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from roadworthy.rules.expectation import Output, Quantity
+from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language.words import Words
 
 FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅕": 0.2}
@@ -16,7 +17,7 @@ FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅕
 
 TOKEN = re.compile(
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|\.\d+"
-    r"|(?:km/(?:hour|hr|h)|mi/h|m/(?:sec|s))(?![^\W\d_])"
+    r"|m/s(?:²|\^?2)(?!\w)|(?:km/(?:hour|hr|h)|mi/h|m/(?:sec|s))(?![^\W\d_])"
     r"|[^\W\d_]+(?:'[^\W\d_]+)?|\S"
 )
 CONTRACTIONS = {
@@ -197,13 +198,15 @@ def _with_decimals(whole: int, words: Sequence[str], place: int) -> tuple[float,
     return float(f"{whole}.{digits}"), place
 
 
-Kind: TypeAlias = Literal["number", "share", "speed", "steering"]
+Kind: TypeAlias = Literal["number", "share", "speed", "steering", "acceleration", "length"]
 
 EXAMPLES = {
     "number": ("30%", "a third", "5 km/h", "3 degrees"),
     "share": ("30%", "a third"),
     "speed": ("30%", "5 km/h", "10 mph", "2 m/s"),
     "steering": ("30%", "3 degrees", "0.1 radians"),
+    "acceleration": ("30%", "2 m/s²"),
+    "length": ("0.5 m",),
 }
 ANY = EXAMPLES["number"]
 
@@ -222,6 +225,9 @@ UNITS: dict[str, tuple[Kind, float]] = {
     **dict.fromkeys(("degree", "degrees", "deg", "°"), ("steering", 1.0)),
     **dict.fromkeys(("radian", "radians", "rad"), ("steering", math.degrees(1))),
     "times": ("share", 1.0),
+    **dict.fromkeys(("m/s²", "m/s2", "m/s^2"), ("acceleration", 1.0)),
+    **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), ("length", 1.0)),
+    **dict.fromkeys(("cm", "centimetre", "centimetres", "centimeter", "centimeters"), ("length", 0.01)),
     **{
         f"{length} {per} {time}": ("speed", factor)
         for lengths, times, factor in (("km", "hour", KMH), ("mile", "hour", MPH), ("m", "second", 1.0))
@@ -270,8 +276,10 @@ class QuantityMatch:
         Raises:
             RuleError: It is a quantity of something else.
         """
-        if self.kind not in ("number", "share", output):
-            raise self.words.refuse(f"'{self.words}' is no quantity of {output}", EXAMPLES[output])
+        gauge = gauge_of(output)
+        own = "length" if gauge.unit == "m" else output if output in EXAMPLES else "number"
+        if self.kind not in ("number", "share", own):
+            raise self.words.refuse(f"'{self.words}' is no quantity of {output}", EXAMPLES[own])
         relative = self.kind == "share"
         upper = None if self.upper is None else Quantity(self.upper, relative)
         return Quantity(self.value, relative), upper

@@ -62,13 +62,15 @@ export function answersOf(one) {
   });
 }
 
-export function boxesOver(image, boxes) {
-  if (!Object.keys(boxes).length) return null;
+// Boxes by their kind, and what a model answered about this picture: detections, or the line of a path.
+export function boxesOver(image, boxes, { boxes: found = [], line = [] } = {}) {
+  const all = [...Object.entries(boxes), ...found.map((corners) => ["detection", corners])];
+  if (!all.length && !line.length) return null;
   const drawn = shape("svg", { "aria-hidden": "true", preserveAspectRatio: "xMidYMid meet" });
   const draw = () => {
     if (!image.naturalWidth) return;
     drawn.setAttribute("viewBox", `0 0 ${image.naturalWidth} ${image.naturalHeight}`);
-    drawn.replaceChildren(...Object.entries(boxes).map(([kind, [x1, y1, x2, y2]]) => shape("rect", { x: x1, y: y1, width: x2 - x1, height: y2 - y1, class: kind })));
+    drawn.replaceChildren(...all.map(([kind, [x1, y1, x2, y2]]) => shape("rect", { x: x1, y: y1, width: x2 - x1, height: y2 - y1, class: kind })), ...(line.length ? [shape("polyline", { points: line.join(" "), class: "path" })] : []));
   };
   image.addEventListener("load", draw);
   draw();
@@ -111,7 +113,7 @@ export function decidingPair(one, pictures) {
 export function fillCard(card, run, one, texts, open) {
   const pictures = decidingPair(one, one.pictures).map((digest, place) => {
     const image = make("img", { src: pictureOf(run, digest), alt: one.pictures.length > 1 ? (place ? "after" : "before") : "frame", decoding: "async" });
-    return make("div.boxed", {}, image, boxesOver(image, one.boxes));
+    return make("div.boxed", {}, image, boxesOver(image, one.boxes, decidingPair(one, one.overlays)[place]));
   });
   outline(pictures.map((one) => one.firstChild));
   const told = [...one.lines, one.reason].filter(Boolean).join(": ");

@@ -69,7 +69,7 @@ export class CaseDialog {
     const images = one.pictures.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: names[place] }));
     if (!images.length) return fill(stage, make("p.empty", {}, "No pictures were stored for this case: runs store those of failures, or all with --images all."));
     if (images.length === 1 || this.way === "beside") {
-      fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes)),
+      fill(stage, make("div.frames", {}, images.map((image, place) => make("figure", {}, make("div.boxed", {}, image, boxesOver(image, one.boxes, one.overlays[place])),
         images.length > 1 ? make("figcaption", {}, names[place]) : null))));
       return outline(images, { everywhere: () => stage.append(make("p.small.changed", {}, "Most of the picture changed, so nothing is outlined.")) });
     }

@@ -1,7 +1,7 @@
 // What a run would do, on a few frames.
 import { outline, outlineSwitch } from "/static/change.js";
 import { chip, fill, hint, make } from "/static/page.js";
-import { measured, number, SAID, UNITS } from "/static/case.js";
+import { boxesOver, measured, number, SAID } from "/static/case.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
 
@@ -23,10 +23,12 @@ function image(digest, size, name) {
 
 function pair(one) {
   const names = ["as it is", "changed", "changed once more", "changed a third time"];
-  const pictures = one.pictures.map((digest, place) =>
-    make("figure", {}, make("div.boxed", {}, image(digest, one.size, `${one.frame}, ${names[place] ?? "changed"}`)), make("figcaption", {}, names[place] ?? "changed")));
+  const pictures = one.pictures.map((digest, place) => {
+    const picture = image(digest, one.size, `${one.frame}, ${names[place] ?? "changed"}`);
+    return make("figure", {}, make("div.boxed", {}, picture, boxesOver(picture, {}, one.overlays[place])), make("figcaption", {}, names[place] ?? "changed"));
+  });
   const answers = one.answers.map((answer) => {
-    const unit = UNITS[answer.output] ?? "";
+    const { unit } = answer;
     return make("div.answer", {}, make("p", {}, `${answer.output} ${number(answer.before)} → ${number(answer.after)}${unit}`),
       make("div.small", {}, `margin ${number(answer.margin)}${unit} `, hint("margin", "How far the answer is from the border between pass and fail. Below 0 the rule is violated."),
         answer.visual_change === null || answer.visual_change === undefined ? "" : ` Δv ${number(answer.visual_change)} `,

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from roadworthy.errors import InputError, RuleError, suggest
-from roadworthy.frames import Signals
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
 from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance, setting
-from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
+from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
 if TYPE_CHECKING:
@@ -140,25 +139,23 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         return Part(name, words, parameters, plan.with_tolerances(same), plan.rule.notes)
 
     def misfit(self, part: Part[RulePlan], facts: Facts) -> str:
-        """A rule needs a model that predicts the signals it speaks of, and frames of a road."""
+        """A rule needs a model that answers with what it speaks of, and frames of a road."""
         if facts.data is not None and "class" in facts.data.first.metadata:
             return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
         if facts.data is not None and (reason := part.inside.misfit(facts.data.first)):
             return reason
         if isinstance(getattr(facts.model.system, "network", facts.model.system), Truth):
             return SEES_NO_CHANGE
-        if reason := other_task(facts, "regression", "rules speak of speed and steering"):
-            return reason
-        if not isinstance(facts.known, Signals):
-            # It failed. Whether that is this frame's or every frame's fault, the run will show.
-            return ""
-        missing = [one for one in part.inside.outputs if one not in facts.known.as_dict()]
-        return f"{facts.model.name} does not predict {' and '.join(missing)}" if missing else ""
+        return _unanswered(part.inside.told_by(facts.known).outputs, facts)
 
     def variants(self, part: Part[RulePlan], facts: Facts) -> Sequence[Part[RulePlan]]:
-        """Return the part with things that are large enough in what every model sees of real frames."""
+        """Return the part for a model, with things that are large enough in what all see of real frames."""
         from roadworthy.transforms.objects.placement import usual_smallest
 
+        plan = part.inside.told_by(facts.known)
+        if plan != part.inside:
+            told = {"outputs": list(plan.outputs)}
+            part = replace(part, inside=plan, parameters={**part.parameters, **told})
         if facts.data is None or facts.data.first.drawn:
             return [part]
         pixels = math.ceil(_SMALLEST * facts.shrinks)
@@ -233,3 +230,20 @@ def _makers(parts: Mapping[str, Part[RulePlan]]) -> list[str]:
 def _words(text: str) -> str:
     """Return a sentence on one line, as YAML may have folded it."""
     return " ".join(text.split())
+
+
+def _unanswered(outputs: Collection[str], facts: Facts) -> str:
+    """Return what a rule speaks of and a model does not answer with; empty where it answers with all."""
+    from roadworthy.rules.gauges import gauge_of
+
+    gauges = [gauge_of(one) for one in outputs]
+    for gauge in gauges:
+        if facts.task is not None and facts.task not in gauge.tasks:
+            return OtherTask(
+                f"{facts.model.name} is a model for {facts.task}, and {gauge.misfit(facts.task, None)}"
+            )
+    missing = [one.output for one in gauges if one.misfit(facts.task, facts.known)]
+    if missing:
+        return f"{facts.model.name} does not predict {' and '.join(missing)}"
+    network = getattr(facts.model.system, "network", facts.model.system)
+    return next(filter(None, (one.unknown_to(network) for one in gauges)), "")

@@ -1,0 +1,242 @@
+"""Then-parts about what models see and plan: detections, labels and paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from roadworthy.errors import OntologyError
+from roadworthy.ontology import ontology
+from roadworthy.rules.gauges import ANYTHING, plural, thing_phrase
+from roadworthy.rules.language.quantities import QuantityMatch, Token
+
+_DETERMINER = re.compile(r"(?:all(?: of)? (?:the |those )?|the |an? |every |each |any |those |these |its )?")
+_ADDED = re.compile(r"(?:(?:newly )?(?:added|inserted|new|additional) )?")
+_PRONOUN = re.compile(r"(?:it|him|her|them|he|she|they)(?!\S)")
+_ANYTHING = re.compile(r"(?:everything|anything|things?|objects?)(?!\S)")
+_AFTER = re.compile(
+    r" (?P<ahead>ahead(?: of (?:you|us))?|in front(?: of (?:you|us|the (?:ego )?(?:vehicle|car)))?)(?!\S)"
+    r"| (?P<added>that (?:be|have be|was) (?:added|inserted))(?!\S)"
+    r"| (?P<seen>that be there(?: before)?|as before|from before|it (?:detected|see) before)(?!\S)"
+)
+_MUST = r"(?:should|must|shall|will|have to|need to|ought to)"
+_STILL = r"(?:(?:still|always|also|all) )*"
+_SEEN = (
+    r"(?:detect(?:ed|s|ing)?|see|recogni[sz]e[ds]?|find|found|notice[ds]?|spot(?:ted|s)?|perceive[ds]?|"
+    r"identif(?:y|ied|ies)|located?)"
+)
+_LOST = r"(?:miss(?:es|ed)?|lose(?: (?:sight|track) of)?|lost|overlook(?:s|ed)?)"
+_LABELLED = r"(?:labell?ed|classified|segmented|recogni[sz]e[ds]?|marked)"
+_PATH = r"(?:(?:its|the|your) )?(?:plann?(?:ed)? |predict(?:ed)? )?(?:path|trajectory|plan)"
+_PLANS = rf"(?:{_PATH} {_MUST} )?"
+_FAR = r"(?:a distance of )?(?:at least )?"
+_BOX = r"(?:bounding )?box(?:es)?"
+_CONFIDENCE = r"(?:the |its )?(?:detector 's |detection )?(?:confidence|score)s?(?: scores?)?"
+_QUANTITY = "<q>"
+
+_VERBS: tuple[tuple[str, str], ...] = (
+    # What is measured, and the words: T stands for things. The first is their class, if two must be the same.
+    ("overlap", rf"(?:not )?{_STILL}(?:be able to )?{_SEEN} T"),
+    ("overlap", rf"not {_STILL}{_LOST} T"),
+    ("overlap", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}(?:visible to the detector|{_SEEN})"),
+    ("overlap", rf"T {_MUST} not {_STILL}be {_STILL}{_LOST}"),
+    ("overlap", rf"(?:the )?{_BOX} of T {_MUST} {_STILL}overlap(?: with (?:the one|that|those) before)?"),
+    ("kept", rf"T {_MUST} {_STILL}(?:stay|remain|be|keep) {_STILL}(?:{_LABELLED} (?:as )?)?S"),
+    ("labelled", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}{_LABELLED} as (?:such|so|one|what it be)"),
+    ("labelled", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}{_LABELLED} (?:as )?S"),
+    ("clearance", rf"{_PLANS}(?:not|never) (?:come|get|go|pass) (?:closer|nearer) than {_QUANTITY} to T"),
+    ("clearance", rf"{_PLANS}(?:keep|stay|remain) {_FAR}{_QUANTITY} (?:away |clear )?(?:from|of|to) T"),
+    ("stop", rf"{_PLANS}(?:stop|halt|end|come to (?:a )?(?:stop|halt|standstill)) (?:before|in front of) T"),
+)  # fmt: skip
+_NOUNS: tuple[tuple[str, str], ...] = (
+    ("count", r"(?:the )?number of (?:detected )?N(?: (?:that be )?(?:detected|see)(?: by the detector)?)?"),
+    ("overlap", rf"(?:the )?(?:overlap|iou)(?: of (?:the )?{_BOX})? of T"),
+    ("confidence", rf"{_CONFIDENCE} (?:of|in|for) T"),
+    ("confidence", rf"{_CONFIDENCE}(?: of the detector)?"),
+    ("kept", r"(?:the )?share of T that (?:stay|be labelled) S"),
+    ("labelled", r"(?:the )?share of T that be labelled so"),
+    ("offset", r"(?:the )?distance from the path before"),
+    ("clearance", rf"(?:the )?distance (?:of|between) {_PATH} (?:from|and|to) T"),
+    ("stop", r"(?:the )?distance of the stop from T"),
+    ("offset", rf"{_PATH}"),
+)  # fmt: skip
+_SPEAKS = re.compile(
+    rf"{_SEEN}|{_LOST}|{_LABELLED}|overlap|iou|confidence|score|box|path|trajectory|plan|closer|nearer"
+    rf"|{_QUANTITY} (?:away|clear|from)"
+    r"|(?:stay|remain|keep|be) \S+$|share|number|distance|before|in front of"
+)
+LEAST = {"overlap": 0.5, "kept": 0.9, "labelled": 0.5, "stop": 0.0}
+"""What is asked for where no number is said."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What some words measure.
+
+    Attributes:
+        kind: "perceive" for a whole predicate, "output" for what one is said of.
+        output: What is measured.
+        stop: The piece after the last of the words.
+        found: The quantity among them.
+        trouble: Why they cannot be tested; empty where they can.
+    """
+
+    kind: str
+    output: str
+    stop: int
+    found: QuantityMatch | None = None
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class _Thing:
+    word: str
+    which: str
+    stop: int  # the character after it
+    trouble: str = ""
+
+
+def read_sight(
+    pieces: Sequence[Token | QuantityMatch], bases: Sequence[str], place: int, added: Collection[str]
+) -> Sight | None:
+    """Return what the words from a place on measure, where they speak of sights or paths.
+
+    Args:
+        pieces: The words and quantities of a then-part.
+        bases: Their base forms.
+        place: Where to begin.
+        added: The elements that the rule adds.
+    """
+    text = " ".join(bases[place:])
+    if not _SPEAKS.search(text):
+        return None
+    best: tuple[int, str, str, tuple[_Thing, ...]] | None = None
+    for role, forms in (("perceive", _VERBS), ("output", _NOUNS)):
+        for kind, form in forms:
+            found = _matched(form, text, added)
+            if found is not None and (best is None or found[0] > best[0]):
+                best = found[0], role, kind, found[1]
+    if best is None:
+        return None
+    length, role, kind, things = best
+    stop = place + len(text[:length].split())
+    thing = things[0] if things else _Thing(ANYTHING, "seen", 0)
+    amounts = [one for one in pieces[place:stop] if isinstance(one, QuantityMatch)]
+    trouble = thing.trouble
+    if (
+        role == "perceive"
+        and text.startswith("not ")
+        and kind == "overlap"
+        and not re.match(rf"not {_STILL}{_LOST}", text)
+    ):
+        trouble = (
+            f"what must not be detected is asked by its number: 'the number of detected {plural(thing.word)}'"
+        )
+    if kind in ("labelled", "clearance") and thing.which != "added" and not trouble:
+        trouble = f"where the {thing.word} is, is known only of what is added"
+    return Sight(role, _output(kind, thing), stop, amounts[0] if amounts else None, trouble)
+
+
+def _output(kind: str, thing: _Thing) -> str:
+    phrase = thing_phrase(thing.word, thing.which)
+    # Of what is painted on the road there is one ahead.
+    there = f"the {thing.word}" if thing.which == "seen" else phrase
+    return {
+        "count": f"number of detected {plural(thing.word)}",
+        "overlap": f"overlap of {phrase}",
+        "confidence": f"confidence of {phrase}",
+        "kept": f"share of the {thing.word} that stays {thing.word}",
+        "labelled": f"share of {phrase} that is labelled so",
+        "offset": "distance from the path before",
+        "clearance": f"distance of the path from {phrase}",
+        "stop": f"distance of the stop from {there}",
+    }[kind]
+
+
+@lru_cache(maxsize=64)
+def _parts(form: str) -> tuple[str | re.Pattern[str], ...]:
+    """Return the things of a form, a letter each, and the words between them."""
+    parts = filter(None, re.split(r"\b([TNS])\b", form))
+    return tuple(one if one in ("T", "N", "S") else re.compile(one) for one in parts)
+
+
+def _matched(form: str, text: str, added: Collection[str]) -> tuple[int, tuple[_Thing, ...]] | None:
+    """Return how far a form reaches in a text, and the things in it."""
+    ends: list[tuple[int, tuple[_Thing, ...]]] = [(0, ())]
+    for part in _parts(form):
+        after: list[tuple[int, tuple[_Thing, ...]]] = []
+        for end, things in ends:
+            if isinstance(part, str):
+                thing = _thing(text, end, added)
+                same = thing is not None and (part != "S" or (bool(things) and thing.word == things[0].word))
+                if thing is not None and same:
+                    after.append((thing.stop, (*things, thing) if part != "S" else things))
+            else:
+                found = part.match(text, end)
+                if found is not None:
+                    after.append((found.end(), things))
+        ends = after
+    whole = [one for one in ends if one[0] and text[one[0] : one[0] + 1] in ("", " ")]
+    return max(whole, key=lambda one: one[0], default=None)
+
+
+def _thing(text: str, start: int, added: Collection[str]) -> _Thing | None:
+    """Return the things that words name from a place on."""
+    if found := _PRONOUN.match(text, start):
+        known = sorted(set(added))
+        if len(known) == 1:
+            return _Thing(known[0], "added", found.end())
+        trouble = f"'{found[0]}' is not one thing that was added: name what is meant"
+        return _Thing(ANYTHING, "seen", found.end(), trouble)
+    determiner = _DETERMINER.match(text, start)
+    assert determiner is not None
+    new = _ADDED.match(text, determiner.end())
+    assert new is not None
+    begin = new.end()
+    if found := _ANYTHING.match(text, begin):
+        word, end, several, trouble = ANYTHING, found.end(), True, ""
+    else:
+        named = _noun(text, begin)
+        if named is None:
+            return None
+        word, end, several, trouble = named
+    after = _AFTER.match(text, end)
+    group = after.lastgroup if after else None
+    brought = word != ANYTHING and _is_added(word, added)
+    if new[0] or group == "added":
+        which = "added"
+        if not added:
+            trouble = "nothing is added by this rule"
+    elif group in ("ahead", "seen"):
+        which = str(group)
+    elif brought and several and "all" in determiner[0]:
+        which, trouble = "seen", f"say 'the added {word}', or 'the {plural(word)} that were there before'"
+    else:
+        which = "added" if brought else "seen"
+    return _Thing(word, which, after.end() if after else end, trouble)
+
+
+def _noun(text: str, start: int) -> tuple[str, int, bool, str] | None:
+    """Return the word of the ontology from a place on, its end, whether it is a plural, and what is lost."""
+    tokens = text[start:].split(" ")[:3]
+    for count in range(len(tokens), 0, -1):
+        words = " ".join(tokens[:count])
+        try:
+            element, properties = ontology().resolve_with_properties(words)
+        except OntologyError:
+            continue
+        if ontology().condition_of(element.name) is not None:
+            return None
+        word = ontology().word_for(element.name, properties)
+        told = dict(ontology().resolve_with_properties(word)[1])
+        rest = [value for key, value in properties.items() if told.get(key) != value]
+        trouble = f"models tell classes, and not what is {', '.join(rest)}" if rest else ""
+        return word, start + len(words), words.endswith("s"), trouble
+    return None
+
+
+def _is_added(word: str, added: Collection[str]) -> bool:
+    element = ontology().resolve_with_properties(word)[0].name
+    return any(ontology().is_a(ontology().resolve_with_properties(one)[0].name, element) for one in added)
