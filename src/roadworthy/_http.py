@@ -50,6 +50,7 @@ class Endpoint:
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            (parts.hostname or "").encode("idna")  # as whoever looks it up will do
         except ValueError:
             usable = False
         if not usable:

@@ -21,7 +21,12 @@ from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.store.manifest import FORMAT, libraries
 
-WRITER = {"format": FORMAT, "tool": {"name": "roadworthy", "version": __version__}, "libraries": libraries()}
+WRITER = {
+    "format": FORMAT,
+    "tool": {"name": "roadworthy", "version": __version__},
+    "libraries": libraries(),
+    "published": ["summary.md"],
+}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +160,7 @@ def test_a_document_that_every_bundle_has_is_missed(tmp_path: Path) -> None:
     (tmp_path / "again" / "trace.csv").write_text("a\n")
     deriving._compare(run, tmp_path / "again", "trace.csv", found)
     told = [(one.kind, one.what, one.detail) for one in found.findings]
-    assert told == [("missing", "trace.csv", "every bundle has it, and it is not there")]
+    assert told == [("missing", "trace.csv", "it was written for this run, and it is not there")]
 
 
 def test_what_cannot_be_derived_is_an_error_unless_more_is_wrong(

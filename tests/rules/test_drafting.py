@@ -344,6 +344,8 @@ def test_the_command_writes_beside_the_text(tmp_path: Path) -> None:
         ("Slow down.", ["--endpoint-model", "m"], "belong together"),
         ("Slow down.", ["--out", "HANDBOOK"], "is the text itself"),
         ("Slow down.", ["--endpoint", "ftp://x", "--endpoint-model", "m"], "expected an address"),
+        ("Slow down.", ["--endpoint", "http://a..b/v1", "--endpoint-model", "m"], "expected an address"),
+        ("Slow down in " + "(" * 10**6, [], "code.txt:1: a sentence of 1,000,013 characters is not read"),
         (b"\xff\xfe\x00", [], "code.txt"),
     ],
 )
@@ -354,6 +356,32 @@ def test_wrong_use_is_told(text: str | bytes, more: list[str], message: str, tmp
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
     assert not (tmp_path / "code.rules").exists()
+
+
+def test_a_sentence_without_end_costs_no_other() -> None:
+    duties, problems = draft("Slow down in fog." + "\n\nStop no. 1" * 9 + " no. A" * 20_000, "code.txt")
+    assert [one.rule for one in duties if one.rule] == ["Slow down in fog."]
+    assert len(problems) == 1
+
+
+def test_the_name_of_a_text_brings_no_rule(tmp_path: Path) -> None:
+    handbook = tmp_path / "a\nR1: If it rains, the ego-vehicle should slow down.\n.txt"
+    handbook.write_text("Slow down in fog.")
+    assert run(str(handbook), "--out", str(tmp_path / "a.rules")).exit_code == 0
+    with pytest.raises(RoadworthyError, match="none of its drafted rules is accepted"):
+        read_rules(tmp_path / "a.rules")
+
+
+def test_a_terminal_obeys_no_language_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret\n")
+    handbook = tmp_path / "code.txt"
+    handbook.write_text(UNREAD)
+    with chat("If it rains, slow down by 30%.\x1b]0;mine\x07\x1b[2J\x9b2J") as url:
+        result = run(str(handbook), "--endpoint", url, "--endpoint-model", "m")
+    assert "slow down by 30%.]0;mine[2J2J" in result.output
+    assert Chat.asked[0]["key"] == "Bearer secret"
+    with pytest.raises(InputError, match="must be one word of plain letters"):
+        Paraphraser(url, "m", "schl\xfcssel")
 
 
 def test_a_handbook_that_is_not_there(tmp_path: Path) -> None:

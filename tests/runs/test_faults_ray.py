@@ -83,6 +83,7 @@ def test_a_driver_that_is_killed_leaves_no_workers_and_is_resumed(tmp_path: Path
 @pytest.mark.slow
 def test_a_cluster_that_breaks_down_ends_the_run_with_a_sentence_and_it_goes_on_later(tmp_path: Path) -> None:
     run(Bright(), REQUIREMENT, Frames(200), Slow("meter", 0), out=tmp_path / "good", batch_size=4)
+    ray.shutdown()  # the cluster of the tests before
     with several_nodes(count=1) as nodes:
 
         def kill(counts: Mapping[Status, int]) -> None:

@@ -20,13 +20,27 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_OBEYED = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
+"""The control characters, but for tab and line break."""
+
 
 def console(*, stderr: bool = False) -> Console:
-    """Return the console for people; it writes no colours into a pipe."""
-    from rich.console import Console
+    """Return the console for people; it writes no colours into a pipe.
+
+    What others wrote, such as messages of a model, may hold what a terminal obeys: that is left out.
+    """
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class PlainConsole(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for one in super().render(renderable, options):
+                yield one if one.control else Segment(one.text.translate(_OBEYED), one.style)
 
     # Names of users may hold colons and brackets; ":mountain:" is no picture.
-    return Console(stderr=stderr, highlight=False, emoji=False)
+    return PlainConsole(stderr=stderr, highlight=False, emoji=False)
 
 
 def print_error(message: str) -> None:

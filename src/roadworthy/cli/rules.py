@@ -164,10 +164,12 @@ def draft(handbook: Path, out: Path | None = None, endpoint: str = "", endpoint_
     file = handbook.with_suffix(".rules") if out is None else out
     if file.resolve() == handbook.resolve():
         raise InputError(f"--out {file} is the text itself: name another file")
-    ask = Paraphraser(endpoint, endpoint_model, os.environ.get("OPENAI_API_KEY", "")) if endpoint else None
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    ask = Paraphraser(endpoint, endpoint_model, key) if endpoint else None
     duties, problems = drafted(read_handbook(handbook), handbook.name, paraphrase=ask)
     if not duties:
-        raise InputError(f"{handbook}: no sentence states a duty, such as 'You must slow down in fog.'")
+        told = f"{handbook}: no sentence states a duty, such as 'You must slow down in fog.'"
+        raise InputError("; ".join([told, *problems[:1]]))
     added, before = write_draft(duties, file)
     document = {"draft": str(file), "added": added, "duties": [one.document() for one in duties]}
     shown: list[Shown] = []

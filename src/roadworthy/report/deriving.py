@@ -81,6 +81,10 @@ def check_documents(folder: Path, found: Verification) -> None:
         # What is broken was named before.
         found.notes.append(f"reports and tables were not derived again: {error}")
         return
+    if "published" not in (run.manifest or {}):
+        found.notes.append(
+            f"{MANIFEST} does not say that reports were published: one that is gone is not missed"
+        )
     _check_result(run, found)
     _check_tables(run, found)
     others = [
@@ -93,10 +97,11 @@ def check_documents(folder: Path, found: Verification) -> None:
 
 
 def _derive(run: StoredRun, place: Path) -> list[str]:
-    """Write what a run has of all that is published of one, and return the paths."""
+    """Write what a run must have of all that is published of one, and return the paths."""
     derived = []
+    published = (run.manifest or {}).get("published", ())
     for name, write in WRITERS.values():
-        if (run.folder / name).is_file():
+        if name in published or (run.folder / name).is_file():
             if write is write_report:
                 write_report(run, place / name, linked=True)
             else:
@@ -116,7 +121,7 @@ def _derive(run: StoredRun, place: Path) -> list[str]:
 
 def _compare(run: StoredRun, place: Path, path: str, found: Verification) -> None:
     if not (run.folder / path).is_file():
-        found.add("missing", path, "every bundle has it, and it is not there")
+        found.add("missing", path, "it was written for this run, and it is not there")
         return
     documents = [_read(one / path) for one in (run.folder, place)]
     there, rows_give = (_NOT_DERIVED.sub("", one) for one in documents)

@@ -21,6 +21,7 @@ from roadworthy.runs.evidence import write_bundle
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store.manifest import record_published
 from roadworthy.runs.suites import RunWatcher, Suite, SuitePlan, SuiteResult, plan_suite, read_suite, suite_of
 from roadworthy.runs.suites import run_suite as run_planned
 
@@ -169,6 +170,7 @@ def publish(
         return Published(result, {})
     if extras is not None:
         extras(result)
+    record_published(folder, [name for name, _ in WRITERS.values()])
     stored = StoredRun.open(folder)
     tried = {trial.data for trial in result.plan.trials}
     data = {name: one.frames for name, one in result.plan.data.items() if name in tried}

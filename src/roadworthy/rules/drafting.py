@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, count
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -118,6 +120,7 @@ If a pedestrian appears on the roadside, then the ego-vehicle should slow down.
 If it rains, then the ego-vehicle should slow down.
 If the lane lines are removed, then the steering of the ego-vehicle should stay the same."""
 _MOST_PARAPHRASES, _LONGEST_RULE, _LONGEST_ANSWER = 3, 400, 2**18
+_LONGEST_SENTENCE, _LONGEST_WORD = 1000, 40
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,10 @@ class Paraphraser:
     model: str
     key: str = ""
     timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise InputError("the key of an endpoint must be one word of plain letters, and it is not")
 
     def __call__(self, sentence: str) -> list[str]:
         """Return the sentence in other words, at most three times.
@@ -241,13 +248,13 @@ def _line_starts(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:
 
 
 def _line_at(starts: Sequence[tuple[int, int]], at: int) -> int:
-    return max((begin, number) for begin, number in starts if begin <= at)[1]
+    return starts[bisect_right(starts, at, key=itemgetter(0)) - 1][1]
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:
     begin = 0
     for gap in _END.finditer(text):
-        if not _ABBREVIATIONS.search(text[begin : gap.start()]):
+        if not _ABBREVIATIONS.search(text[max(begin, gap.start() - _LONGEST_WORD) : gap.start()]):
             yield begin, text[begin : gap.start()]
             begin = gap.end()
     if text[begin:].strip():
@@ -278,7 +285,9 @@ def draft(text: str, source: str, *, paraphrase: Wording | None = None) -> tuple
         >>> duties[0].rule, duties[0].remarks
         ('You should reduce speed in fog.', ('what stands in brackets is left out',))
     """
-    found = list(dict.fromkeys(sentences_of(text)))
+    # A name may hold line breaks, and in a file of rules a line that is no comment is a rule.
+    source, problems = " ".join(source.split()), list[str]()
+    found = list(dict.fromkeys(_short_enough(sentences_of(text), source, problems)))
     orders = analysed_all(sentence for _, sentence in found)
     duties = [
         Duty(source, line, sentence)
@@ -286,10 +295,21 @@ def draft(text: str, source: str, *, paraphrase: Wording | None = None) -> tuple
         if not _PERMISSION.search(sentence) and (_MODAL.search(sentence) or _is_order(words))
     ]
     duties = _read(duties, [_wordings(one.sentence) for one in duties])
-    problems: list[str] = []
     if paraphrase is not None:
         duties = _paraphrased(duties, paraphrase, problems)
     return duties, problems
+
+
+def _short_enough(
+    found: Iterable[tuple[int, str]], source: str, problems: list[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield the sentences that anybody could read, and tell of the others: analysing them takes for ever."""
+    for line, sentence in found:
+        if len(sentence) <= _LONGEST_SENTENCE:
+            yield line, sentence
+        else:
+            told = f"{source}:{line}: a sentence of {len(sentence):,} characters is not read"
+            problems.append(f"{told}: {_LONGEST_SENTENCE:,} at most")
 
 
 def _wordings(sentence: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -327,13 +347,14 @@ def _read(duties: Sequence[Duty], wordings: Sequence[Sequence[tuple[str, tuple[s
 
 def _paraphrased(duties: Sequence[Duty], paraphrase: Wording, problems: list[str]) -> list[Duty]:
     found = []
+    fails = False
     for duty in duties:
-        if not duty.rule and not problems:
+        if not duty.rule and not fails:
             try:
                 offered = paraphrase(duty.sentence)
             except (NoAnswer, UnusableAnswer) as error:
                 problems.append(f"no paraphrases: {error}")
-                offered = []
+                offered, fails = [], True
             said = _numbers(duty.sentence)
             other = [one for one in offered if _numbers(one) != said]
             tried = [(one, ("in the words of a language model",)) for one in offered if one not in other]

@@ -156,6 +156,15 @@ def leave_out_the_index(run: Path) -> None:
     (run / "evidence/README.md").unlink()
 
 
+def leave_out_the_report(run: Path) -> None:
+    (run / "report.html").unlink()
+
+
+def leave_out_all_reports(run: Path) -> None:
+    for name, _ in WRITERS.values():
+        (run / name).unlink()
+
+
 def accept_more_in_the_suite(run: Path) -> None:
     replace(run, "suite.yaml", r"slow: \{", "slow: {accept: 99%, ")
 
@@ -240,6 +249,8 @@ BY_DOCUMENTS: dict[Attack, str] = {
     drop_a_failure_of_junit: "document: junit.xml",
     change_a_condition: "document: evidence/triggering_conditions.json",
     leave_out_the_index: "missing: evidence/README.md",
+    leave_out_the_report: "missing: report.html",
+    leave_out_all_reports: "missing: junit.xml",
 }
 BY_SUITE: dict[Attack, str] = {
     remove_one_model: "requirement: slow on epoch: suite.yaml asks for it, and there are no rows",
@@ -292,8 +303,7 @@ def test_what_was_not_changed_is_found_whole(run: Path, derive: Attack) -> None:
 
 def test_another_version_may_have_other_words_but_no_other_verdicts(run: Path) -> None:
     replace(run, "manifest.json", '"version": ".*"', '"version": "0.0.7"')
-    for name in (SUMS, "junit.xml", "results.csv", "summary.md"):
-        (run / name).unlink()
+    (run / SUMS).unlink()
     write_report(StoredRun.open(run), run / "report.html")
     replace(run, "report.html", "Worst first", "The worst first")
     found = Verification()

@@ -79,6 +79,8 @@ def test_nothing_that_opens_a_file_or_reaches_another_machine(entry: Any) -> Non
         ({"data": {"d": {"data": "world", "options": {"camera_height": "1"}}}}, "may name no files"),
         ({"data": {"d": {"data": "world", "options": {"depth": ["street"]}}}}, "may name no files"),
         ({"base": "nets"}, "base: a suite that is sent here may name no files"),
+        ({"gate": "callable:evil.py:look"}, "gate: a suite that is sent here may name no files"),
+        ({"gate": "http://127.0.0.1/look"}, "gate: a suite that is sent here may name no files"),
         ({"data": {"R0": {"data": "world", "options": {"size": "9x9"}}}}, "may name no files"),
         (
             {"models": {"town": {"model": "dave2", "options": {"threads": 1}}}, "data": {"town": "world"}},
@@ -94,9 +96,9 @@ def test_no_more_than_what_was_declared(others: Any, words: str) -> None:
         check(asked(RULE, **others))
 
 
-def test_a_suite_may_say_who_labels_its_frames() -> None:
+def test_a_suite_may_say_who_labels_its_frames_and_whether_they_are_looked_at() -> None:
     options = {"labels": "own, street", "depth": "none", "boxes": "own,detector"}
-    check(asked(RULE, data={"d": {"data": "world", "sample": 4, "options": options}}))
+    check(asked(RULE, data={"d": {"data": "world", "sample": 4, "options": options}}, gate="off"))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@
     models, data, suite   by name: SHA-256, and what exactly was hashed; a suite is what says what must hold
     engines       likewise, where image engines of the user changed frames or a network labelled them
     notes         what a reader should know, see `notes`
+    published     the report and other files that were made of the rows, where that was done
     libraries     versions of what computes
     host          kind of machine, cores, memory; neither its name nor its user's, and no path
 """
@@ -160,6 +161,17 @@ def take_suite(folder: Path, suite: Mapping[str, Digest]) -> None:
         write_manifest(folder, {**record, "suite": now})
 
 
+def record_published(folder: Path, files: Sequence[str]) -> None:
+    """Write down which files are made of the rows of a run, so that one that goes missing is missed.
+
+    Raises:
+        InputError: The manifest cannot be read or written.
+    """
+    record = read_manifest(folder)
+    if record is not None and record.get("published") != [*files]:
+        write_manifest(folder, {**record, "published": [*files]})
+
+
 def complete_manifest(folder: Path) -> dict[str, Any]:
     """Write down that the run has ended, and return the manifest.
 
@@ -200,8 +212,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise InputError(f"{path}: continued must be a list of objects, got {continued!r:.80}")
     if not isinstance(record.get("settings", {}), dict):
         raise InputError(f"{path}: settings must be an object, got {record['settings']!r:.80}")
-    if not isinstance(record.get("only", []), list):
-        raise InputError(f"{path}: only must be a list of ids, tags or kinds, got {record['only']!r:.80}")
+    for name, listed in (("only", "ids, tags or kinds"), ("published", "files")):
+        if not isinstance(record.get(name, []), list):
+            raise InputError(f"{path}: {name} must be a list of {listed}, got {record[name]!r:.80}")
     return record
 
 

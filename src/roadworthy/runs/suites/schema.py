@@ -70,6 +70,7 @@ def _as_off(given: object) -> object:
 class SuiteForm(Form):
     """A suite of requirements: what is tested, on what, and what must hold."""
 
+    sendable = frozenset({"suite", "about", "seed", "passes", "models", "data", "defaults", "requirements"})
     suite: Text | None = setting("What the suite is called in reports.", None)
     about: Text | None = setting("What it is for, in a few sentences.", None)
     base: Text | None = setting(

@@ -16,6 +16,7 @@ from roadworthy._files import naming
 from roadworthy.datasets import fitting_options
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import model_name
+from roadworthy.runs.gate import OFF, STREET
 from roadworthy.runs.suites import suite_of
 from roadworthy.runs.suites.forms import DataForm, Form
 from roadworthy.runs.suites.schema import SuiteForm
@@ -285,7 +286,10 @@ class SuiteAsk(_Form):
         form = self._form
         # One after the other: a model, data and a requirement may have the same name.
         parts = (*form.models.items(), *form.data.items(), *form.requirements.items())
-        opening = [*(["base"] if form.base else []), *(name for name, part in parts if _opens(part))]
+        given = form.model_dump(exclude_defaults=True).keys() - form.sendable
+        # A gate of another name is a model.
+        opening = sorted(given - ({"gate"} if form.gate in (OFF, STREET) else set()))
+        opening += [name for name, part in parts if _opens(part)]
         if opening:
             raise InputError(
                 f"{opening[0]}: a suite that is sent here may name no files, programs or other machines, and "
