@@ -130,8 +130,8 @@ def test_where_most_cases_do_not_apply_the_most_common_reason_is_told() -> None:
         "other data gives more."
     )
     assert conclude_rate(requirement, harsh).notes == (
-        "none of 3 cases could be judged; 3 could not because: the sun is too harsh. Try other data, or another "
-        "requirement.",
+        "none of 3 cases could be judged; 3 could not because: the sun is too harsh. Try other data, or "
+        "another requirement.",
     )
     assert conclude_rate(requirement, [*harsh, *verdicts(passed=1, violated=2)]).notes == ()
 

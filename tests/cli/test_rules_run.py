@@ -54,7 +54,8 @@ def test_a_violated_rule_gives_tables_rows_images_and_a_sheet(roadworthy: Run) -
     assert "rule 1 4 of 4 4 (100.00%) 0 (0.00%)" in words
     assert "Wrote out in" in words
     assert words.endswith(
-        "Report: out/report.html 1 requirement on 2 models, 2 results: 1 passed, 1 violated (exit code 1)"
+        "Report: out/report.html 1 requirement on 2 models, 2 results: 1 passed on 4 cases, 1 violated "
+        "(exit code 1)"
     )
     assert RULE_1 in Path("out/report.html").read_text()
     (still,) = (path for path in Path("out/runs/rule-1").iterdir() if "still" in path.name)

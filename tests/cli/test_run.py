@@ -55,7 +55,7 @@ def test_a_suite_is_run_into_a_folder_with_a_report(roadworthy: Callable[..., Re
     assert result.stdout.splitlines()[-3:] == [
         f"SHA-256 of SHA256SUMS: {digest}",
         "Report: Night-driving-run/report.html",
-        "2 requirements on 1 model: 1 passed, 1 inconclusive (exit code 3)",
+        "2 requirements on 1 model: 1 passed on 4 cases, 1 inconclusive (exit code 3)",
     ]
     assert json.loads((out / "evidence" / "functional_coverage.json").read_text())["frames"] == 4
     for name in ("report.html", "junit.xml", "results.csv", "summary.md", "trace.csv", "SHA256SUMS"):

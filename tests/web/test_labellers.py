@@ -147,5 +147,9 @@ def test_a_folder_of_maps_and_a_network_are_declared_by_themselves(root: Path) -
     assert known[f"{root}/depth.yaml"].says == ("depth",)
     assert "missing.onnx" in known[missing].problem
     declared.check_labels("labels", f"own,folder:{maps},street")
+    # What is in a folder of maps is its own; what lies beside pictures is offered with them.
+    write_image(root / "seen.png", np.zeros((2, 2, 3), np.uint8))
+    both = [one.reference for one in Declared((), (), (str(root),)).labellers() if "labels" in one.says]
+    assert both == ["own", "street", "none", f"folder:{root}", f"folder:{root}/written"]
     with pytest.raises(InputError, match=r"cannot ask 'onnx:missing\.onnx'"):
         declared.check_labels("labels", missing)

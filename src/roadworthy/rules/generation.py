@@ -363,7 +363,7 @@ class _TransformFinder:
         operation = operation_of(change, self.traffic)
         transform = transform_for(operation, self.engines, gallery=self.gallery)
         if self.realism != getattr(transform, "realism", self.realism):
-            transform = dataclasses.replace(transform, realism=self.realism)  # type: ignore[call-arg]
+            transform = dataclasses.replace(transform, realism=self.realism)  # type: ignore[type-var]
         return _Made(change, transform)
 
 

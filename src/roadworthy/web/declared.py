@@ -10,6 +10,7 @@ from threading import RLock
 from roadworthy._files import is_folder
 from roadworthy.errors import InputError, RoadworthyError, suggest
 from roadworthy.labelling import TASKS, maps_in
+from roadworthy.labelling.folder import PARTS
 from roadworthy.models.load import is_description, short_name
 from roadworthy.models.networks import public_networks
 
@@ -234,13 +235,14 @@ def _offered(given: str) -> Iterator[str]:
     root = Path(path).expanduser()
     if not is_folder(root) or is_description(given):
         yield given
-    elif maps_in(root):
+        return
+    if maps_in(root):
         yield f"folder:{root}{at}{classes}"
-    else:
-        for one in sorted(root.iterdir()):
-            if not one.resolve().is_relative_to(root.resolve()) or set(",@") & set(one.name):
-                continue
-            if one.suffix.lower() in _NETWORKS or is_description(str(one)):
-                yield str(one)
-            elif is_folder(one) and maps_in(one):
-                yield f"folder:{one}{at}{classes}"
+    for one in sorted(root.iterdir()):
+        outside = not one.resolve().is_relative_to(root.resolve())
+        if outside or set(",@") & set(one.name) or one.name in PARTS:
+            continue
+        if one.suffix.lower() in _NETWORKS or is_description(str(one)):
+            yield str(one)
+        elif is_folder(one) and maps_in(one):
+            yield f"folder:{one}{at}{classes}"
