@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -83,7 +84,7 @@ class LabelMap(ReadOnlyArrays):
             return np.asarray(self.ids == wanted[0])
         table = np.zeros(len(self.classes), np.bool_)
         table[wanted] = True
-        return np.asarray(table[self.ids])
+        return np.asarray(table.take(self.ids))
 
     def classes_with(self, *names: str) -> tuple[str, ...]:
         """Return the classes, and after them those of the names that are not among them."""
@@ -238,6 +239,7 @@ def _id_table(length: int, ids: int) -> Ids:
     return np.zeros(length, np.uint8) if ids <= 256 else np.zeros(length, np.uint16)
 
 
+@cache
 def _line(name: str) -> tuple[str, ...]:
     """Return a class and those above it, nearest first."""
     return (name,) if name == VOID else (name, *ontology().ancestors(name))

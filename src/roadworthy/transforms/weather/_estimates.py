@@ -14,7 +14,7 @@ from roadworthy.transforms.perspective import ROAD, Perspective
 
 Map = NDArray[np.float32]
 
-_NEAREST_OF = 30  # percent of a post that is nearer than all of it is taken to be
+_NEAREST_OF = 0.3  # of a post that is nearer than all of it is taken to be
 _BLEEDS = 40  # widths of estimated depth's blur that fit across an image
 _ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
@@ -142,12 +142,31 @@ def _sharpened(depth: Map, labels: LabelMap) -> Map:
     A network's depth runs over outlines like water colour. A thing is as far away as its inside, and what is
     beside it as far as what is around.
     """
-    inverse = (1 / np.maximum(depth, 0.1)).astype(np.float32)
+    found = depth.copy()
     reach = max(1, depth.shape[1] // _BLEEDS)
     things = labels.mask("vehicle", "pedestrian", "bicyclist")
-    inside = cv2.erode(things.view(np.uint8), _square(max(1, reach // 3))).view(np.bool_)
+    if things.any():
+        left, top, wide, high = cv2.boundingRect(things.view(np.uint8))
+        more = 3 * reach  # as far as anything is looked at
+        part = np.s_[max(0, top - more) : top + high + more, max(0, left - more) : left + wide + more]
+        found[part] = _outlined(depth[part], things[part], reach)
+    posts = labels.mask("pole", "traffic sign", "traffic light")
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
+    for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
+        window = np.s_[top : top + high, left : left + wide]
+        own = parts[window] == number
+        # A post is thinner than the network sees: its edges show what is behind it.
+        inside = np.sort(depth[window][own])
+        found[window][own] = inside[int(_NEAREST_OF * len(inside))]
+    return found
+
+
+def _outlined(depth: Map, things: NDArray[np.bool_], reach: int) -> Map:
+    """Return depth in which things are as far away as their inside, and what is beside them as the rest."""
+    inverse = (1 / np.maximum(depth, 0.1)).astype(np.float32)
+    inside = cv2.erode(things.astype(np.uint8), _square(max(1, reach // 3))).view(np.bool_)
     sky = np.isinf(depth)
-    near = cv2.dilate(things.view(np.uint8), _square(reach)).view(np.bool_) & ~things & ~sky
+    near = cv2.dilate(things.astype(np.uint8), _square(reach)).view(np.bool_) & ~things & ~sky
     found = depth.copy()
     # What is around is carried up to the thing, and fades out away from it: a step would show as a ring.
     away = cv2.distanceTransform((~things).view(np.uint8), cv2.DIST_C, 3) / (reach + 1)
@@ -160,13 +179,6 @@ def _sharpened(depth: Map, labels: LabelMap) -> Map:
         carried += (inverse - carried) * fades
         rim &= share > _ENOUGH
         found[rim] = 1 / np.maximum(carried[rim], 1e-6)
-    posts = labels.mask("pole", "traffic sign", "traffic light")
-    _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
-    for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
-        window = np.s_[top : top + high, left : left + wide]
-        own = parts[window] == number
-        # A post is thinner than the network sees: its edges show what is behind it.
-        found[window][own] = np.percentile(depth[window][own], _NEAREST_OF)
     return found
 
 

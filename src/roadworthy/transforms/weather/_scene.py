@@ -336,7 +336,7 @@ class WeatherScene:
         if labels is None:
             return None
         table = np.full(max(256, len(labels.classes)), otherwise, dtype)
-        table[: len(labels.classes)] = [_of_class(name, values, otherwise) for name in labels.classes]
+        table[: len(labels.classes)] = _by_class(labels.classes, tuple(values.items()), otherwise)
         if labels.ids.dtype == np.uint8:
             return np.asarray(cv2.LUT(labels.ids, table), dtype)
         return table[labels.ids]
@@ -526,18 +526,27 @@ class WeatherScene:
         return np.repeat(column.astype(np.uint8)[:, None], self.width, axis=1)
 
 
-def _of_class(name: str, values: Mapping[str, float], otherwise: float) -> float:
-    line = (name,) if name == VOID else (name, *ontology().ancestors(name))
-    return next((values[one] for one in line if one in values), otherwise)
+@lru_cache(maxsize=64)
+def _by_class(
+    classes: tuple[str, ...], known: tuple[tuple[str, float], ...], otherwise: float
+) -> tuple[float, ...]:
+    """Return the number of each class, or of the nearest one above it."""
+    values = dict(known)
+    lines = ((one,) if one == VOID else (one, *ontology().ancestors(one)) for one in classes)
+    return tuple(next((values[one] for one in line if one in values), otherwise) for line in lines)
 
 
 def _without_specks(sky: Mask) -> Mask:
     """Return a sky without single leaves in it, whose twigs are too thin to be seen."""
-    _, parts, stats, _ = cv2.connectedComponentsWithStats(cv2.bitwise_not(above(sky, 127)))
+    _, top, _, high = cv2.boundingRect(sky)
+    upper = sky[: top + high]
+    _, parts, stats, _ = cv2.connectedComponentsWithStats(cv2.bitwise_not(above(upper, 127)))
     small = stats[:, cv2.CC_STAT_AREA] < _SPECK * sky.size
     small[0] = False
-    # Their rims are part sky.
-    return np.asarray(cv2.max(sky, widened(small[parts].view(np.uint8) * np.uint8(255), 2)), np.uint8)
+    if small.any():
+        # Their rims are part sky.
+        cv2.max(upper, widened(small[parts].view(np.uint8) * np.uint8(255), 2), dst=upper)
+    return sky
 
 
 def _evened(distance: Map, where: NDArray[np.bool_]) -> Map:

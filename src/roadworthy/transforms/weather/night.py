@@ -242,13 +242,16 @@ def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, widt
 def _yellow_paint(scene: WeatherScene) -> NDArray[np.bool_]:
     """Return what is yellow on the road, in the light of which the road is grey."""
     grey = np.maximum(cv2.mean(scene.thumbnail, _scene.above(scene.small_road, 127))[:3], 4.0)
-    planes = cv2.split(scene.frame.image)
+    road = _scene.widened(scene.road, max(1, scene.width // 160)) > 0
+    top = int(road.any(axis=1).argmax())
+    planes = cv2.split(scene.frame.image[top:])
     red, green, blue = (one * np.float32(100 / level) for one, level in zip(planes, grey, strict=True))
     yellow = (red > _YELLOW * blue) & (green > 0.5 * (_YELLOW + 1) * blue) & (red > 0.9 * green) & (red > 60)
     # White paint is less blue than a road in the shade as well, but brighter in blue.
     around = cv2.blur(blue, (max(3, scene.width // 16),) * 2)
     yellow &= (planes[0] > 1.05 * planes[2]) | (blue < _NO_BLUER * around)
-    return np.asarray(yellow & (_scene.widened(scene.road, max(1, scene.width // 160)) > 0))
+    road[top:] &= yellow
+    return road
 
 
 def _traffic_lights(scene: WeatherScene) -> Iterator[Lamp]:
