@@ -455,7 +455,7 @@ of them, half of what one filter of their first layer covers. Less can hardly co
 
 
 _LARGEST_HOLE = 0.035  # of a real image: what the filling network paints into a larger one smears
-# Likewise of all holes together, and of one, where it is not dark: people hide what has more form than a road.
+# Likewise of all holes together, and of one, where it is not dark: people hide more than a plain road.
 _MOST_GONE = {True: (0.025, 0.035), False: (0.012, 0.0025)}  # by whether they are vehicles
 _DARK, _LIGHT = 60.0, 100.0  # grey levels around holes: smears are hardly seen, and always
 _DETAIL = 100.0  # mean gradient of what stands around holes: the network does not paint so much of it
