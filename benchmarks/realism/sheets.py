@@ -6,8 +6,8 @@
 
 Each case is a changed frame beside the changed part, enlarged, before and after. Only what a run would judge
 is shown: what the transform makes and the gate lets pass. ``index.csv`` says what each case is, and
-``refused.csv`` why others were not made or not judged. Frames are spread over each data set; of neighbouring ones `part` chooses
-another (0 is no multiple of ten), so that nobody is shown what constants were set on.
+``refused.csv`` why others were not made or not judged. Frames are spread over each data set; `part` chooses
+others beside them, so that nobody is shown what constants were set on.
 
 The frames are those of ``../shared/data``. The sheets show them, so they belong nowhere else.
 """
@@ -79,9 +79,9 @@ def frames_of(name: str, count: int, part: int) -> Iterator[tuple[int, Frame]]:
     kind, _, place = reference.partition(":")
     data = load(f"{kind}:{REAL / place}", **options)
     step = len(data) / min(count, len(data))
+    shift = part % max(1, int(step)) if step < 10 else 3 + part % 7
     numbers = [int(step * index) for index in range(min(count, len(data)))]
-    if step > 10:
-        numbers = [min(len(data) - 1, number - number % 10 + 3 + part % 7) for number in numbers]
+    numbers = [min(len(data) - 1, (one - one % 10 if step >= 10 else one) + shift) for one in numbers]
     chosen = ChosenFrames(name, data, tuple(numbers), estimator=as_needed)
     yield from zip(numbers, chosen, strict=True)
 

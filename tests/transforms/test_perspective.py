@@ -80,6 +80,16 @@ def test_labels_alone_find_the_horizon(name: str, median: float, most: float) ->
     assert max(errors) < most
 
 
+def test_what_hangs_above_the_road_says_nothing_of_the_horizon() -> None:
+    """A sign that somebody labelled as a vehicle would have the horizon just below it."""
+    frame = load("world:meadow", count=1, seed=2)[0].replace(depth=None, boxes=None, instances=None)
+    assert frame.labels is not None
+    ids = frame.labels.ids.copy()
+    ids[8:16, 200:216] = frame.labels.classes.index("vehicle")
+    signed = frame.replace(labels=LabelMap(ids, frame.labels.classes))
+    assert Perspective.of(signed).horizon == pytest.approx(Perspective.of(frame).horizon, abs=1.0)
+
+
 def test_boxes_alone_find_the_horizon() -> None:
     """People of 1.72 m, seen by a camera 1.6 m high above a horizon in row 90, at three distances."""
     view = Perspective(90.0, 1.6, 400.0)

@@ -7,9 +7,10 @@ import cv2
 import numpy as np
 import pytest
 
+from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame
 from roadworthy.transforms import make_transform
-from roadworthy.transforms.objects import CutOut, compositing
+from roadworthy.transforms.objects import CutOut, camera_look, compositing
 from roadworthy.transforms.objects.camera_look import haze_of, look_of
 from roadworthy.transforms.objects.compositing import _worn, composited
 from roadworthy.transforms.objects.placement import CutOutPlace
@@ -291,7 +292,7 @@ def test_numbers_that_need_more_bits(street: Street) -> None:
 def test_a_camera_without_colours(apart: int, grey: bool) -> None:
     image = np.full((48, 48, 3), 90, np.uint8)
     image[::2, ::2, 1] += np.uint8(apart)
-    assert compositing._is_grey(Frame("f", image)) is grey
+    assert camera_look.is_grey(Frame("f", image)) is grey
 
 
 @pytest.mark.parametrize(
@@ -301,15 +302,15 @@ def test_a_camera_without_colours(apart: int, grey: bool) -> None:
 def test_night_is_what_the_frame_says_or_a_dark_sky(level: int, known: dict[str, str], night: bool) -> None:
     image = np.full((40, 60, 3), 250, np.uint8)
     image[:20] = level
-    assert compositing._is_night(Frame("f", image, metadata=known)) is night
+    assert camera_look.is_night(Frame("f", image, metadata=known)) is night
 
 
 def test_how_much_light_comes_through() -> None:
-    haze = compositing.Haze(0.05, (200.0, 200.0, 200.0), (90.0, 90.0, 90.0))
+    haze = camera_look.Haze(0.05, (200.0, 200.0, 200.0), (90.0, 90.0, 90.0))
     assert haze.clear(0) == 1
     assert haze.clear(20) == pytest.approx(np.exp(-1))
     values = np.array([5, 1, 4, 2, 3], np.float32)
-    assert [compositing._quantile(values, share) for share in (0, 0.5, 0.8, 1)] == [1, 3, 4, 5]
+    assert [camera_look._quantile(values, share) for share in (0, 0.5, 0.8, 1)] == [1, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -359,11 +360,45 @@ def test_a_number_that_no_thing_has(street: Street) -> None:
     assert compositing._free_number(frame.replace(boxes=Boxes.empty())) == 1
 
 
-def test_clothes_of_solid_models_are_paler_and_have_folds() -> None:
+def test_clothes_of_solid_models_are_paler_and_have_folds_and_shoes_are_darker() -> None:
     even = np.zeros((100, 40, 3), np.float32)
     even[:] = 180, 30, 30
     worn = _worn(even, np.random.default_rng(1))
-    light, true = worn.mean(axis=2) / worn.mean(), even[0, 0]
-    assert np.ptp(worn.mean(axis=(0, 1))) == pytest.approx(0.6 * np.ptp(true), rel=0.05)
+    clothes = worn[:90]
+    light, true = clothes.mean(axis=2) / clothes.mean(), even[0, 0]
+    assert np.ptp(clothes.mean(axis=(0, 1))) == pytest.approx(0.8 * 0.6 * np.ptp(true), rel=0.05)
     assert light.std() == pytest.approx(0.12, abs=0.01)
     assert np.abs(np.diff(light, axis=0)).mean() < 0.06, "folds, not grain"
+    assert worn[98:].mean() < 0.6 * clothes.mean()
+
+
+def test_a_thing_is_as_blurred_as_what_is_beside_it() -> None:
+    """The left half of a chessboard is blurred: a camera that turns sees the roadside like that."""
+    board = (np.indices((80, 200)) // 8).sum(axis=0) % 2 * 200
+    image = np.repeat(board[..., None], 3, axis=2).astype(np.uint8)
+    image[:, :100] = cv2.GaussianBlur(image, (0, 0), 1.7)[:, :100]
+    frame = Frame("board", image)
+    assert camera_look.blur_around(frame, (40, 20, 50, 60)) == pytest.approx(1.7, abs=0.3)
+    assert camera_look.blur_around(frame, (150, 20, 160, 60)) == camera_look.SHARPEST
+
+
+def test_shade_at_a_place_and_the_tint_of_a_real_camera(street: Street) -> None:
+    frame, where = street(), place(cut_out((120, 120, 120)))
+    shaded = frame.image.copy()
+    shaded[94:106, 190:226] //= 5
+    plain = put(frame, where).image[70:90, 204:212].mean()
+    assert put(frame.replace(image=shaded), where).image[70:90, 204:212].mean() < 0.6 * plain
+    blue = (frame.image * (0.6, 0.9, 1.6)).clip(0, 255).astype(np.uint8)
+    seen = put(frame.replace(image=blue), where).image[70:90, 204:212].mean(axis=(0, 1))
+    assert seen[2] / seen[0] == pytest.approx(1.6 / 0.6, rel=0.15)
+
+
+def test_nothing_is_added_where_its_light_or_size_is_not_known(street: Street) -> None:
+    add = make_transform("add", element="pedestrian", gallery="shipped")
+    assert add(street(), 1, measure=False).metadata["added"]
+    red = (street().image * (1.0, 0.6, 0.7)).astype(np.uint8)
+    for frame in (street(brightness=240), street().replace(image=red)):
+        with pytest.raises(NotApplicable, match="the sun blinds the camera where it would stand"):
+            add(frame, 1, measure=False)
+    with pytest.raises(NotApplicable, match="the horizon is not seen"):
+        add(street(horizon=115.0), 1, measure=False)

@@ -323,3 +323,54 @@ def test_a_large_part_of_a_thing_that_nobody_labelled_goes_with_it_and_a_large_s
         mask = _scraps(LabelMap(ids, CLASSES), ids == 5)
         assert mask[20:40, 20:60].all() == taken
         assert not mask[ids == 1].any()
+
+
+def parked(light: int, cars: int = 1, grain: int = 0) -> Frame:
+    """Small cars on a road in a real frame, before a wall with more or less detail."""
+    ids = np.full((240, 320), 5, np.uint8)
+    ids[:60], ids[130:] = 4, 1
+    for number in range(cars):
+        ids[120:144, 20 + 70 * number : 60 + 70 * number] = 7
+    image = np.full((240, 320, 3), light, np.uint8)
+    image[:130, np.arange(320) // 4 % 2 == 1] += np.uint8(grain)
+    image[ids == 7] = (30, 30, 90)
+    return Frame("parked", image, labels=LabelMap(ids, CLASSES))
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (parked(80), ""),
+        (parked(40, cars=3), ""),
+        (parked(80, cars=3), "is too much of the image"),
+        (parked(150), "has too much light and detail around it"),
+        (parked(50, grain=90), "has too much light and detail around it"),
+    ],
+)
+def test_real_things_go_where_smears_are_not_seen(frame: Frame, reason: str) -> None:
+    def gone(**options: str) -> bool:
+        labels = Remove(element="vehicle", **options)(frame, 1, measure=False).labels
+        assert labels is not None
+        return "vehicle" not in labels.present()
+
+    assert gone(realism="any")
+    if not reason:
+        assert gone()
+    else:
+        with pytest.raises(NotApplicable, match=rf"vehicle: what is to go {reason} .*realism=any does it"):
+            gone()
+
+
+def test_lines_go_with_all_their_paint_and_only_if_there_is_some() -> None:
+    """Yellow paint as bright as the road, twice as wide as the label map has it."""
+    ids = np.full((120, 160), 1, np.uint8)
+    ids[:40] = 4
+    ids[40:, 78:80] = 9
+    image = np.full((120, 160, 3), 110, np.uint8)
+    bare = Frame("bare", image, labels=LabelMap(ids, CLASSES))
+    with pytest.raises(NotApplicable, match="where the label map has a line, hardly any paint is seen"):
+        Remove(element="line")(bare, 1, measure=False)
+    yellow = image.copy()
+    yellow[40:, 76:82] = (170, 130, 20)
+    after = Remove(element="line")(bare.replace(image=yellow), 1, measure=False).image.astype(int)
+    assert (after[44:, 70:88, 0] - after[44:, 70:88, 2]).max() < 10

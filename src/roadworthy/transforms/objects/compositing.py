@@ -322,7 +322,7 @@ _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE, _LEAST_SEEN = 20, 0.4  # levels, and the share of its pixels, and of its head's, that differ by them
 _HEAD = 0.16  # of a thing's height: without this part a person looks beheaded
-_GLARE, _FLARE = 215.0, 1.35  # level of a road that blinds the camera, times redder than green in a flare
+_GLARE, _FLARE = 215.0, 0.97  # level of a road that blinds the camera; green of red and blue in a flare
 _HORIZONS = (0.25, 0.62)  # of a real image's height: elsewhere nobody knows how large things are
 
 
@@ -477,7 +477,7 @@ def _check_light(site: GroundSurroundings, place: CutOutPlace) -> None:
     if not low < site.view.horizon / site.frame.height < high:
         raise NotApplicable("how large things are is not known: the horizon is not seen")
     red, green, blue = site.ground_color(place.window, place.cut_out.height)
-    if red > _FLARE * green or float(np.dot((red, green, blue), _LUMA)) > _GLARE:
+    if green < _FLARE * min(red, blue) or float(np.dot((red, green, blue), _LUMA)) > _GLARE:
         raise NotApplicable("the sun blinds the camera where it would stand")
 
 

@@ -455,9 +455,9 @@ of them, half of what one filter of their first layer covers. Less can hardly co
 
 
 _LARGEST_HOLE = 0.035  # of a real image: what the filling network paints into a larger one smears
-# Likewise of all holes together, where it is not dark: people hide what has more form than the road.
-_MOST_GONE, _MOST_GONE_ELSE = {"vehicle": 0.025}, 0.012
-_DARK, _LIGHT = 55.0, 100.0  # grey levels around holes: smears are hardly seen, and always
+# Likewise of all holes together, and of one, where it is not dark: people hide more than a plain road.
+_MOST_GONE = {True: (0.025, 0.035), False: (0.012, 0.0025)}  # by whether they are vehicles
+_DARK, _LIGHT = 60.0, 100.0  # grey levels around holes: smears are hardly seen, and always
 _DETAIL = 100.0  # mean gradient of what stands around holes: the network does not paint so much of it
 _LOOK_WIDTH, _RING, _EDGE = 320, 10, 2  # pixels at which that is looked at, and how far around a hole
 _LEAST_PAINT = 0.15  # of what is labelled as paint, that must look like it
@@ -526,8 +526,8 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
             f"{DO_IT_ANYWAY}"
         )
     detail, light = _look_around(frame, gone.mask)
-    most = next((share for word, share in _MOST_GONE.items() if gone.what.is_a(word)), _MOST_GONE_ELSE)
-    much = light > _DARK and float(np.mean(gone.mask)) > most
+    most, most_of_one = _MOST_GONE[gone.what.is_a("vehicle")]
+    much = light > _DARK and (largest > most_of_one or float(np.mean(gone.mask)) > most)
     if much or light > _LIGHT or detail > _DETAIL:
         why = "is too much of the image" if much else "has too much light and detail around it"
         raise NotApplicable(
