@@ -156,6 +156,8 @@ REFUSED = (
     ("If a pedestrian disappears behind a bus, slow down.", "behind a bus"),
     ("If it rains behind us, slow down.", "behind us"),
     ("If a car passes us, slow down.", "us"),
+    ("If a pedestrian appears, slow down 15 m away.", "15 m away"),
+    ("Slow down within 15 m if a pedestrian appears.", "within 15 m"),
     ("If a car stands in the adjacent lane ahead, keep your speed.", "adjacent"),
     ("If a pedestrian crosses at a red light, slow down.", "at a red light"),
     ("If a tram stands at a stop, slow down.", "stop"),
