@@ -23,7 +23,7 @@ FLOORS = (
     {"models", "transforms", "datasets", "labelling", "world"},
     {
         "frames", "cases", "visual_change", "ontology", "registry", "errors", "result_tables", "seeding",
-        "images", "statistics", "_files", "_frozen", "_http", "_importing", "_options",
+        "images", "statistics", "class_lists", "_files", "_frozen", "_http", "_importing", "_options",
         "_starting", "_tables", "_version", "_yaml",
     },
 )  # fmt: skip

@@ -68,11 +68,12 @@ def cut_outs() -> Iterator[CutOut]:
     for kind, colors in (("van", ("white", "silver", "blue")), ("truck", ("white", "red", "green"))):
         for color in colors:
             yield from views(f"{color}-{kind}", "vehicle", 210, kind=kind, color=color)
-    for kind in ("school bus", "ambulance", "police car", "taxi"):
-        yield from views(kind.replace(" ", "-"), "vehicle", 210, kind=kind)
-    for color in ("white", "red", "blue"):
-        yield from views(f"{color}-bus", "vehicle", 210, kind="bus", color=color)
-        yield from views(f"{color}-motorcycle", "vehicle", 210, kind="motorcycle", color=color)
+    yield from views("school-bus", "vehicle", 210, kind="school bus")
+    for kind in ("ambulance", "police car", "taxi"):
+        yield from views(kind.replace(" ", "-"), "vehicle", 150, kind=kind)
+    for color in ("white", "red"):
+        yield from views(f"{color}-bus", "vehicle", 180, kind="bus", color=color)
+        yield from views(f"{color}-motorcycle", "vehicle", 150, kind="motorcycle", color=color)
     for kind in ("stop", "yield", "turn"):
         yield cut_out(f"{kind}-sign", "traffic sign", 260, kind=kind)
     for value in (20, 30, 50, 70, 100):

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.kept import as_kept, defaults_of
 
+from roadworthy.class_lists import class_list
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.labelling import cache, chain, fit, labelled, street
 from roadworthy.labelling.chain import Labelling, Opinion, Street, estimated_by, is_estimated
@@ -18,7 +19,6 @@ from roadworthy.labelling.dataset import as_needed
 from roadworthy.labelling.fit import Misfit, misfit_of
 from roadworthy.labelling.geometry import _grow, _leaps, instances_of, metric_depth
 from roadworthy.labelling.street import StreetNetwork, fitted
-from roadworthy.models.class_lists import class_list
 from roadworthy.ontology import ontology
 
 WORDS = [str(word) for word in class_list("street").words.values()]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from roadworthy.class_lists import unknown_classes
 from roadworthy.errors import UnknownNameError
 from roadworthy.frames import Frame
 from roadworthy.models import (
@@ -18,7 +19,6 @@ from roadworthy.models import (
     class_list,
     class_lists,
 )
-from roadworthy.models.class_lists import unknown_classes
 from roadworthy.models.description import described
 from roadworthy.models.images import View
 from roadworthy.models.outputs import Output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import judged, rule_case
 from roadworthy.rules.reading import Block, Comparative, Rule, SceneChange
-from roadworthy.world import Scene, careful_driver, frame_of, remove
+from roadworthy.world import Scene, WorldObject, careful_driver, frame_of, remove
 from roadworthy.world.simulation import FAULTS, Driver
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rules"
@@ -229,3 +230,70 @@ def test_rendered_counterfactuals_are_judged_alike_by_the_method_of_rules(driver
 def test_only_none_and_all_look_whole() -> None:
     shares = (0, 0.00001, 0.5, 0.99999, 1)
     assert [_percent(one) for one in shares] == ["0", "0.01%", "50.00%", "99.99%", "100%"]
+
+
+def _without(scene: Scene, unseen: Callable[[WorldObject, float], bool]) -> Scene:
+    """Return a scene as somebody sees it who is blind to some of those that are in it for a while."""
+    seen = (one for one in scene.actors if not unseen(one, scene.track.ahead(scene.s, one.s)))
+    return dataclasses.replace(scene, actors=tuple(seen))
+
+
+BLIND: dict[str, Callable[[WorldObject, float], bool]] = {
+    "left-blind": lambda one, ahead: one.element == "pedestrian" and one.d < 0,
+    "late": lambda one, ahead: ahead > 10,
+    "service-blind": lambda one, ahead: one.kind in ("ambulance", "police car", "taxi", "bus", "motorcycle"),
+}
+
+
+def _faulty(name: str) -> Driver:
+    return lambda scene: careful_driver(_without(scene, BLIND[name]))
+
+
+def _fears_oncoming(scene: Scene) -> Signals:
+    """Brake for vehicles in the oncoming lane as if they stood in ours."""
+    fears = any(
+        one.element == "vehicle" and one.d < 0 and 0 < scene.track.ahead(scene.s, one.s) < 40
+        for one in scene.actors
+    )
+    done = careful_driver(scene)
+    return dataclasses.replace(done, speed=(done.speed or 0.0) * (0.5 if fears else 1.0))
+
+
+PHRASES = {
+    "left": ("a pedestrian stands on the left side of the road", "slow down", ("left-blind", "late")),
+    "right": ("a pedestrian stands on the right side of the road", "slow down", ("late",)),
+    "waits": ("a pedestrian is waiting to cross the road", "slow down", ()),
+    "far": ("a pedestrian crosses the road 20 m ahead of you", "slow down", ("late",)),
+    "near": ("a pedestrian crosses the road 9 m ahead of you", "slow down", ()),
+    "sides": ("pedestrians stand on both sides of the road", "slow down by at least 5%", ("late",)),
+    "several": ("several pedestrians stand on the sidewalk", "slow down", ("late",)),
+    "lane": ("a truck stands in the oncoming lane ahead of you", "keep your speed", ("fears-oncoming",)),
+    "oncoming": ("an oncoming ambulance appears", "keep your speed", ("fears-oncoming",)),
+    "ambulance": ("an ambulance is ahead", "slow down", ("service-blind", "late")),
+    "bus": ("a bus stands 20 m ahead of you", "slow down", ("service-blind", "late")),
+    "motorcycle": ("a motorcycle is in front of you", "slow down", ("service-blind", "late")),
+}
+
+
+def test_faults_show_in_the_rules_that_speak_of_what_they_miss() -> None:
+    """Lanes, sides, distances, numbers and kinds: what is shown is what the words say."""
+    rules = [
+        TruthRule(name, f"If {condition}, {outcome}.", caught)
+        for name, (condition, outcome, caught) in PHRASES.items()
+    ]
+    drivers = {CAREFUL: careful_driver, "fears-oncoming": _fears_oncoming, **{n: _faulty(n) for n in BLIND}}
+    matrix = truth_matrix(30, rules=rules, drivers=drivers)
+    assert matrix.false_alarms(CAREFUL)[0] == 0
+    for row in matrix.rows:
+        assert row.qualify >= 3, (row.rule.id, row.reasons)
+        for driver in row.rule.caught:
+            assert row.violations[driver] >= 0.6 * row.qualify, (row.rule.id, driver, row.violations)
+    # Who sees what a rule adds, and nothing else is changed, is not accused by it.
+    for rule, driver in (
+        ("right", "left-blind"),
+        ("near", "late"),
+        ("lane", "late"),
+        ("far", "fears-oncoming"),
+    ):
+        (row,) = (one for one in matrix.rows if one.rule.id == rule)
+        assert not row.violations[driver], (rule, driver, row.violations)

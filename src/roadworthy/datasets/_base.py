@@ -23,6 +23,7 @@ from roadworthy._files import is_file, is_folder, naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import SECONDS, Table, TimeUnit
 from roadworthy._yaml import read_yaml
+from roadworthy.class_lists import class_list
 from roadworthy.errors import FrameError, InputError, RoadworthyError
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -101,8 +102,6 @@ def listed_classes(name: str) -> tuple[tuple[str, str], ...]:
         >>> listed_classes("cityscapes-34")[26]
         ('car', 'vehicle')
     """
-    from roadworthy.models.class_lists import class_list
-
     words = class_list(name).words
     return tuple((one, VOID if (word := words[one]) is None else meaning_of(word)[0]) for one in words)
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming, read_json
 from roadworthy._frozen import FrozenDict
+from roadworthy.class_lists import class_list
 from roadworthy.datasets._base import (
     BICYCLE,
     BaseDataset,
@@ -55,8 +56,6 @@ def label_classes() -> tuple[tuple[str, str], ...]:
 @cache
 def _instance_meanings() -> Mapping[int, Meaning]:
     """Return class and attributes of the boxes of every label id that has instances."""
-    from roadworthy.models.class_lists import class_list
-
     words = list(class_list(_LIST).words.values())
     found = {number: meaning_of(words[number] or VOID) for number in range(24, 33)}
     # The rider of a bicycle, if there is one, is an instance of its own and the bicyclist.

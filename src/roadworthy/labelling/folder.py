@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming, numbered_names, read_json, sha256_of
 from roadworthy._tables import Table
+from roadworthy.class_lists import class_list, known_meaning, unknown_classes
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.images import read_ids, read_image, read_pixels
-from roadworthy.models.class_lists import class_list, known_meaning, unknown_classes
 from roadworthy.ontology import VOID, ontology
 
 RECORD = "labelling.json"

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import sha256_of
+from roadworthy.class_lists import class_list
 from roadworthy.frames import LabelMap
 from roadworthy.images import Image, Mask
-from roadworthy.models.class_lists import class_list
 from roadworthy.models.network import OpensLater
 from roadworthy.models.onnx import opened_session, wanted_threads
 from roadworthy.ontology import ontology

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from roadworthy.models.class_lists import ClassList, class_list, class_lists
+from roadworthy.class_lists import ClassList, class_list, class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.function import FrameFunction, callable_model
 from roadworthy.models.http import http_model, kserve_model

@@ -19,9 +19,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from roadworthy._files import numbered_names
 from roadworthy._yaml import Place, check_form, read_yaml
+from roadworthy.class_lists import class_lists
 from roadworthy.errors import InputError, suggest
 from roadworthy.frames import SignalUnits
-from roadworthy.models.class_lists import class_lists
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor

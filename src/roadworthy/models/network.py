@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder
 from roadworthy.cases import Prediction
+from roadworthy.class_lists import unknown_classes
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError, shortened
 from roadworthy.frames import Frame
-from roadworthy.models.class_lists import unknown_classes
 from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
 from roadworthy.models.protocols import SystemUnderTest, Task

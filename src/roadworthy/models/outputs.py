@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.cases import ClassScores, InverseDepth, Prediction
+from roadworthy.class_lists import known_meaning
 from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, check_choice, suggest
 from roadworthy.frames import LabelMap, PlannedPath, Signals, SignalUnits
-from roadworthy.models.class_lists import known_meaning
 from roadworthy.models.images import View
 from roadworthy.models.protocols import Task
 from roadworthy.ontology import VOID, normalized, ontology

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import is_file, naming, read_json
+from roadworthy.class_lists import class_lists
 from roadworthy.errors import InputError
-from roadworthy.models.class_lists import class_lists
 from roadworthy.models.description import MOST_CLASSES, described
 from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor
 from roadworthy.models.networks import known_file

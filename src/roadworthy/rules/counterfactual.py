@@ -16,6 +16,7 @@ from roadworthy.rules.amounts import CLOSER, FARTHER, levelled
 from roadworthy.rules.reading import Rule, SceneChange, thing_in_words
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.remove import LEAST_SHARE
+from roadworthy.transforms.objects.traffic import contradiction
 from roadworthy.world import (
     LEVELS,
     Camera,
@@ -55,7 +56,6 @@ _ROADSIDE = {
     "tree": 8.5,
     "building": 16.0,
 }
-_PRIORITY = ("stop", "yield")
 _FOR_US_ON_THE_RIGHT = ("traffic sign", "traffic light")  # those on the left are for oncoming traffic
 
 Draw = Callable[[np.random.Generator], tuple[float, float]]
@@ -160,22 +160,12 @@ def _check_agrees(scene: Scene, element: str, details: Details) -> None:
     Raises:
         NotApplicable: There is one.
     """
-    kind = details["kind"]
-    signals = [one for one in _things_ahead(scene) if one.element in _FOR_US_ON_THE_RIGHT and one.d > 0]
-    lights = [one for one in signals if one.element == "traffic light"]
-    if element == "traffic light":
-        wrong = [one for one in lights if one.kind != kind] + [
-            one for one in signals if one.kind in _PRIORITY
-        ]
-    elif kind in _PRIORITY:
-        wrong = lights + [one for one in signals if one.kind in _PRIORITY and one.kind != kind]
-    elif kind == "speed limit":
-        wrong = [one for one in signals if one.kind == kind and one.value != details["value"]]
-    else:
+    if element not in _FOR_US_ON_THE_RIGHT:
         return
-    if wrong:
-        stands = thing_in_words(wrong[0].element, wrong[0].attributes)
-        raise NotApplicable(f"a {stands} stands there already, which the new one would contradict")
+    signals = [one for one in _things_ahead(scene) if one.element in _FOR_US_ON_THE_RIGHT and one.d > 0]
+    new = WorldObject(1, element, 0.0, 0.0, **details).attributes
+    if why := contradiction(element, new, ((one.element, one.attributes) for one in signals)):
+        raise NotApplicable(why)
 
 
 def _facing(element: str, across: float, rng: np.random.Generator) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.rules.corpus_judge import Readings
 
@@ -10,7 +12,7 @@ from roadworthy.rules import parse
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.parser import parse_all
-from roadworthy.rules.reading import Rule
+from roadworthy.rules.reading import BoundWords, Rule
 
 UNSAID = {
     # What is seen without a verb is there, and someone sees it; what a sky is said to be, it becomes.
@@ -21,6 +23,14 @@ UNSAID = {
     "at least", "more than", "at most", "same",
 }  # fmt: skip
 """What a reading has, too, where no word says it."""
+STILL_SAID = {
+    ("reduced", "decrease"), ("is", "remove"), ("appears", "remove"), ("at", "night"), ("high", "as high"),
+    ("output", "any"), ("one", "one half"), ("a", "a half"), ("old", "of its old value"), ("may", "may not"),
+    ("original", "of the original"), ("pedestrian", "what changed"), ("near", "what changed"),
+    ("be", "be limit"), ("be", "be cap"), ("ahead", "front the ego-vehicle"),
+}  # fmt: skip
+"""Words without which the same is said, if in bad English: "no pedestrian on the road", "at least half"."""
+NONSENSE = "blorf"
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +57,8 @@ def test_words_without_weight_are_on_the_published_list(rules: dict[str, Rule]) 
                 assert loose <= lexicon.WEIGHTLESS | joints, (text, one.text)
 
 
-def _without_a_word(rules: dict[str, Rule], every: int) -> list[tuple[Rule, str, str, str]]:
-    """Return rules with a word that gave something, what it gave, and the sentence without it."""
+def _without_a_word(rules: dict[str, Rule], every: int) -> list[tuple[Rule, str, BoundWords, str]]:
+    """Return rules with a word that gave something, the phrase it is of, and the sentence without it."""
     found, number = [], 0
     for text, rule in rules.items():
         for one in rule.words:
@@ -58,22 +68,46 @@ def _without_a_word(rules: dict[str, Rule], every: int) -> list[tuple[Rule, str,
                 stop = start + len(word)
                 number += 1
                 if one.gives not in ("", "if") and number % every == 0:
-                    found.append((rule, word, one.gives, f"{text[:start].rstrip()} {text[stop:].lstrip()}"))
+                    found.append((rule, word, one, f"{text[:start].rstrip()} {text[stop:].lstrip()}"))
                 start = stop
     return found
+
+
+def _is_said(rule: Rule, word: str, run: BoundWords, now: Rule) -> bool:
+    """Return whether what a word gave is given by another one, or holds without being said."""
+    said = {one.gives for one in now.words if one.gives}
+    if run.gives in said | UNSAID or (word.lower(), run.gives) in STILL_SAID:
+        return True
+    if len(run.text.split()) > 1:  # the other words of its phrase are still there
+        return any(run.gives.split()[0] == one.split()[0] for one in said)
+    # What was spoken of before may be left out: "that gets closer".
+    return len(rule.blocks) > 1 and any(run.gives == one.target for one in rule.blocks[0].changes)
 
 
 def _check_deletions(rules: dict[str, Rule], every: int) -> None:
     trials = _without_a_word(rules, every)
     lost = []
-    for (rule, word, gave, text), now in zip(trials, parse_all([one[-1] for one in trials]), strict=True):
-        if not isinstance(now, Rule) or (now.blocks, now.notes) != (rule.blocks, rule.notes):
-            continue
-        # The same is read: what the word gave must be given by another, or hold without being said.
-        said = {one.gives for one in now.words}
-        alike = gave in said or any(gave.split()[0] == one.split()[0] for one in said if one)
-        if not alike and not UNSAID & {gave, *gave.split()}:
-            lost.append((word, gave, text))
+    for (rule, word, run, text), now in zip(trials, parse_all([one[-1] for one in trials]), strict=True):
+        same = isinstance(now, Rule) and (now.blocks, now.notes) == (rule.blocks, rule.notes)
+        if same and isinstance(now, Rule) and not _is_said(rule, word, run, now):
+            lost.append((word, run.gives, text))
+    assert not lost, lost[:20]
+    assert len(trials) > 200
+
+
+def _check_nonsense(rules: dict[str, Rule], every: int) -> None:
+    """A word that nobody knows is refused wherever it stands; only the reason that a rule gives is free."""
+    found = ((text, one) for text in rules for one in re.finditer(r"[A-Za-z'’-]+", text))
+    trials = [
+        text[: one.start()] + NONSENSE + text[one.end() :]
+        for number, (text, one) in enumerate(found)
+        if number % every == 0
+    ]
+    passed = [now for now in parse_all(trials) if isinstance(now, Rule)]
+    free = {one.text for now in passed for one in now.words if one.gives == "reason"}
+    lost = [
+        now.text for now in passed if not any(NONSENSE in one for one in free) and "so that" not in now.text
+    ]
     assert not lost, lost[:20]
     assert len(trials) > 200
 
@@ -82,19 +116,48 @@ def test_without_a_word_a_rule_says_something_else_or_is_refused(rules: dict[str
     _check_deletions(rules, every=53)
 
 
+def test_no_place_in_a_rule_takes_a_word_that_nobody_knows(rules: dict[str, Rule]) -> None:
+    _check_nonsense(rules, every=103)
+
+
 @pytest.mark.slow
 def test_without_any_word_a_rule_says_something_else_or_is_refused(rules: dict[str, Rule]) -> None:
     _check_deletions(rules, every=1)
+    _check_nonsense(rules, every=1)
 
 
 REFUSED = (
-    ("If an ambulance appears ahead, slow down.", "ambulance"),
-    ("If a taxi stops ahead, slow down.", "taxi"),
     ("If a tractor drives ahead, slow down.", "tractor"),
     ("If a moped appears ahead, slow down.", "moped"),
     ("If an emergency vehicle appears ahead, slow down.", "emergency"),
-    ("If a police car appears ahead, slow down.", "police"),
     ("If a dog runs onto the road, slow down.", "dog"),
+    ("If a ball rolls onto the road, slow down.", "ball"),
+    ("If a traffic cone stands on the road, slow down.", "cone"),
+    ("If a wheelchair crosses the road, slow down.", "wheelchair"),
+    ("If a woman with a pram crosses the road, slow down.", "pram"),
+    ("If a car brakes in front of us, slow down.", "brakes"),
+    ("If the rain stops, slow down.", "stops"),
+    ("If the rain stops slow down.", "stops"),
+    ("If a bus stops at a bus stop, slow down.", "stop,"),
+    ("If a sign limits the speed to 30 km/h, do not exceed 30 km/h.", "limits the speed"),
+    ("If snow covers the lane markings, slow down.", "lane markings"),
+    ("If fog covers the traffic light, slow down.", "traffic light"),
+    ("If the sidewalk is removed, keep your speed.", "sidewalk"),
+    ("If the road is replaced with grass, keep your speed.", "grass"),
+    ("If a car turns into the road, slow down.", "the road"),
+    ("If a car changes into the left lane, slow down.", "the left lane"),
+    ("If a pedestrian is run over, slow down.", "is run over"),
+    ("If a car drives off, slow down.", "drives off"),
+    ("If a pedestrian turns around, slow down.", "turns around"),
+    ("If a pedestrian has crossed the road, slow down.", "has crossed"),
+    ("If a pedestrian would cross the road, slow down.", "would"),
+    ("If the light is about to turn red, slow down.", "is about to turn"),
+    ("If it is going to rain, slow down.", "is going to rain"),
+    ("If a pedestrian disappears behind a bus, slow down.", "behind a bus"),
+    ("If it rains behind us, slow down.", "behind us"),
+    ("If a car passes us, slow down.", "us"),
+    ("If a pedestrian appears, slow down 15 m away.", "15 m away"),
+    ("Slow down within 15 m if a pedestrian appears.", "within 15 m"),
     ("If a car stands in the adjacent lane ahead, keep your speed.", "adjacent"),
     ("If a pedestrian crosses at a red light, slow down.", "at a red light"),
     ("If a tram stands at a stop, slow down.", "stop"),
@@ -161,6 +224,20 @@ READ = {
     "there is a car in 50 m": "add a car, 50 m away",
     "children are playing on the sidewalk": "add a pedestrian on the sidewalk",
     "there are no buildings any more": "remove every building",
+    "the trees are cut down": "remove every tree",
+    "a pedestrian waits at the crosswalk": "add a pedestrian beside the crosswalk",
+    "a pedestrian wants to cross the road": "add a pedestrian on the sidewalk",
+    "a pedestrian steps off the kerb": "add a pedestrian on the road",
+    "a pedestrian stands at the edge of the carriageway": "add a pedestrian on the sidewalk",
+    "two pedestrians stand on the footway on the right": "add a pedestrian on the right sidewalk, 2 times",
+    "a truck drives in the lane on the left": "add a truck in the left lane",
+    "a motorcycle follows you": "add a motorcycle behind the ego-vehicle",
+    "an ambulance is 30 feet ahead": "add an ambulance in front of the ego-vehicle, 9.144 m away",
+    "in 50 m a taxi appears": "add a taxi, 50 m away",
+    "the traffic light is red instead of green": "replace every green light by a red light",
+    "the markings at the edge of the road are missing": "remove every edge line",
+    "the nearest car disappears": "remove the nearest car",
+    "you come to a speed limit sign of 30 km/h": "add a 30 km/h speed limit sign",
 }
 
 
@@ -173,6 +250,30 @@ def test_with_the_trees_removed() -> None:
     assert str(parse("With the trees removed, keep your speed.")).startswith("remove every tree;")
     assert str(parse("With the houses replaced by trees, keep your speed.")).startswith(
         "replace every building by"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("If a hospital stands beside the road, slow down.", "'hospital' is shown as any building"),
+        ("If a child stands beside a church, slow down.", "'church' is shown as any building"),
+        ("If a child stands on the roadside, slow down.", "'child' is shown as any pedestrian"),
+        ("If a group of pedestrians appears, slow down.", "'a group of' are 3, who may stand apart"),
+    ],
+)
+def test_what_is_shown_less_exactly_than_said_is_told(text: str, note: str) -> None:
+    assert any(one.startswith(note) for one in parse(text).notes), parse(text).notes
+
+
+def test_also_keeps_what_was_said_before() -> None:
+    rule = parse("If a pedestrian appears, slow down. If it also rains, slow down more.")
+    assert [str(one) for one in rule.blocks[1].changes] == ["add a pedestrian", "the weather becomes rainy"]
+
+
+def test_a_sign_may_say_what_it_means() -> None:
+    assert str(parse("A red light ahead means that you must stop.")).startswith(
+        "add a red light in front of the ego-vehicle;"
     )
 
 
@@ -195,8 +296,8 @@ def test_a_reason_is_told_to_be_untested() -> None:
             "one place only",
             "and the buildings",
         ),
-        ("the left side is removed", "a side of the road cannot be removed", "the left side"),
-        ("the left side is replaced by trees", "a side of the road cannot be removed", "the left side"),
+        ("the left side is removed", "bare ground cannot be", "the left side"),
+        ("the left side is replaced by trees", "bare ground cannot be", "the left side"),
         ("a car appears in the far lane", "which lane is far is not known", "far"),
         ("one of the trees is removed", "how many, or which of them", "one of"),
         ("one of the trees is replaced by a house", "how many, or which of them", "one of"),

@@ -212,8 +212,9 @@ def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
         most = found["within"] or found["most"]
         metres = _in_metres(most or found["metres"] or found["distance"])
         number = max((n for n, begin in enumerate(begins) if begin <= found.start()), default=0)
-        expected = any(start <= found.start() < stop for start, stop in told[number].outcome)
-        changes = () if expected else told[number].changes
+        condition, outcome = told[number].condition[0][0], told[number].outcome[0][0]
+        inside = found.start() < outcome if condition < outcome else found.start() >= condition
+        changes = told[number].changes if inside else ()
         added = [one for one in changes if one.op == "add" and one.comparative is None]
         if len(added) != 1 or _is_placed(added[0]):
             reason = "a distance can be said once, of one thing that is added"

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 
+from roadworthy._frozen import FrozenDict
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
-from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.objects.paint import lights_like
 from roadworthy.transforms.objects.placement import Things
+from roadworthy.transforms.wording import ElementDescription
 
 _COLORS = ("red", "yellow", "green")
-_PRIORITY = ("stop", "yield")
+_PRIORITY = {"stop", "yield"}
 _CAREFUL = 30  # km/h: a limit that makes sense where the speed that is driven is not known
+
+
+def contradiction(
+    element: str, properties: Mapping[str, str], standing: Iterable[tuple[str, Mapping[str, str]]]
+) -> str:
+    """Return which sign or light that stands there a new one would contradict, in words; empty for none.
+
+    Example:
+        >>> contradiction("traffic light", {"color": "red"}, [("traffic light", {"color": "green"})])
+        'a green light stands there already, which the new one would contradict'
+    """
+    kind = properties.get("type")
+    for other, known in standing:
+        its = known.get("type")
+        if "traffic light" in (element, other):
+            both = element == other
+            wrong = known.get("color") != properties.get("color") if both else {kind, its} & _PRIORITY
+        elif kind in _PRIORITY and its in _PRIORITY:
+            wrong = kind != its
+        else:
+            limited = kind == its == "speed limit" and "limit" in properties
+            wrong = limited and known.get("limit") != properties["limit"]
+        if wrong:
+            stands = ElementDescription(other, FrozenDict(known))
+            return f"a {stands} stands there already, which the new one would contradict"
+    return ""
 
 
 def agreeing(frame: Frame, things: Things) -> Things:
@@ -22,34 +49,16 @@ def agreeing(frame: Frame, things: Things) -> Things:
         NotApplicable: Each of them would contradict what stands there, or make no sense at this speed.
     """
     element = things[0][0].element
-    if element == "traffic light":
-        return _lights(frame, things)
-    return _signs(frame, things) if element == "traffic sign" else things
-
-
-def _lights(frame: Frame, things: Things) -> Things:
-    if (stands := _signs_of(frame, *_PRIORITY)) is not None:
-        raise NotApplicable(f"a {stands['type']} sign stands there already, which a light would contradict")
-    shown = _lit(frame)
-    if not shown:
+    if element not in ("traffic light", "traffic sign"):
         return things
-    found = _only(things, lambda one: shown == [one.properties.get("color")])
-    if not found:
-        asked = " or ".join(dict.fromkeys(views[0].properties.get("color", "other") for views in things))
-        if len(shown) > 1:
-            raise NotApplicable(
-                f"{' and '.join(shown)} lights are lit there already: which counts is not known"
-            )
-        raise NotApplicable(f"a {shown[0]} light is lit there already, which a {asked} one would contradict")
-    return found
-
-
-def _signs(frame: Frame, things: Things) -> Things:
-    """Return those signs of which none says otherwise than what stands there."""
-    found, reason = [], ""
+    standing = [("traffic light", {"color": color}) for color in _lit(frame)] + _signs_of(frame)
     limits = {views[0].properties.get("limit") for views in things}
+    found, reason = [], ""
     for views in things:
-        why = _contradiction(frame, views[0].properties, named=len(limits) == 1)
+        properties = views[0].properties
+        why = contradiction(element, properties, standing)
+        if not why and properties.get("type") == "speed limit" and "limit" in properties and len(limits) > 1:
+            why = _senseless(frame, float(properties["limit"]))
         found += [] if why else [views]
         reason = reason or why
     if not found:
@@ -57,41 +66,12 @@ def _signs(frame: Frame, things: Things) -> Things:
     return tuple(found)
 
 
-def _contradiction(frame: Frame, sign: Mapping[str, str], *, named: bool) -> str:
-    """Return why a sign cannot stand in a frame; nothing where it can.
-
-    Args:
-        frame: What is there.
-        sign: Its type and number.
-        named: Whether the rule says which number it has.
-    """
-    kind = sign.get("type")
-    if kind in _PRIORITY:
-        if shown := _lit(frame):
-            return f"a {shown[0]} light is lit there already, which a sign would contradict"
-        stands = _signs_of(frame, *(one for one in _PRIORITY if one != kind))
-        return (
-            f"a {stands['type']} sign stands there already, which another would contradict" if stands else ""
-        )
-    if kind != "speed limit" or "limit" not in sign:
-        return ""
-    stands = _signs_of(frame, "speed limit")
-    if stands is not None and stands.get("limit") != sign["limit"]:
-        return "a speed limit sign stands there already, which another would contradict"
-    if named:
-        return ""
+def _senseless(frame: Frame, limit: float) -> str:
+    """Return why a limit that the rule does not name makes no sense at the speed that is driven."""
     if frame.signals is None or frame.signals.speed is None:
-        return "" if float(sign["limit"]) <= _CAREFUL else "no limit makes sense at a speed that is not known"
+        return "" if limit <= _CAREFUL else "no limit makes sense at a speed that is not known"
     driven = frame.signals.speed * 3.6
-    return (
-        ""
-        if float(sign["limit"]) < driven
-        else f"no speed limit is below the {driven:.0f} km/h that are driven"
-    )
-
-
-def _only(things: Things, fits: Callable[[CutOut], bool]) -> Things:
-    return tuple(views for views in things if fits(views[0]))
+    return "" if limit < driven else f"no speed limit is below the {driven:.0f} km/h that are driven"
 
 
 def _lit(frame: Frame) -> list[str]:
@@ -100,10 +80,9 @@ def _lit(frame: Frame) -> list[str]:
     return [color for color in _COLORS if lights.any() and lights_like(frame.image, lights, color).any()]
 
 
-def _signs_of(frame: Frame, *types: str) -> dict[str, str] | None:
-    """Return what is known of a sign of one of these types in a frame."""
+def _signs_of(frame: Frame) -> list[tuple[str, dict[str, str]]]:
+    """Return what is known of the signs of a frame."""
     if frame.boxes is None:
-        return None
+        return []
     known = zip(frame.boxes.classes, frame.boxes.attributes, strict=True)
-    signs = (dict(facts) for name, facts in known if name == "traffic sign")
-    return next((facts for facts in signs if facts.get("type") in types), None)
+    return [(name, dict(facts)) for name, facts in known if name == "traffic sign"]
