@@ -38,6 +38,8 @@ _FEWEST = 0.002  # of the image's pixels that must have a label for a share of t
 _DIFFERS = 20  # levels by which a pixel shows what was added, where no label map tells
 _BRAKING = 3.5  # m/s² with which a vehicle is expected to stop after the end of its path
 
+_STANDING = PlannedPath(np.zeros((1, 2)), np.ones(1))
+
 _SIGNALS = {"speed": "m/s", "steering": "degrees", "acceleration": "m/s²", "throttle": "", "brake": ""}
 _FORMS: Mapping[str, tuple[str, str, Task, str]] = {
     "count": (r"number of detected (?P<thing>.+)", "", "detection", ""),
@@ -144,6 +146,13 @@ class Gauge:
         }[self.kind]  # fmt: skip
         pairs: list[Pair] = measure(self, frames, answers)
         return pairs
+
+
+    def standing(self, frames: tuple[Frame, Frame]) -> float | None:
+        """Return x of a vehicle that stands still: no path keeps more distance; None where that says nothing."""
+        if self.kind == "clearance":
+            return min(value for value, _ in _clearances(self, frames, (_STANDING, _STANDING)))
+        return _stop(self, frames, (_STANDING, _STANDING))[0][0] if self.kind == "stop" else None
 
 
 def _signal(output: str, frame: Frame, answer: Prediction) -> float:
