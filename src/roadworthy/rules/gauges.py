@@ -147,9 +147,8 @@ class Gauge:
         pairs: list[Pair] = measure(self, frames, answers)
         return pairs
 
-
     def standing(self, frames: tuple[Frame, Frame]) -> float | None:
-        """Return x of a vehicle that stands still: no path keeps more distance; None where that says nothing."""
+        """Return x of a vehicle that stands still, than which no path keeps more; None for what is no path."""
         if self.kind == "clearance":
             return min(value for value, _ in _clearances(self, frames, (_STANDING, _STANDING)))
         return _stop(self, frames, (_STANDING, _STANDING))[0][0] if self.kind == "stop" else None
