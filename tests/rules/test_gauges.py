@@ -101,10 +101,18 @@ def test_what_the_added_thing_covers_may_be_lost() -> None:
     words = "the detector must still detect the vehicles"
     cars = Boxes([behind, beside], ["car", "car"])
     assert judged(words, cars, Boxes([beside], ["car"]))[1] == 1.0
-    with pytest.raises(NotApplicable, match="no vehicle is detected before"):
+    with pytest.raises(NotApplicable, match="no vehicle that could be lost"):
         judged(words, Boxes([behind], ["car"]), Boxes.empty())
-    with pytest.raises(NotApplicable, match="no vehicle is detected before"):
+    with pytest.raises(NotApplicable, match="no vehicle that could be lost"):
         judged(words, Boxes.empty(), Boxes.empty())
+
+
+def test_what_it_was_not_sure_of_may_be_lost() -> None:
+    before = Boxes([(0, 0, 10, 10), (30, 0, 40, 10)], ["car", "car"], [0.6, 0.4])
+    after = Boxes([(0, 0, 10, 10)], ["car"], [0.3])
+    assert judged("the detector must still detect the vehicles", before, after, added=())[1] == 1.0
+    with pytest.raises(NotApplicable):
+        judged("the detector must still detect the vehicles", before[[1]], after, added=())
 
 
 def test_the_car_ahead_is_the_nearest_in_the_middle() -> None:
