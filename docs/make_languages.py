@@ -172,6 +172,26 @@ OUTCOMES = {
         "slow down, but by at most 30%",
         "turn right, but by at most 5 degrees",
     ),
+    "Brake, throttle and acceleration": (
+        "the brake should increase", "the throttle must be at most 0.3",
+        "the acceleration must decrease by at least 1 m/s²",
+    ),
+    "What a detector sees": (
+        "the detector must detect the added pedestrian", "the pedestrian must be detected",
+        "the detector must still see the vehicles", "the detector must not lose the vehicles",
+        "the number of detected vehicles must not change",
+        "the box of the car ahead must overlap by at least 0.7", "the confidence must stay above 0.5",
+        "the confidence of the vehicles must not drop by more than 20%",
+    ),
+    "What a segmentation network labels": (
+        "the road must stay road", "at least 95% of the road must stay road",
+        "the pedestrian must be labelled as such",
+    ),
+    "Where a planned path leads": (
+        "the path must stay within 0.5 m", "the path must not change",
+        "the path must not come closer than 1 m to the pedestrian",
+        "the distance of the stop from the crosswalk should be at least 2 m",
+    ),
 }  # fmt: skip
 """Then-parts that show each way to say what should follow a change."""
 
@@ -204,6 +224,13 @@ REFUSED = (
     "If it rains, the prediction should not change.",
     "If it rains, the steering angle should be smaller.",
     "If it rains, slow down and do not stop by more than 50%.",
+    "If it rains, slow down and still detect the vehicles.",
+    "If it rains, the detector must detect it.",
+    "If it rains, the detector must not detect the vehicles.",
+    "If a red car appears ahead, the detector must detect the red car.",
+    "If it rains, the pedestrian must be labelled as such.",
+    "If it rains, the confidence must be at least 2.",
+    "If it rains, the path must stay within 5 km/h.",
 )
 """Sentences that are refused, each for another reason."""
 
@@ -244,7 +271,8 @@ refused."""
 
 def rules_of(outcomes: Iterable[str]) -> list[str]:
     """Return whole rules for then-parts."""
-    return [f"If it rains, {one}." for one in outcomes]
+    about = {True: "If a pedestrian appears on the roadside", False: "If it rains"}
+    return [f"{about['pedestrian' in one]}, {one}." for one in outcomes]
 
 
 def examples() -> list[str]:

@@ -118,7 +118,7 @@ def test_formula_and_verdict_agree_with_the_table(expectation: Expectation, form
 
 
 def outputs() -> st.SearchStrategy[Output]:
-    return st.sampled_from(get_args(Output))
+    return st.sampled_from(["speed", "steering", "acceleration", "confidence of the vehicles"])
 
 
 @st.composite
@@ -317,7 +317,7 @@ def test_it_survives_pickle_and_json(expectation: Expectation) -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Expectation("colour", "decrease"), "output"),  # type: ignore[arg-type]
+        (lambda: Expectation("colour", "decrease"), "output"),
         (lambda: Expectation("speed", "shrink"), "change"),  # type: ignore[arg-type]
         (lambda: Expectation("speed", "decrease", "about", FIVE), "modifier"),  # type: ignore[arg-type]
         (lambda: Expectation("speed", None), "change"),

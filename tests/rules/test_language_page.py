@@ -8,8 +8,9 @@ import pytest
 
 import make_languages as made
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules import parse
-from roadworthy.rules.expectation import ExpectedChange, Measure, Measured, Modifier, Output
+from roadworthy.rules import gauges, parse
+from roadworthy.rules.expectation import ExpectedChange, Measure, Measured, Modifier
+from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language import outcome_phrases as outcome_parts
 from roadworthy.rules.language.outcome_words import ENTRIES, REASONS
@@ -41,7 +42,8 @@ def test_every_change_is_shown(rules: list[Rule]) -> None:
 
 def test_every_relation_is_shown(rules: list[Rule]) -> None:
     expectations = [block.expectation for rule in rules for block in rule.blocks]
-    assert {one.output for one in expectations} == set(get_args(Output))
+    assert {gauge_of(one.output).kind for one in expectations} == {"signal", *gauges._FORMS}
+    assert {one.output for one in expectations} >= set(gauges._SIGNALS)
     assert {one.change for one in expectations} >= set(get_args(ExpectedChange))
     assert {one.modifier for one in expectations} >= set(get_args(Modifier))
     assert {one.measure for one in expectations} == set(get_args(Measure))

@@ -104,8 +104,10 @@ class PlannedPath(ReadOnlyArrays):
             >>> round(PlannedPath([[10, 0], [20, 0]], [1, 2]).clearance((15, 2.9)), 2)
             2.0
         """
-        fine = PlannedPath(self.at(times := np.linspace(0, self.times[-1], 81)[1:]), times)
-        points, headings = np.vstack([[0.0, 0.0], fine.points]), np.concatenate([[0.0], fine.headings()])
+        times = np.linspace(0.0, self.times[-1], 161)
+        points = self.at(times)
+        headings = self.headings()[np.searchsorted(self.times, times - 1e-9)]
+        headings[0] = 0.0
         ahead, right = (np.asarray(place) - points).T
         along = ahead * np.cos(headings) + right * np.sin(headings)
         aside = right * np.cos(headings) - ahead * np.sin(headings)

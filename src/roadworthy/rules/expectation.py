@@ -502,7 +502,11 @@ class Expectation:
             NotApplicable: There is nothing to measure, or the relation says nothing about it.
             SystemUnderTestError: The answers do not tell what is measured.
         """
-        pairs = gauge_of(self.output).measured(frames, answers)
+        gauge = gauge_of(self.output)
+        pairs = gauge.measured(frames, answers)
+        standing = gauge.standing(frames)
+        if standing is not None and not self.holds(standing, standing):
+            raise NotApplicable("it is nearer than that already: no path could keep the distance")
         before, after = min(pairs, key=lambda pair: (self.holds(*pair), self.margin(*pair)))
         return before, after, self.margin(before, after)
 

@@ -32,11 +32,14 @@ ANYTHING = "thing"
 """The word for whatever a detector sees."""
 OVERLAP = 0.5
 """The least intersection over union of two boxes that are of one thing."""
+_SURE = 0.5  # the score from which on something counts as detected before
 _HIDDEN = 0.5  # the share of a box that something added may cover; of more nothing is asked
 _MIDDLE = 0.05  # of the image's width, on both sides of its middle: what is ahead reaches into it
 _FEWEST = 0.002  # of the image's pixels that must have a label for a share of them
 _DIFFERS = 20  # levels by which a pixel shows what was added, where no label map tells
 _BRAKING = 3.5  # m/s² with which a vehicle is expected to stop after the end of its path
+
+_STANDING = PlannedPath(np.zeros((1, 2)), np.ones(1))
 
 _SIGNALS = {"speed": "m/s", "steering": "degrees", "acceleration": "m/s²", "throttle": "", "brake": ""}
 _FORMS: Mapping[str, tuple[str, str, Task, str]] = {
@@ -144,6 +147,12 @@ class Gauge:
         }[self.kind]  # fmt: skip
         pairs: list[Pair] = measure(self, frames, answers)
         return pairs
+
+    def standing(self, frames: tuple[Frame, Frame]) -> float | None:
+        """Return x of a vehicle that stands still: no path keeps more; None for what is no path."""
+        if self.kind == "clearance":
+            return min(value for value, _ in _clearances(self, frames, (_STANDING, _STANDING)))
+        return _stop(self, frames, (_STANDING, _STANDING))[0][0] if self.kind == "stop" else None
 
 
 def _signal(output: str, frame: Frame, answer: Prediction) -> float:
@@ -265,6 +274,8 @@ def _asked(gauge: Gauge, frames: tuple[Frame, Frame], before: Boxes) -> Boxes:
     if gauge.which == "added":
         return _added_boxes(frames[1], gauge.thing)
     found = _of(before, gauge.thing)
+    if found.scores is not None:
+        found = found[found.scores >= _SURE]
     if gauge.which == "ahead" and len(found):
         middle, reach = frames[0].width / 2, _MIDDLE * frames[0].width
         spans = found[(found.xyxy[:, 0] <= middle + reach) & (found.xyxy[:, 2] >= middle - reach)]
@@ -274,7 +285,7 @@ def _asked(gauge: Gauge, frames: tuple[Frame, Frame], before: Boxes) -> Boxes:
         found = found[_covered(found, np.array(notes, float)) <= _HIDDEN]
     if not len(found):
         ahead = " ahead" if gauge.which == "ahead" else ""
-        raise NotApplicable(f"no {gauge.thing}{ahead} is detected before the change that could be lost")
+        raise NotApplicable(f"no {gauge.thing}{ahead} that could be lost is surely detected before")
     return found
 
 

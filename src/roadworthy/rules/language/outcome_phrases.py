@@ -11,7 +11,7 @@ from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
 from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, base_form, is_gerund, nearest
 from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
-from roadworthy.rules.language.sights import read_sight
+from roadworthy.rules.language.sights import SEEN, read_sight
 from roadworthy.rules.language.words import Words
 
 EXAMPLES = ("slow down", "the speed should stay the same", "turn left", "the steering should not change")
@@ -322,6 +322,10 @@ class _Scanner:
         if isinstance(before, QuantityMatch) and before.kind == "number" and word.isalpha():
             run = self.words[self.pieces[place - 1].first : self.pieces[place].last + 1]
             return run.refuse(f"the unit '{word}' is not known", ("30%", "5 km/h", "3 degrees"))
+        if SEEN.fullmatch(word) and stop < len(self.pieces):
+            after = stop + (self.bases[stop] in DETERMINERS and stop + 1 < len(self.pieces))
+            run = self.words[self.pieces[after].first : self.pieces[after].last + 1]
+            return run.refuse(f"'{run}' is nothing that a model sees", SIGHTS)
         near = nearest(word)
         reason = f"'{run}' is not understood in what should happen"
         return run.refuse(reason, (*near, *EXAMPLES) if near else EXAMPLES)

@@ -221,7 +221,7 @@ class _OutcomeClause:
         self._check_degree(amount)
         measure = self._measure(amount)
         modifier = amount.modifier
-        if measure == "value":
+        if measure == "value" or gauge_of(self.output).kind == "offset":
             upper = amount.upper and self._absolute(amount, amount.upper)
             amount = replace(amount, quantity=self._absolute(amount, amount.quantity), upper=upper)
         if amount.led_by("within") or (change == "same" and self.part.of("change")):

@@ -29,7 +29,7 @@ _METRES = r"(?P<{}>\d+(?:\.\d+)? ?(?:m|met(?:re|er)s?|feet|foot|ft|yards?|yd))\b
 _UNITS = {"f": 0.3048, "y": 0.9144}  # metres of a foot and a yard, by their first letter
 _US = "(?:us|you|(?:the|your|our) (?:ego-vehicle|ego vehicle|car|vehicle))"
 _NOT_OF_A_PATH = "(?<!stay )(?<!remain )(?<!keep )(?<!be )(?<!lie )"
-_NO_BOUND = "(?<!least )(?<!than )"
+_NO_BOUND = r"(?<!least )(?<!than )(?<!\d\.)"
 _AWAY = re.compile(
     rf",?\s*\b(?:{_NOT_OF_A_PATH}within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
     rf"|(?:less than|at most|no more than) {_METRES.format('most')} away(?: from {_US})?"

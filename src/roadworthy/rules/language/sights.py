@@ -27,6 +27,7 @@ _SEEN = (
     r"(?:detect(?:ed|s|ing)?|see|recogni[sz]e[ds]?|find|found|notice[ds]?|spot(?:ted|s)?|perceive[ds]?|"
     r"identif(?:y|ied|ies)|located?)"
 )
+SEEN = re.compile(_SEEN)
 _LOST = r"(?:miss(?:es|ed)?|lose(?: (?:sight|track) of)?|lost|overlook(?:s|ed)?)"
 _LABELLED = r"(?:labell?ed|classified|segmented|recogni[sz]e[ds]?|marked)"
 _PATH = r"(?:(?:its|the|your) )?(?:plann?(?:ed)? |predict(?:ed)? )?(?:path|trajectory|plan)"
@@ -124,6 +125,8 @@ def read_sight(
     stop = place + len(text[:length].split())
     thing = things[0] if things else _Thing(ANYTHING, "seen", 0)
     amounts = [one for one in pieces[place:stop] if isinstance(one, QuantityMatch)]
+    if kind == "kept" and thing.which == "added":
+        kind = "labelled"  # it was not there before
     trouble = thing.trouble
     if (
         role == "perceive"
