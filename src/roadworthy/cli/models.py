@@ -135,7 +135,8 @@ def _undescribed(reference: str, runtime: Runtime, data: str) -> Answer:
             description,
         ],
         exit_code=FAILED,
-        conclusion=f"roadworthy models try model.yaml --data {shlex.quote(data)}",
+        conclusion=f"roadworthy models try model.yaml --data {shlex.quote(data)}"
+        + (", or with your film: --data dash.mp4" if data == "world" else ""),
     )
 
 

@@ -458,7 +458,8 @@ def _about_signal(
     if name == "speed" and below:
         yield f"speed is negative in {len(below)} of {len(pairs)} frames, down to {min(below):.3g}{unit}"
     question = _QUESTION if isinstance(system, Network) else ""
-    if beyond := [answer for answer in given if abs(answer) > _MOST[name]]:
+    beyond = [answer for answer in given if abs(answer) > _MOST[name]]
+    if beyond and len(known) < _ENOUGH_FRAMES:  # else the truth tells more
         lines = f"output.units.{name}" + (", input.range and input.color" * isinstance(system, Network))
         yield (
             f"{name} is {max(beyond, key=abs):.3g}{unit} and the like, and no car does more than "
