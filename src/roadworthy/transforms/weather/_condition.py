@@ -51,13 +51,14 @@ _SUNLIT, _SHADED, _MOST_HARSH = 140, 30, 0.12
 # Of the road in the sun or the shade, how much brighter the sun makes it, and the share of woods and hills
 # that may be so bright beside the road.
 _LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
-_HILLS_APART = (0.28, 4.0)  # likewise of woods and hills themselves
+_HILLS_APART = (0.2, 4.0)  # likewise of woods and hills themselves
+_BRIGHTER_HILLS = 1.6  # times brighter than the road that woods and hills may be
 _MOST_FLOATING = 0.005  # of the image
 _WARM, _MOST_WARM = 15, 0.01  # levels redder than blue, and the share of the image that may be such a sky
 _LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
 _FLARE = 1.35  # times redder than green a road is in the flare of a lens
 _PAINT, _BESIDE = 7, 4  # pixels of a thumbnail: what is narrower is paint, and what is too near to things
-_EDGE, _MOST_EDGES = 1.45, 0.038  # times darker beyond the edge of a shadow, and the share of the road there
+_EDGE, _MOST_EDGES = 1.45, 0.03  # times darker beyond the edge of a shadow, and the share of the road there
 
 
 def unfit_light(scene: WeatherScene) -> str:
@@ -113,8 +114,10 @@ def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
     hills, soft = scene.small_grey[where], np.asarray(cv2.blur(scene.small_grey, (9, 9)), np.uint8)[where]
     bright = max(float(_SUNLIT), _MOST_APART * float(np.median(road)))
     # What is whiter is sky between twigs.
-    if len(hills) > len(road) / 8 and np.mean((hills > bright) & (hills <= _CLIPPED)) > _MOST_SUNLIT:
-        return True
+    if len(hills) > len(road) / 8:
+        lit = np.mean((hills > bright) & (hills <= _CLIPPED)) > _MOST_SUNLIT
+        if lit or np.median(hills) > _BRIGHTER_HILLS * max(float(np.median(road)), 1.0):
+            return True
     return _in_two(road, _LEAST_PART, _MOST_APART) or _in_two(soft, *_HILLS_APART)
 
 

@@ -109,13 +109,18 @@ def _receding(depth: Map, labels: LabelMap) -> Map:
 
 
 def _false_sky(sky: NDArray[np.bool_], image: Image) -> NDArray[np.bool_]:
-    """Return what is labelled as sky and does not look so: all of a region, or a part of a large one."""
+    """Return what is labelled as sky and does not look so: all of a region, or a part of a large one.
+
+    A region that is narrow everywhere is a pole in the sun.
+    """
     likely = sky & _may_be_sky(image)
     count, parts = cv2.connectedComponents(sky.view(np.uint8))
     whole = np.maximum(np.bincount(parts.ravel(), minlength=count), 1)
     good = np.bincount(parts[likely], minlength=count) / whole
     size = max(3, image.shape[1] // 50 | 1)
     soft = cv2.blur(likely.astype(np.float32), (size, size)) > 0.5
+    wide = cv2.erode(sky.view(np.uint8), _square(max(1, image.shape[1] // 80))).view(np.bool_)
+    good[np.bincount(parts[wide], minlength=count) == 0] = 0
     return np.asarray(sky & ((good < _MOSTLY)[parts] | ~soft))
 
 

@@ -377,7 +377,7 @@ def lit_lights(scene: WeatherScene) -> Mask:
 _BEAM: Colour = (0.84, 0.82, 0.73)  # of our head lights, in relation to daylight
 _POOL: Colour = (0.91, 0.73, 0.47)  # of street lamps
 _HALO = 150.0
-_BODY = 90.0  # grey level at most of a vehicle of a real frame
+_BODY = 70.0  # grey level at most of a vehicle of a real frame
 _NEAR = 18.0  # metres: a vehicle that is nearer is seen so well that its lamps must be lit
 _REAL_UPRIGHT = 0.2  # of the last sun on walls: a real sky that is so bright lights all that stands alike
 _REAL_GRAIN = 0.5  # of the noise, on what has a camera's noise already
