@@ -76,7 +76,9 @@ CONDITIONS = {
     "Properties": (
         "If a red car appears ahead, slow down.",
         "If a school bus is parked on the shoulder, slow down.",
-        "If a round traffic sign stands on the roadside, slow down.",
+        "If an ambulance is ahead, slow down.",
+        "If a taxi stops in front of you, slow down.",
+        "If the traffic light is red instead of green, stop.",
         "If a speed limit sign appears on the roadside, slow down.",
         "If a yellow line becomes white, the steering should stay the same.",
         "In light rain, the steering should stay the same.",
@@ -89,6 +91,7 @@ CONDITIONS = {
         "If a pedestrian is 15 m ahead, stop.",
         "If a pedestrian appears within 20 m, slow down.",
         "If there is a car in 50 m, slow down.",
+        "If a bus is 30 feet ahead, slow down.",
     ),
     "Lanes, and sides of the road": (
         "If a truck stands in the oncoming lane ahead of you, keep your speed.",
@@ -98,6 +101,9 @@ CONDITIONS = {
         "If a pedestrian appears on the left, do not steer to the left.",
         "If a pedestrian is crossing the road, slow down.",
         "If a pedestrian is waiting to cross the road, slow down.",
+        "If a pedestrian waits at the crosswalk, slow down.",
+        "If a pedestrian steps off the kerb, stop.",
+        "If a child stands on the footway on the right, slow down.",
     ),
     "Which of them": (
         "If some of the trees are removed, keep your speed.",
@@ -122,6 +128,8 @@ CONDITIONS = {
         "Slow down if a pedestrian appears on the roadside.",
         "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down.",
         "Should a pedestrian appear on the roadside, slow down.",
+        "A red light means that you must stop.",
+        "Whoever drives in heavy snowfall must slow down.",
         "Suppose that a tree is removed: the steering angle should not change.",
     ),
 }
@@ -200,7 +208,12 @@ REFUSED = (
     "Unless it rains, slow down.",
     "If ten pedestrians appear on the roadside, slow down.",
     "If one of the trees is removed, keep your speed.",
-    "If an ambulance appears ahead, slow down.",
+    "If a tractor appears ahead, slow down.",
+    "If a dog runs onto the road, slow down.",
+    "If a car brakes in front of you, slow down.",
+    "If snow covers the lane markings, slow down.",
+    "If the sidewalk is removed, keep your speed.",
+    "If the light is about to turn red, slow down.",
     "If a pedestrian might cross the road, slow down.",
     "If a pedestrian does not cross the road, keep your speed.",
     "If the very red car appears, slow down.",
@@ -258,6 +271,8 @@ WORDS = {
     "adjectives that ask for nothing": lexicon.PLAIN_ADJECTIVES,
     "adverbs that ask for nothing": lexicon.FILLERS,
     "without weight in a condition, all in all": lexicon.WEIGHTLESS,
+    "shown as any thing of their kind, with a note": lexicon.NARROWER,
+    "which lines, by where they are": lexicon.LINES,
     "how many come, or which of them go": [" ".join(words) for words in lexicon.AMOUNTS],
 }
 """The vocabulary: what the words do, and which they are."""

@@ -11,7 +11,7 @@ import pytest
 from roadworthy.cases import Answers, Predicted
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
-from roadworthy.frames import Signals
+from roadworthy.frames import Frame, Signals
 from roadworthy.models import Truth
 from roadworthy.papers.truth_matrix import (
     CAREFUL,
@@ -297,3 +297,41 @@ def test_faults_show_in_the_rules_that_speak_of_what_they_miss() -> None:
     ):
         (row,) = (one for one in matrix.rows if one.rule.id == rule)
         assert not row.violations[driver], (rule, driver, row.violations)
+
+
+def _seen_speed(frame: Frame, *, from_column: float = 0.0, from_row: float = 0.0) -> float:
+    """Return how fast somebody drives who sees pixels only: slower, the more of them show road users."""
+    shown = frame.label_map.mask("pedestrian") | frame.label_map.mask("vehicle")
+    height, width = shown.shape
+    return 20.0 - float(shown[int(from_row * height) :, int(from_column * width) :].sum()) / shown.size
+
+
+@pytest.mark.parametrize(
+    ("condition", "blind", "accused"),
+    [
+        ("a pedestrian stands on the left side of the road", {"from_column": 0.45}, True),
+        ("a pedestrian stands on the right side of the road", {"from_column": 0.45}, False),
+        ("a truck stands in the oncoming lane ahead of you", {"from_column": 0.45}, True),
+        ("an ambulance is ahead", {"from_column": 0.45}, False),
+        ("a pedestrian crosses the road 20 m ahead of you", {"from_row": 0.62}, True),
+        ("a pedestrian crosses the road 7 m ahead of you", {"from_row": 0.62}, False),
+    ],
+)
+def test_faults_in_pixels_are_caught(condition: str, blind: dict[str, float], accused: bool) -> None:
+    """Blind to the left half, or to what is far away: the speed stays the same where only that is changed."""
+    rule = parse(f"If {condition}, slow down.")
+    plan, (expectation,) = plan_for(rule), (rule.blocks[0].expectation,)
+    verdicts = []
+    for frame in WorldDataset("meadow,town", count=80, seed=3, traffic=0):
+        if frame.signals is None or abs(frame.signals.steering or 0.0) > 0.5:
+            continue  # in a bend, the right side of the road may lie in the left half of the picture
+        try:
+            before, after = plan.frames(frame, seed=2)
+        except NotApplicable:
+            continue
+        assert expectation.holds(_seen_speed(before), _seen_speed(after))  # who sees all of it
+        verdicts.append(expectation.holds(_seen_speed(before, **blind), _seen_speed(after, **blind)))
+        if len(verdicts) == 6:
+            break
+    assert len(verdicts) >= 4
+    assert sum(verdicts) <= 1 if accused else sum(verdicts) >= len(verdicts) - 1, verdicts
