@@ -74,18 +74,23 @@ def test_digests_are_compared_and_what_cannot_be_is_noted() -> None:
 @pytest.mark.parametrize(
     ("reference", "harmless"),
     [("dave2", True), ("onnx:net.onnx", True), ("python:mine.py:drive", False), ("http://h/", False),
-     ("model.yaml", False), ("onnx:a.yaml", False)],
+     ("model.yaml", False), ("onnx:a.yaml", False), ("net.onnx", True), ("net.pt", False),
+     ("of_hub", False)],
 )  # fmt: skip
 def test_what_came_with_a_run_may_not_run_code(tmp_path: Path, reference: str, harmless: bool) -> None:
     (tmp_path / "model.yaml").write_text("name: x\n")
     (tmp_path / "onnx:a.yaml").write_text("name: x\n")
+    (tmp_path / "of_hub").mkdir()
+    (tmp_path / "of_hub/config.json").write_text("{}")
     assert _is_harmless(reference, tmp_path) is harmless
     assert _is_harmless_gate(reference, tmp_path) is harmless
     assert _is_harmless_gate("street", tmp_path)
     assert _is_harmless_gate("off", tmp_path)
     models = {"m": SimpleNamespace(model=reference)}
     suite: Any = SimpleNamespace(
-        form=SimpleNamespace(models=models, requirements={}), folder=tmp_path, path=Path("suite.yaml")
+        form=SimpleNamespace(models=models, data={}, requirements={}),
+        folder=tmp_path,
+        path=Path("suite.yaml"),
     )
     if harmless:
         _check_harmless(suite, "street")
@@ -101,7 +106,7 @@ def test_what_came_with_a_run_may_not_run_code(tmp_path: Path, reference: str, h
 def test_simulators_other_than_the_world_are_not_started_for_a_stranger(tmp_path: Path) -> None:
     def suite(*simulators: str) -> Any:
         entry = SimpleNamespace(simulator=list(simulators))
-        form = SimpleNamespace(models={}, requirements={"D": entry, "N": SimpleNamespace()})
+        form = SimpleNamespace(models={}, data={}, requirements={"D": entry, "N": SimpleNamespace()})
         return SimpleNamespace(form=form, folder=tmp_path, path=Path("s.yaml"))
 
     _check_harmless(suite("world:town", "world"), "off")

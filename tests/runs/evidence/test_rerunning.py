@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from roadworthy.errors import InputError, SystemUnderTestError
 from roadworthy.runs.evidence import Verification, verify, write_bundle
@@ -214,6 +215,22 @@ def test_a_gate_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path, 
         suite.write_bytes((run / "suite.yaml").read_bytes())
         check_present(run, Verification(), suite)
         assert ran.exists()
+
+
+@pytest.mark.parametrize("what", ["labels", "depth", "boxes"])
+def test_who_labels_the_data_of_a_run_that_came_is_not_trusted(made: Path, tmp_path: Path, what: str) -> None:
+    run, ran = tmp_path / "run", tmp_path / "ran"
+    shutil.copytree(made / "run", run)
+    (run / "evil.py").write_text(f"import os\nos.mkdir({str(ran)!r})\ndef look(frames): return []\n")
+    suite = yaml.safe_load(SUITE.replace("callable:drivers.py:dark", "dave2"))
+    for one in suite["data"].values():
+        one["options"] = {what: "own, callable:evil.py:look"}
+    (run / "suite.yaml").write_text(yaml.safe_dump(suite))
+    found = Verification()
+    check_present(run, found)
+    assert f"suite.yaml came with the run and names {what}=callable:evil.py:look" in found.notes[0]
+    assert "which may run code" in str(data_of(StoredRun.open(run)))
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize("gate", [None, "", 5, ["street"]])

@@ -15,7 +15,7 @@ from roadworthy._version import __version__
 from roadworthy.cases import Dataset, Outcome, OutcomeStatus, Requirement, Status, Verdict, conclude_rate
 from roadworthy.cases.methods import conclude
 from roadworthy.errors import InputError, RoadworthyError
-from roadworthy.models.load import is_description
+from roadworthy.models.load import is_description, spelled
 from roadworthy.runs.evidence.checking import BY_RATE, Verification
 from roadworthy.runs.evidence.documents import FOLDER
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
@@ -128,10 +128,22 @@ def _check_harmless(suite: Suite, gate: str) -> None:
     named = [form.model for form in suite.form.models.values() if not _is_harmless(form.model, suite.folder)]
     if not _is_harmless_gate(gate, suite.folder):
         raise InputError(_distrusted(MANIFEST, gate))
+    _check_labellers(suite)
     for entry in suite.form.requirements.values():
         named += [one for one in getattr(entry, "simulator", ()) if one.partition(":")[0] != "world"]
     if named:
         raise InputError(_distrusted(suite.path.name, named[0]))
+
+
+def _check_labellers(suite: Suite) -> None:
+    """Refuse data whose labels, depth or boxes come from what could run code or reach another machine."""
+    for form in suite.form.data.values():
+        for what in ("labels", "depth", "boxes"):
+            for source in str(form.options.get(what, "own")).split(","):
+                name = source.strip()
+                known = name in ("", "none", "own", "street") or name.startswith("folder:")
+                if not known and not _is_harmless(name, suite.folder):
+                    raise InputError(_distrusted(suite.path.name, f"{what}={name}"))
 
 
 def _distrusted(file: str, name: str) -> str:
@@ -149,7 +161,8 @@ def _is_harmless(reference: str, folder: Path) -> bool:
     # A description may name a model of any kind, and its own name may look like anything, "onnx:a.YAML" too.
     if is_description(reference, folder):
         return False
-    kind, colon, _ = reference.partition(":")
+    # A file alone is of the kind that its ending tells, and a name is of what its user has installed.
+    kind, colon, _ = spelled(reference, folder).partition(":")
     return not colon or kind in _HARMLESS
 
 
@@ -161,6 +174,8 @@ def data_of(run: StoredRun, suite: Path | None = None) -> dict[str, Dataset] | s
         settings = run.manifest.get("settings", {})
         of_command = COMMAND in settings
         read = read_suite(suite or run.folder / SUITE, Path() if of_command else None, of_run=True)
+        if suite is None:
+            _check_labellers(read)
         entries = read.form.requirements.values()
         learned = {name for entry in entries for name in kind_of(entry).learns_from(entry)}
         learned -= {str(pair.about.get("data")) for pair in run.pairs}

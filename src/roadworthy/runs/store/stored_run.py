@@ -112,8 +112,11 @@ def answers(
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     except duckdb.Error as error:
-        _check_shards(path for snapshot in snapshots for path in snapshot.full)
-        raise InputError(f"the query {sql!r} cannot be answered: {error}") from error
+        full = [path for snapshot in snapshots for path in snapshot.full]
+        _check_shards(full)
+        # Another reader may make something of a damaged file that this one cannot read.
+        where = f" from {full[0].parent}" if full and type(error) is duckdb.Error else ""
+        raise InputError(f"the query {sql!r} cannot be answered{where}: {error}") from error
 
 
 def _check_shards(paths: Iterable[Path]) -> None:
