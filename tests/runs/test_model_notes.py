@@ -32,7 +32,7 @@ def system() -> SystemUnderTest:
     return callable_model(lambda frames: [Signals() for _ in frames], name="plain")
 
 
-def noted(frames: list[Frame], answers: list[Prediction]) -> list[str]:
+def noted(frames: Sequence[Frame], answers: Sequence[Prediction]) -> list[str]:
     return notes(system(), DATA, frames, answers)
 
 
@@ -159,7 +159,7 @@ def test_a_range_of_the_input_with_which_answers_make_sense_is_named() -> None:
 def test_answers_that_are_the_same_for_all_frames_are_noticed() -> None:
     frames = framed()
     boxes = Boxes(np.array([[0.0, 0, 2, 2]]), ["vehicle"], np.array([0.5]))
-    same: list[Prediction] = [boxes] * 6
+    same = [boxes] * 6
     assert noted(frames, same) == ["the answer is the same for every frame"]
     assert noted(frames, [Boxes.empty()] * 6) == ["no box is found in any frame"]
     assert noted(frames, [boxes] * 5 + [Boxes.empty()]) == []
