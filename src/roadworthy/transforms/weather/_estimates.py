@@ -60,7 +60,7 @@ def _burnt_sky(labels: LabelMap, image: Image) -> NDArray[np.bool_]:
     sky = labels.mask("sky")
     # Letters, poles and twigs that shine are narrower than a gap in the woods.
     grey = cv2.morphologyEx(
-        cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, _square(max(1, image.shape[1] // 200))
+        cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.MORPH_OPEN, _square(max(1, image.shape[1] // 100))
     )
     burnt = np.asarray((grey >= _BURNT) & above[:, None] & labels.mask("tree", VOID))
     if not burnt.any():

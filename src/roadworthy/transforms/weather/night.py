@@ -25,7 +25,6 @@ _WHITE: Colour = (1.0, 0.97, 0.88)
 _RED: Colour = (1.0, 0.16, 0.12)
 _WINDOW = np.array([255, 206, 132], np.float32)
 _LIT_SHARE = 0.45  # of the windows
-_LEAST_WINDOWS = 5  # in a real frame: one dark patch alone is a doorway or a board
 _LEAST_POST, _USUAL_POST = 3.6, 7.0  # metres: what is lower carries no lamp
 _UNTIL = 160.0  # metres
 _MOST = 40
@@ -104,6 +103,8 @@ def _street_lamps(scene: WeatherScene) -> Iterator[Lamp]:
         ends = np.flatnonzero(head_rows.any(axis=0)) + left
         end = float(ends[np.abs(ends - foot).argmax()])
         head = end if abs(end - foot) > 0.08 * height else float(ends.mean())
+        if not scene.frame.drawn and not scene.sky[max(top - 3, 0), min(int(head), scene.width - 1)]:
+            continue  # it may hold up a roof
         radius, pool = 1.5 * focal / distance, ((head + foot) / 2, distance, 7.0)
         yield Lamp(head + 0.5, top + 0.5, radius, _WARM, visible=top > 1, pool=pool)
 
@@ -302,8 +303,8 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     """
     step = max(1, round(scene.width / 640))
     buildings = scene.mask("building")
-    if buildings is None or not buildings.any() or scene.estimated:
-        return None  # what a network calls a wall may be scaffolding or a shop front
+    if buildings is None or not buildings.any() or not scene.frame.drawn:
+        return None  # a dark patch of a real wall may be anything
     size = (max(2, scene.width // step), max(2, scene.height // step))
     walls = thinned(buildings, *size)
     grey = cv2.resize(scene.grey, size, interpolation=cv2.INTER_AREA)
@@ -315,32 +316,14 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     dark = np.asarray(cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8)), np.uint8)
     count, _, stats, _ = cv2.connectedComponentsWithStats(dark, connectivity=4)
     width, height, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
-    if not scene.frame.drawn:
-        # Dark shop fronts and the shade under eaves are no windows: a window is a metre or two.
-        x, y = (stats[:, one] for one in (cv2.CC_STAT_LEFT, cv2.CC_STAT_TOP))
-        middle = scene.small[1] / size[1], scene.small[0] / size[0]
-        rows, columns = ((a + b / 2) * c for a, b, c in ((y, height, middle[0]), (x, width, middle[1])))
-        metre = scene.view.focal * size[0] / scene.width
-        metre = metre / scene.small_distance[rows.astype(np.intp), columns.astype(np.intp)]
-        window = (np.maximum(width, height) < 1.8 * metre) & (np.minimum(width, height) > 0.4 * metre)
-        # What the image's edge cuts off may be anything.
-        whole = (y > 1) & (x > 1) & (x + width < size[0] - 1)
-        area = np.where(window & whole & (rows < scene.small_view.horizon), area, 0)
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
-    if not scene.frame.drawn and np.count_nonzero(shaped & sized) < _LEAST_WINDOWS:
-        return None
     chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
     chosen = chosen[chosen > 0]
     glow = np.zeros((size[1], size[0], 3), np.uint8)
     for index, bright in zip(chosen.tolist(), rng.uniform(0.5, 1.0, len(chosen)).tolist(), strict=True):
         left, top, wide, high, _ = stats[index].tolist()
-        pane = np.ones((high, wide, 1), np.float32)
-        if not scene.frame.drawn:
-            # Its bars and curtains are seen against the light.
-            seen = grey[top : top + high, left : left + wide, None].astype(np.float32)
-            pane = np.clip(seen / max(float(seen.mean()), 1.0), 0.3, 1)
-        glow[top : top + high, left : left + wide] = _WINDOW * bright * pane
+        glow[top : top + high, left : left + wide] = _WINDOW * bright
     # What is before a window hides it.
     return np.asarray(cv2.bitwise_and(glow, cv2.cvtColor(walls, cv2.COLOR_GRAY2RGB)), np.uint8)
 
@@ -378,7 +361,7 @@ _BEAM: Colour = (0.84, 0.82, 0.73)  # of our head lights, in relation to dayligh
 _POOL: Colour = (0.91, 0.73, 0.47)  # of street lamps
 _HALO = 150.0
 _BODY = 70.0  # grey level at most of a vehicle of a real frame
-_NEAR = 18.0  # metres: a vehicle that is nearer is seen so well that its lamps must be lit
+_TOO_NEAR, _NEAR = 7.0, 18.0  # metres: a vehicle that is nearer is seen so well that its lamps must be lit
 _REAL_UPRIGHT = 0.2  # of the last sun on walls: a real sky that is so bright lights all that stands alike
 _REAL_GRAIN = 0.5  # of the noise, on what has a camera's noise already
 _LEAST_LIGHT = 0.004
@@ -445,8 +428,12 @@ class _Darkness(WeatherTransform):
         if (reason := super()._unfit(scene)) or not self.lamps_needed or self.lights <= 0:
             return reason
         ends = _vehicle_ends(scene, "left" if self.traffic == "right" else "right")
-        if any(not spots and 1.5 * scene.view.focal < _NEAR * box[3] for box, _, spots, _ in ends):
-            return "a near vehicle's lamps cannot be told, and it would stand dark on the road"
+        for (_, _, _, height), _, spots, _ in ends:
+            near = 1.5 * scene.view.focal / height
+            if near < _TOO_NEAR:
+                return "a vehicle is so near that its lamps would look painted at night"
+            if near < _NEAR and not spots:
+                return "a near vehicle's lamps cannot be told, and it would stand dark on the road"
         return ""
 
     def _light(self, scene: WeatherScene, lamps: list[Lamp], depth: float, lamps_on: float) -> Map:
