@@ -54,7 +54,7 @@ def test_people_are_put_beside_the_road_not_on_it(real_data: Path) -> None:
         quarter = (right - left) // 4
         feet = slice(bottom - 2, bottom + 1), slice(max(0, left + quarter), right - quarter)
         on_road += bool(frame.label_map.mask("road", "line")[feet].mean() > 0.5)
-    assert made >= 12
+    assert made >= 6
     assert 5 * on_road <= made  # car parks, where people label everything as road, are among them
 
 
