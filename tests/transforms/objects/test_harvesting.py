@@ -223,7 +223,7 @@ def with_shadows(frame: Frame, side: int) -> Frame:
     sky, road, person = (classes.index(one) for one in ("sky", "road", "pedestrian"))
     ids[:150], ids[150:] = sky, road
     for left in (100, 300, 500):
-        ids[200:260, left : left + 20] = person
+        ids[170:260, left : left + 20] = person
         start = left + 20 if side > 0 else left - 40
         image[250:264, start : start + 40] = 70
     labels = type(frame.label_map)(ids, classes)

@@ -320,10 +320,10 @@ _RARE = (
 )  # come only where they are asked for
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
-_VISIBLE, _LEAST_SEEN = 20, 0.4  # levels, and the share of its pixels, and of its head's, that differ by them
-_HEAD = 0.16  # of a thing's height: without this part a person looks beheaded
+_VISIBLE = 20  # levels by which a thing must differ from what it hides,
+_LEAST_SEEN, _LEAST_HEAD, _HEAD = 0.3, 0.4, 0.16  # so much of it, and of its upper part: people look beheaded
 _GLARE, _FLARE = 215.0, 0.97  # level of a road that blinds the camera; green of red and blue in a flare
-_HORIZONS = (0.25, 0.62)  # of a real image's height: elsewhere nobody knows how large things are
+_HORIZONS = (0.25, 0.64)  # of a real image's height: elsewhere nobody knows how large things are
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -489,7 +489,7 @@ def _stands_out(frame: Frame, edited: Edited, change: Mask) -> bool:
     rows, columns = window_of(own)
     own, seen = own[rows, columns], change[rows, columns] >= _VISIBLE
     top = max(1, round(_HEAD * len(own)))
-    return min(float(seen[own].mean()), float(seen[:top][own[:top]].mean())) >= _LEAST_SEEN
+    return float(seen[own].mean()) >= _LEAST_SEEN and float(seen[:top][own[:top]].mean()) >= _LEAST_HEAD
 
 
 def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:
