@@ -24,6 +24,7 @@ from roadworthy.web.jobs.queue import JobState, read_state
 from roadworthy.web.jobs.worker import work_on
 
 RULE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
+SEEN = "If a pedestrian appears on the roadside, the detector must detect the added pedestrian."
 SPEC = """
 exfunction vehicleExists(): bool vehicle(): bb near(): interval endexfunction
 precondition [vehicleExists() = true] endprecondition
@@ -48,6 +49,15 @@ QUESTIONS = [
         ("rules", "run", "--rule", RULE, "--data", "world:town", "--sample", "6", "--passes", "0"),
         ("rules", "run", "--rule", RULE, "--data", "world-crops", "--sample", "4"),
         "world-crops are pictures of single things, and rules are about roads",
+    ),
+    Question(
+        "sights",
+        (
+            "rules", "run", "--rule", SEEN, "--data", "world:town", "--sample", "6", "--passes", "0",
+            "--model", "detector",
+        ),
+        ("rules", "run", "--rule", RULE, "--data", "world:town", "--sample", "2", "--model", "detector"),
+        "detector is a model for detection, and the speed needs a model that answers with numbers",
     ),
     Question(
         "reliability",

@@ -72,7 +72,7 @@ TRUTH_RULES: tuple[TruthRule, ...] = tuple(
 )
 """The rules of the RMT paper, and more: on signs, on rain, on what is seen and planned, and on what none of
 the faults touches."""
-_SEEING = 20  # of so many frames, one is drawn for rules about what is seen and planned
+_SEEING = 20  # of so many frames, one is enough for rules about what is seen and planned: they are drawn
 
 Answer = Callable[[Scene, Task], Prediction]
 """What somebody answers about a scene: signals, boxes, a label map or a path."""
@@ -349,7 +349,7 @@ def truth_matrix(
         made = Counterfactuals(data.scene(index), seed=int(rng_for(seed, "truth", index).integers(2**63)))
         asked = {name: cache(answer) for name, answer in known.items()}
         for row, rule in zip(rows, readings, strict=True):
-            if _task(rule) != "regression" and index % _SEEING:
+            if _task(rule) != "regression" and row.qualify >= max(3, frames // _SEEING):
                 continue
             try:
                 scenes = (made.scene, *made.of(rule))

@@ -85,8 +85,8 @@ def test_shipped_networks_run_without_torch(name: str) -> None:
 def test_all_of_them_are_there_and_small() -> None:
     sizes = {name: (weights_folder() / f"{name}.onnx").stat().st_size for name in PRESENT}
     assert set(SHIPPED) == set(PRESENT)
-    assert sum(sizes.values()) <= 16e6
-    assert sum(size for name, size in sizes.items() if not name.endswith("-speed")) <= 12e6
+    assert sum(sizes.values()) <= 17e6
+    assert sum(size for name, size in sizes.items() if not name.endswith("-speed")) <= 13.5e6
 
 
 @pytest.mark.parametrize("name", PRESENT)
@@ -98,6 +98,10 @@ def test_every_card_says_how_good_the_network_is_on_what_it_has_not_seen(name: s
         assert "coast" not in str([one for one in card["data"] if one["role"] == "training"])
         assert measures["speed RMSE"] < 0.3 * measures["speed RMSE of always 0"]
         assert "between 20.1 and 23.3 m/s" in card["limits"]
+        return
+    if name == "path":
+        world = {one["name"]: one["value"] for one in card["held_out"][1]["measures"]}
+        assert world["average displacement"] < 0.7 * world["average displacement of the mean path"]
         return
     assert set(roles) == {"training", "validation", "evaluation"}
     if name.endswith("udacity"):
