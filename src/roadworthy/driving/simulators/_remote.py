@@ -191,7 +191,8 @@ class LineClient:
             waiting = self._inbox.queue
             while waiting and waiting[0] is not None and waiting[0].get("msg_type") == message["msg_type"]:
                 message = waiting.popleft()
-        return message
+        found: Message = message
+    return found
 
     def drop_waiting(self) -> None:
         """Forget what was not looked at, but not that the connection is gone."""
