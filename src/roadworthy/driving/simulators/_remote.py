@@ -191,8 +191,7 @@ class LineClient:
             waiting = self._inbox.queue
             while waiting and waiting[0] is not None and waiting[0].get("msg_type") == message["msg_type"]:
                 message = waiting.popleft()
-        found: Message = message
-    return found
+        return message
 
     def drop_waiting(self) -> None:
         """Forget what was not looked at, but not that the connection is gone."""
@@ -247,4 +246,4 @@ def _parsed(line: bytes) -> Message | None:
     # Our own word for what cannot be read is nobody else's.
     if not isinstance(kind, str) or kind == "unreadable":
         return {"msg_type": "unreadable", "why": f"expected an object with msg_type, got {text[:60]!r}"}
-    return message
+    return dict(message)
