@@ -242,6 +242,8 @@ def _parsed(line: bytes) -> Message | None:
             message = json.loads(_DECIMAL_COMMA.sub(r"\1.\2", text))
         except (ValueError, RecursionError) as error:
             return {"msg_type": "unreadable", "why": f"expected a JSON object, got {text[:60]!r}: {error}"}
-    if not isinstance(message, dict) or not isinstance(message.get("msg_type"), str):
+    kind = message.get("msg_type") if isinstance(message, dict) else None
+    # Our own word for what cannot be read is nobody else's.
+    if not isinstance(kind, str) or kind == "unreadable":
         return {"msg_type": "unreadable", "why": f"expected an object with msg_type, got {text[:60]!r}"}
-    return message
+    return dict(message)
