@@ -253,8 +253,8 @@ def _crops(frames: Frames, count: int, device: str) -> tuple[Tensor, Tensor]:
 def _with_rims(frames: Frames, human: Tensor, image: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Lay things of labelled frames over half of the images and mask them, though not to the last pixel.
 
-    A removed thing leaves its rim, because no label map is exact. Without rims in training the network paints on
-    from them: where a person stood in the dark, somebody still seems to stand.
+    A removed thing leaves its rim, because no label map is exact. Without rims in training the network
+    paints on from them: where a person stood in the dark, somebody still seems to stand.
     """
     numbers = human[torch.randint(len(human), (len(image),), device=image.device)]
     other, labels, *_ = warped(frames, numbers, (_CROP, _CROP), (0.8, 2.2), 0.0)

@@ -308,7 +308,10 @@ def _export_path(out: Path, hmb1: Path, count: int, every: int) -> None:
     file = out / "path.onnx"
     export(module, variant, file, frames=[driven[0][0], seen[0][0]])
     ours = onnx_model(file, spec=variant.spec, name="path", threads=1)
-    held_out = {"udacity_hmb1, last fifth": driven, "world:coast,village, with things added": seen}
+    held_out: dict[str, Any] = {
+        "udacity_hmb1, last fifth": driven,
+        "world:coast,village, with things added": seen,
+    }
     measured = [
         {"data": where, "network": "path", "measures": [asdict(one) for one in _path_errors(ours, pairs)]}
         for where, pairs in held_out.items()

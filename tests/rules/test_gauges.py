@@ -71,8 +71,8 @@ def overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
     inside = [
         [a[0] <= x < a[2] and a[1] <= y < a[3] for y in range(60) for x in range(100)] for a in (one, other)
     ]
-    both = sum(a and b for a, b in zip(*inside, strict=True))
-    return both / sum(a or b for a, b in zip(*inside, strict=True))
+    both: int = sum(a and b for a, b in zip(*inside, strict=True))
+    return both / int(sum(a or b for a, b in zip(*inside, strict=True)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -122,7 +122,7 @@ def test_the_car_ahead_is_the_nearest_in_the_middle() -> None:
         "the box of the car ahead must overlap by at least 0.7", before, Boxes([(40, 20, 60, 36)], ["car"]),
         added=(),
     )  # fmt: skip
-    assert found[1:] == (pytest.approx(0.8), pytest.approx(0.1))
+    assert found[1:] == pytest.approx((0.8, 0.1))
 
 
 def test_confidence_is_that_of_the_box_in_its_place() -> None:
@@ -193,7 +193,7 @@ def test_the_outline_keeps_clear_of_the_pedestrian() -> None:
 
 
 def test_clearance_is_that_of_a_box_that_moves_along() -> None:
-    path = PlannedPath([[4, 0.5], [7, 2], [8, 5]], [1, 2, 3])
+    path = PlannedPath([[4.0, 0.5], [7.0, 2.0], [8.0, 5.0]], [1, 2, 3])
     fine = path.at(np.linspace(0, 3, 3001))
     places = rng_for(1, "places").uniform((-3, -6), (14, 8), (20, 2))
     for place in places:

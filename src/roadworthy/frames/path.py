@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import ReadOnlyArrays, read_only
 from roadworthy.errors import FrameError
@@ -16,7 +16,7 @@ FRONT, REAR, HALF_WIDTH = 2.0, 2.3, 0.9
 _STILL = 0.05  # metres from one point to the next below which it does not tell a direction
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class PlannedPath(ReadOnlyArrays):
     """The path of the point on the road below the camera, which is at (0, 0) now and looks ahead.
 
@@ -33,9 +33,9 @@ class PlannedPath(ReadOnlyArrays):
     points: NDArray[np.float64]
     times: NDArray[np.float64]
 
-    def __post_init__(self) -> None:
+    def __init__(self, points: ArrayLike, times: ArrayLike) -> None:
         try:
-            points, times = (np.array(one, np.float64) for one in (self.points, self.times))
+            points, times = np.array(points, np.float64), np.array(times, np.float64)
         except (TypeError, ValueError) as error:
             raise FrameError(f"points and times of a path must be numbers: {error}") from error
         if points.ndim != 2 or points.shape[1:] != (2,) or not len(points):

@@ -406,7 +406,7 @@ def _noted(scene: Scene, original: Scene, task: Task) -> Frame:
             depth = frame.depth[rows, columns]
             # A long thing is seen at its side, too, which is farther away.
             near = columns[depth < depth.min() + _FACE]
-            note = {"element": thing.element, "properties": thing.attributes, "box": box}
+            note: dict[str, Any] = {"element": thing.element, "properties": thing.attributes, "box": box}
             note |= {"distance": float(depth.min()), "foot": (int(near.min()), int(near.max()) + 1)}
             frame = frame.replace(metadata=metadata_with(frame, note))
     return frame

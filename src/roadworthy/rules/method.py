@@ -194,8 +194,10 @@ def judged(plan: RulePlan, case: Case, answers: Answers) -> Verdict:
     margins: list[float] = []
     holds = True
     for number, expectation in enumerate(plan.expectations, 1):
-        shown, said = ((both[number - 1], both[number]) for both in (predicted.frames, predicted.predictions))
-        before, after, margin = expectation.judged(shown, said)
+        frames, said = predicted.frames, predicted.predictions
+        before, after, margin = expectation.judged(
+            (frames[number - 1], frames[number]), (said[number - 1], said[number])
+        )
         margins.append(margin)
         holds &= expectation.holds(before, after)
         frame = predicted.frames[number]

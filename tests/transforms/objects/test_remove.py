@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -348,7 +350,7 @@ def parked(light: int, cars: int = 1, grain: int = 0) -> Frame:
     ],
 )
 def test_real_things_go_where_smears_are_not_seen(frame: Frame, reason: str) -> None:
-    def gone(**options: str) -> bool:
+    def gone(**options: Any) -> bool:
         labels = Remove(element="vehicle", **options)(frame, 1, measure=False).labels
         assert labels is not None
         return "vehicle" not in labels.present()

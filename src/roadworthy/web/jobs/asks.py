@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
@@ -125,13 +124,12 @@ class RulesAsk(_RunAsk):
 
     def entry(self) -> dict[str, Any]:
         """Return the rule, with the tolerances that are not the usual ones."""
-        from roadworthy.rules.expectation import TOLERANCES, Quantity, read_tolerance
+        from roadworthy.rules.expectation import TOLERANCES, read_tolerance
 
         # As a percentage that is read as exactly this share.
         speed = f"{(Decimal(repr(self.same_speed)) * 100).normalize():f}%"
         given: dict[str, float | str] = {"steering": self.same_steering, "speed": speed}
-        usual: Mapping[str, Quantity] = TOLERANCES  # type: ignore[assignment]
-        same = {name: one for name, one in given.items() if read_tolerance(one) != usual[name]}
+        same = {name: one for name, one in given.items() if read_tolerance(one) != TOLERANCES[name]}
         return {"rule": " ".join(self.text.split()), "same": same}
 
 
