@@ -65,7 +65,7 @@ def test_facts_and_permissions_are_no_duties(sentence: str) -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "If a vehicle ahead of you brakes, reduce your speed by at least 30%.",
+        "If a vehicle appears ahead of you, reduce your speed by at least 30%.",
         "Slow down in fog.",
         "In snow, reduce your speed.",
         "You are expected to slow down in fog.",

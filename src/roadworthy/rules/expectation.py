@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, NotApplicable, check_choice
-from roadworthy.frames import Frame, PlannedPath, Signals
+from roadworthy.frames import Frame, Signals
 from roadworthy.rules.gauges import gauge_of
 
 Output: TypeAlias = str
@@ -366,7 +366,6 @@ class Expectation:
         tolerance: δ of "same" and "different"; by default that of `tolerance_of`.
         pedals: Whether the words are of braking or accelerating: what a model predicts of brake,
             acceleration or throttle goes before its speed.
-        planned: What is expected instead of a model that plans a path.
 
     Example:
         >>> expectation = Expectation("speed", "decrease", "at least", Quantity(0.3, relative=True))
@@ -385,7 +384,6 @@ class Expectation:
     negated: bool = False
     tolerance: Quantity | None = None
     pedals: bool = False
-    planned: Expectation | None = None
 
     def __post_init__(self) -> None:
         gauge_of(self.output)
@@ -518,8 +516,6 @@ class Expectation:
             >>> Expectation("speed", "decrease", pedals=True).told_by(Signals(speed=8, brake=0.1)).formula
             'x1 < x2'
         """
-        if isinstance(answer, PlannedPath) and self.planned is not None:
-            return self.planned
         known = answer.as_dict() if isinstance(answer, Signals) else {}
         found = next((one for one in _PEDALS.get(str(self.change), ()) if one in known), None)
         if not self.pedals or found is None:
@@ -569,8 +565,6 @@ class Expectation:
         if missing := [name for name in ("output", "change") if name not in data]:
             raise InputError(f"an expectation needs {', '.join(missing)}")
         quantities = {}
-        if data.get("planned") is not None:
-            data = {**data, "planned": cls.from_dict(data["planned"])}
         for name in ("quantity", "upper", "tolerance"):
             if (value := data.get(name)) is not None:
                 try:

@@ -66,7 +66,7 @@ def test_the_floor_of_the_paper_alone_would_not_do(listed: dict[str, str]) -> No
     ("word", "element", "properties"),
     [
         ("hatchback", "vehicle", {"type": "car"}),
-        ("ambulance", "vehicle", {"type": "car"}),
+        ("ambulance", "vehicle", {"type": "ambulance"}),
         ("fire engine", "vehicle", {"type": "truck"}),
         ("moving van", "vehicle", {"type": "van"}),
         ("minibus", "vehicle", {"type": "bus"}),

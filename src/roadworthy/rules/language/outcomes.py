@@ -86,9 +86,6 @@ class _OutcomeClause:
         if others or part.of("not", "no", "may"):
             wrong = others or part.of("not", "no", "may")
             raise self.refuse(wrong, f"'{wrong[0].text}' does not go with '{head.text}'", *SIGHTS)
-        if kind == "stop" and not part.of("quantity"):
-            path = Expectation(self.output, None, "at least", Quantity(LEAST[kind]), measure="value")
-            return OutcomeReading(Expectation("speed", "decrease", planned=path))
         amount = read_amount(part, self.output)
         if head.found is not None:
             if amount is not None:
