@@ -3,9 +3,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.images import write_image
 from roadworthy.selftest import METHODS, FaultStanding, Report
 from roadworthy.selftest.faults import (
     MALFUNCTIONS,
@@ -179,12 +181,12 @@ def test_what_is_wrong_is_told_with_what_the_tool_said() -> None:
 
 
 def test_a_data_set_that_cannot_be_opened_is_a_complaint(tmp_path: Path) -> None:
-    from roadworthy.selftest.labels import _complaints, _told
+    from roadworthy.selftest.labels import _complaints
 
-    (words,) = _complaints(f"folder:{tmp_path / 'gone'}")
-    told = _told([words], tmp_path)
+    told = _complaints(f"folder:{tmp_path / 'gone'}", tmp_path)
     assert (told.found, "gone" in told.said, str(tmp_path) in told.said) == (True, True, False)
-    assert _told([], tmp_path) == Sighting(False, "every frame can be read")
+    write_image(tmp_path / "whole.png", np.zeros((8, 8, 3), np.uint8))
+    assert _complaints(f"folder:{tmp_path}", tmp_path) == Sighting(False, "every frame can be read")
 
 
 def test_a_worker_that_is_killed_leaves_every_other_case(

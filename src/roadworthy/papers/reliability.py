@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from operator import attrgetter
 from statistics import median
 from typing import Any, Literal, get_args
@@ -308,13 +309,8 @@ class SubsetStudy:
     @property
     def alike(self) -> int:
         """In how many pairs all three curves overlap everywhere."""
-        return sum(
-            all(
-                curves_overlap(one, other).all()
-                for one, other in ((first, second), (first, self.whole), (second, self.whole))
-            )
-            for first, second in self.pairs
-        )
+        sets = [(*pair, self.whole) for pair in self.pairs]
+        return sum(all(curves_overlap(*two).all() for two in combinations(three, 2)) for three in sets)
 
     @property
     def values(self) -> tuple[float, ...]:

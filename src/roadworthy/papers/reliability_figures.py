@@ -59,11 +59,9 @@ def draw_subsets(studies: Sequence[SubsetStudy]) -> Figure:
     """
     figure, axes = _grid(len(studies))
     for axis, study in zip(axes.ravel(), studies, strict=False):
-        first, second = study.pairs[0]
         labels = ("all answers", f"{study.share:.0%}, once", f"{study.share:.0%}, again")
-        for one, colour, label in zip(
-            (study.whole, first, second), (BLUE, ORANGE, GREEN), labels, strict=True
-        ):
+        curves = (study.whole, *study.pairs[0])
+        for one, colour, label in zip(curves, (BLUE, ORANGE, GREEN), labels, strict=True):
             _curve(axis, one, colour, label)
             axis.axvline(one.value, color=colour, linewidth=1, linestyle="--")
         ticks = np.full(len(study.values), 0.015)
@@ -71,12 +69,8 @@ def draw_subsets(studies: Sequence[SubsetStudy]) -> Figure:
             study.values, ticks, "|", color=GREY, markersize=9, transform=axis.get_xaxis_transform(),
             label="thresholds of all subsets",
         )  # fmt: skip
-        _frame(
-            axis,
-            study.whole,
-            study.whole.bins.transformation,
-            f"alike in {study.alike} of {len(study.pairs)}",
-        )
+        alike = f"alike in {study.alike} of {len(study.pairs)}"
+        _frame(axis, study.whole, study.whole.bins.transformation, alike)
     _one_legend(figure, axes.ravel()[0], len(studies))
     return figure
 
@@ -122,9 +116,8 @@ def _curve(axis: Any, one: Threshold, colour: str, label: str) -> None:
 
 
 def _frame(axis: Any, one: Threshold, name: str, remark: str) -> None:
-    symbol = f"${SYMBOL[one.bins.requirement]}$"
     remarks = f" ({remark})" if remark else ""
-    axis.set_title(f"{name}: {symbol} = {one.value:.2f}{remarks}")
+    axis.set_title(f"{name}: ${SYMBOL[one.bins.requirement]}$ = {one.value:.2f}{remarks}")
     lowest = max(0.0, np.floor(one.bins.shares.min() * 10) / 10 - 0.1)
     axis.set(xlim=(0, 1), ylim=(lowest, 1.03), xlabel="visual change Δv", ylabel=SHARE[one.bins.requirement])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from roadworthy.cases import Requirement, Status
 from roadworthy.coverage import Observed
 from roadworthy.coverage.criteria.named import parse_criterion
-from roadworthy.coverage.measuring import CoverageMeasurement, Measuring
+from roadworthy.coverage.measuring import Measuring
 from roadworthy.coverage.method import CoverageMethod
 from roadworthy.coverage.parameter_sets import parameter_sets
 from roadworthy.frames import Frame, Signals
@@ -85,7 +85,7 @@ def _columns() -> list[Frame]:
     return frames
 
 
-def _watching(dead: int, path: Path, frames: list[Frame]) -> CoverageMeasurement:
+def _untried(dead: int, path: Path, frames: list[Frame]) -> list[int]:
     """Measure a network whose neurons each look at columns of their own; the first ones are dead."""
     weights = np.zeros((_HEIGHT, _WIDTH, _NEURONS))
     for number in range(_NEURONS):
@@ -95,23 +95,19 @@ def _watching(dead: int, path: Path, frames: list[Frame]) -> CoverageMeasurement
     network = small_network(path, layers)
     measuring = Measuring(Observed(network), [parse_criterion("neuron(threshold=0.2)")])
     measuring.add(frames)
-    return measuring.result
-
-
-def _untried(measured: CoverageMeasurement) -> list[int]:
-    (covered,) = measured.criteria.values()
+    (covered,) = measuring.result.criteria.values()
     return list(covered.rows()[0].untried)
 
 
 def _dead_neurons(size: float, bench: FaultBench) -> Sighting:
-    untried = _untried(_watching(int(size), bench.folder / "net.onnx", _columns()))
+    untried = _untried(int(size), bench.folder / "net.onnx", _columns())
     said = f"{len(untried)} of {_NEURONS} neurons untried: {', '.join(map(str, untried)) or 'none'}"
     return Sighting.of_number(size, untried == list(range(int(size))), said)
 
 
 def _left_out_images(size: float, bench: FaultBench) -> Sighting:
     left_out = int(size)
-    untried = _untried(_watching(0, bench.folder / "net.onnx", _columns()[left_out:]))
+    untried = _untried(0, bench.folder / "net.onnx", _columns()[left_out:])
     said = f"{len(untried)} of {_NEURONS} neurons untried"
     return Sighting.of_number(size, untried == list(range(left_out)), said)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -235,12 +236,8 @@ class FaultResult:
             >>> FaultResult(fault, Sighting(False, ""), said).limit
             4.0
         """
-        found = None
-        for size in sorted(self.seen, reverse=True):
-            if not self.seen[size].found:
-                break
-            found = size
-        return found
+        largest_first = sorted(self.seen, reverse=True)
+        return min(takewhile(lambda size: self.seen[size].found, largest_first), default=None)
 
 
 class Frames(BaseDataset):

@@ -30,18 +30,14 @@ from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, Sightin
 _COLOURS = {"Road": (128, 64, 128), "Sky": (128, 128, 128)}
 
 
-def _complaints(reference: str) -> list[str]:
-    """Return what reading every frame complains about."""
+def _complaints(reference: str, folder: Path) -> Sighting:
+    """Return whether reading every frame complains, and about what."""
     try:
         data = load(reference, on_error="skip")
-        for _ in data:
-            pass
+        list(data)
+        complaints = list(data.skipped.values())  # type: ignore[attr-defined]
     except InputError as error:
-        return [str(error)]
-    return list(data.skipped.values())  # type: ignore[attr-defined]
-
-
-def _told(complaints: list[str], folder: Path) -> Sighting:
+        complaints = [str(error)]
     said = complaints[0].replace(f"{folder}/", "") if complaints else "every frame can be read"
     return Sighting(bool(complaints), said)
 
@@ -54,7 +50,7 @@ def _kitti(seed: Callable[[Path, float], None]) -> Probe:
         folder = export(data, bench.folder / "kitti", "kitti").folder
         if size != SOUND:
             seed(folder, size)
-        return _told(_complaints(f"kitti:{folder}"), bench.folder)
+        return _complaints(f"kitti:{folder}", bench.folder)
 
     return probe
 
@@ -101,7 +97,7 @@ def _camvid(seed: Callable[[Path, float], None]) -> Probe:
             write_image(folder / "labels" / f"{number}_L.png", colours)
         if size != SOUND:
             seed(folder / "labels" / "1_L.png", size)
-        return _told(_complaints(f"camvid:{folder}"), bench.folder)
+        return _complaints(f"camvid:{folder}", bench.folder)
 
     return probe
 

@@ -267,12 +267,8 @@ def as_markdown(report: Report) -> str:
     }
     lines = [f"# Self-test of Roadworthy {__version__}", "", sentence(report), ""]
     lines += ["Where a number is known, it counts as found only if the tool reports it.", ""]
-    lines += [
-        "| | |",
-        "|---|---|",
-        *(f"| {name} | {markdown_text(value)} |" for name, value in facts.items()),
-        "",
-    ]
+    rows = (f"| {name} | {markdown_text(value)} |" for name, value in facts.items())
+    lines += ["| | |", "|---|---|", *rows, ""]
     lines += [malfunction_table(report).markdown(), fault_table(report).markdown()]
     lines += ["## Faults that are not found, or not below a size", ""]
     lines += [

@@ -81,7 +81,7 @@ def _ends_its_process(frames: list[Frame]) -> list[Boxes]:
     # Named and at the top, because it goes to other processes by its name.
     if any(frame.id == "row-00" for frame in frames):
         os._exit(1)
-    return [true_boxes(frame) for frame in frames]
+    return _answers_all(frames)
 
 
 def _answers_all(frames: list[Frame]) -> list[Boxes]:
@@ -132,9 +132,8 @@ def _upper_bound(size: float, bench: FaultBench) -> Sighting:
     failures, cases = int(size), 100
     found = clopper_pearson_upper(failures, cases, 0.95)
     known = brentq(lambda rate: binom.cdf(failures, cases, rate) - 0.05, 0.0, 1.0)
-    right = math.isclose(found, known, abs_tol=1e-9)
     said = f"at most {found:.6f}, known {known:.6f}"
-    return Sighting.of_number(size, right, said)
+    return Sighting.of_number(size, math.isclose(found, known, abs_tol=1e-9), said)
 
 
 def _bounds_of_drives(size: float, bench: FaultBench) -> Sighting:

@@ -381,11 +381,10 @@ class ClipStudy(Study):
         """Return a person's questionnaire: the one begun, or else the one that fewest have."""
         with self.answers.lock:
             rows = self.answers.read(rater)
-            if not rows:
-                rows = self._dealt(rater)
-                if not rows:
-                    return {"items": [], "part": ""}
+            if not rows and (rows := self._dealt(rater)):
                 self.answers.write(rater, rows)
+        if not rows:
+            return {"items": [], "part": ""}
         id = rows[0]["questionnaire"]
         files = {str(clip["id"]): str(clip["file"]) for clip in self.parts_of_plan[id]}
         items = [
@@ -402,16 +401,14 @@ class ClipStudy(Study):
 
         Whoever began and gave no score may have gone for good: such an order is dealt again, but last.
         """
-        begun: Counter[tuple[str, tuple[str, ...]]] = Counter()
-        rated: set[tuple[str, tuple[str, ...]]] = set()
-        raters: Counter[str] = Counter()
-        for rows in self.answers.read_all().values():
-            if rows:
-                dealt = rows[0]["questionnaire"], tuple(row["clip"] for row in rows)
-                begun[dealt] += 1
-                if self.answered(rows):
-                    rated.add(dealt)
-                    raters[dealt[0]] += 1
+        dealt = [
+            (rows[0]["questionnaire"], tuple(row["clip"] for row in rows), bool(self.answered(rows)))
+            for rows in self.answers.read_all().values()
+            if rows
+        ]
+        begun = Counter((id, order) for id, order, _ in dealt)
+        rated = {(id, order) for id, order, some in dealt if some}
+        raters = Counter(id for id, _, some in dealt if some)
         free = [
             (raters[id] + begun[id, order], begun[id, order], id, order)
             for id, orders in self._orders.items()

@@ -37,6 +37,7 @@ from roadworthy.studies.study import ANSWERS, KEY, PLAN, Study, StudyPlan, new_s
 
 COLUMNS = ("item", "rater", "answer", "time")
 _FROM_0, _FROM_1 = ("checks", "practice", "fixation_ms", "mask_ms"), ("batch", "raters", "image_ms", "masks")
+_TIMES = ("fixation_ms", "mask_ms", "answer_ms")
 _LONGEST = 3600.0  # seconds; whatever is longer is no answer
 
 
@@ -301,11 +302,8 @@ def _for_page(plan: GlancePlan) -> dict[str, object]:
     design = plan.design
 
     def shown(id: str) -> dict[str, object]:
-        return {
-            "id": id,
-            "file": _file(id),
-            "image_ms": design.check_ms if id in plan.checks else design.image_ms,
-        }
+        shown_ms = design.check_ms if id in plan.checks else design.image_ms
+        return {"id": id, "file": _file(id), "image_ms": shown_ms}
 
     tracks: dict[int, list[object]] = defaultdict(list)
     for batch in plan.batches:
@@ -313,9 +311,7 @@ def _for_page(plan: GlancePlan) -> dict[str, object]:
     return {
         "choices": list(design.choices),
         "raters_per_batch": design.raters,
-        "fixation_ms": design.fixation_ms,
-        "mask_ms": design.mask_ms,
-        "answer_ms": design.answer_ms,
+        **{name: getattr(design, name) for name in _TIMES},
         "masks": [_mask(number) for number in range(1, design.masks + 1)],
         "instructions": (
             "A person stays in one track and does a batch once. Begin with the practice, with the right "
@@ -409,11 +405,9 @@ def _counted(plan: GlancePlan, given: Mapping[str, Mapping[str, tuple[str, float
     asked = [plan.items.keys() & set(batch.items) for batch in plan.batches]
     for rater, said in given.items():
         checked = Counter(said[id][0] == plan.checks[id].truth for id in said if id in plan.checks)
-        if plan.checks and not checked:
-            left_out[rater] = "answered none of the checks"
-            continue
-        if plan.checks and checked[True] < plan.design.passed * checked.total():
-            left_out[rater] = f"{checked[True]} of {checked.total()} checks right"
+        if plan.checks and (not checked or checked[True] < plan.design.passed * checked.total()):
+            right = f"{checked[True]} of {checked.total()} checks right"
+            left_out[rater] = right if checked else "answered none of the checks"
             continue
         for id in sorted(id for ids in asked if ids & said.keys() for id in ids):
             answer, seconds = said.get(id, ("", None))
@@ -453,7 +447,7 @@ class GlanceStudy(Study):
             for id in ids:
                 self._tracks_of[id].add(self._track_of[name])
         self._choices = tuple(map(str, self.plan["choices"]))
-        self._times = {name: int(self.plan[name]) for name in ("fixation_ms", "mask_ms", "answer_ms")}
+        self._times = {name: int(self.plan[name]) for name in _TIMES}
         return int(self.plan["raters_per_batch"])
 
     def begin(self, rater: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeAlias
@@ -294,9 +295,7 @@ def draw_pairs(folder: Path, system: str, **drawing: Any) -> str:
     plan = plan_pairs(pairs, **{"groups": 1, "balanced": True, **drawing})
     # Two browsers may draw from one run at once.
     with _NUMBERING:
-        number = 1
-        while (folder / STUDIES / f"study-{number}").exists():
-            number += 1
+        number = next(n for n in count(1) if not (folder / STUDIES / f"study-{n}").exists())
         write_pairs(plan, folder / STUDIES / f"study-{number}", lambda digest: run.image(digest).read_bytes())
     return f"study-{number}"
 

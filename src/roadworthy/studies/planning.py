@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,7 @@ class RatingStudy:
             width: Of the films, in pixels.
             filmed: Is told after each clip how many are filmed.
         """
-        done = 0
+        done = count(1)
 
         @lru_cache(maxsize=1)
         def seen(source: str) -> Film:
@@ -198,10 +199,8 @@ class RatingStudy:
             return film_of(drive, place if place.is_dir() else place.parent)
 
         def film(clip: Clip, path: Path) -> None:
-            nonlocal done
             seen(clip.source).write_plain(path, clip.first, clip.last, width=width)
-            done += 1
-            filmed(done)
+            filmed(next(done))
 
         write_clips(self.plan, folder, film, ending=ending)
 

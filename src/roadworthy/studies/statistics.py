@@ -128,11 +128,9 @@ def _distances(values: np.ndarray, totals: np.ndarray, level: str) -> np.ndarray
     """Return the squared distance of every two values."""
     if level == "nominal":
         return 1 - np.eye(len(values))
-    if level == "interval":
-        return np.asarray((values[:, None] - values[None, :]) ** 2)
-    # The ratings from one to the other, with half of both ends.
-    ranks = np.cumsum(totals) - totals / 2
-    return np.asarray((ranks[:, None] - ranks[None, :]) ** 2)
+    # Ordinal: the ratings from one to the other, with half of both ends.
+    places = values if level == "interval" else np.cumsum(totals) - totals / 2
+    return np.asarray((places[:, None] - places[None, :]) ** 2)
 
 
 @dataclass(frozen=True)

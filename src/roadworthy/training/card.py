@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,8 @@ from roadworthy.models.scorers import Measure
 from roadworthy.models.zoo import Variant
 from roadworthy.models.zoo.catalogue import size_text
 from roadworthy.result_tables import markdown_text
-from roadworthy.training.evaluation import Lap, value_text
+from roadworthy.runs.store.manifest import libraries
+from roadworthy.training.evaluation import Lap, measures_table
 from roadworthy.training.settings import EpochResult, Settings
 
 _PACKAGES = ("numpy", "opencv-python-headless", "torch", "onnx")
@@ -130,24 +129,14 @@ class Card:
             one.role: f"{one.name}; {one.frames} samples" + (f"; SHA-256 {one.sha256}" if one.sha256 else "")
             for one in self.data
         }
-        lines = [
-            f"# {markdown_text(variant.name)}",
-            "",
-            *_table(("", ""), [(key, value) for key, value in facts.items()]),
-        ]
-        lines += ["", "## How good it is", ""]
-        lines += _table(
-            ("measure", "value", "frames"),
-            [(one.name, value_text(one), str(one.frames)) for one in self.measures],
-        )
+        measured = measures_table(self.measures)
+        lines = [f"# {markdown_text(variant.name)}", "", *_table(("", ""), list(facts.items()))]
+        lines += ["", "## How good it is", "", *_table(measured.columns, measured.rows)]
         lines += ["", *(f"- {markdown_text(str(lap))}" for lap in self.laps)] if self.laps else []
         lines += ["", "## How it was trained", ""]
         lines += _table(("setting", "value"), list(dataclasses.asdict(self.settings).items()))
-        lines += ["", "## How it went", ""]
-        lines += _table(
-            ("epoch", "loss", "validation loss"),
-            [(str(one.epoch), f"{one.loss:.5f}", f"{one.validation_loss:.5f}") for one in self.curve],
-        )
+        curve = [(str(one.epoch), f"{one.loss:.5f}", f"{one.validation_loss:.5f}") for one in self.curve]
+        lines += ["", "## How it went", "", *_table(("epoch", "loss", "validation loss"), curve)]
         return "\n".join(lines) + "\n"
 
 
@@ -178,13 +167,7 @@ def versions_in_use() -> dict[str, str]:
         >>> versions_in_use()["roadworthy"] == __version__
         True
     """
-    found = {"roadworthy": __version__, "python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return {"roadworthy": __version__, **libraries(_PACKAGES)}
 
 
 def write_description(path: Path, variant: Variant, model: str, *, name: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeAlias
@@ -164,7 +164,8 @@ def evaluate(
     total, name = sum(map(len, data)), " and ".join(data_set.name for data_set in data)
     scorer: Scorer | None = None
     done = 0
-    for frames in _batches(with_history(chain.from_iterable(data), history), batch):
+    source = with_history(chain.from_iterable(data), history)
+    while frames := list(islice(source, batch)):
         answers = system.predict(frames)
         if scorer is None:
             scorer = _scorer_for(system, answers[0], native)
@@ -195,11 +196,6 @@ def _scorer_for(system: SystemUnderTest, answer: Prediction, native: SignalUnits
         known = ", ".join(sorted(_SCORERS))
         raise InputError(f"{system.name} answers for {task}, and only answers for {known} can be evaluated")
     return _SCORERS[task](system, native)
-
-
-def _batches(frames: Iterator[Frame], size: int) -> Iterator[list[Frame]]:
-    while batch := list(islice(frames, size)):
-        yield batch
 
 
 _LONGEST_STOP = 30.0  # seconds; the traffic lights of the world are not longer red

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from roadworthy.cases import Dataset
 from roadworthy.datasets import UdacityCh2Dataset, WorldCropsDataset, WorldDataset
@@ -201,9 +201,7 @@ def recipe_data(recipe: Recipe, udacity: Path | None, *, quick: bool) -> RecipeD
     if recipe.data == "drives":
         return _rendered(recipe, quick=quick)
     parts = detector_data if recipe.data == "detector" else classifier_data
-    return RecipeData(
-        parts("training", quick=quick), parts("validation", quick=quick), parts("evaluation", quick=quick)
-    )
+    return RecipeData(*(parts(use, quick=quick) for use in get_args(Use)))
 
 
 def _rendered(recipe: Recipe, *, quick: bool) -> RecipeData:

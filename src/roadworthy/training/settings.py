@@ -246,9 +246,8 @@ class TrainingLog(Watcher):
         """Write losses and measures of an engine."""
         losses = ", ".join(f"{name} {value:.4f}" for name, value in result.losses.items())
         measures = "; ".join(f"{name} {value:.4f}" for name, value in result.measures.items())
-        self.line(
-            f"step {result.step}, {result.seconds:.0f} s: {losses}" + (f" | {measures}" if measures else "")
-        )
+        more = f" | {measures}" if measures else ""
+        self.line(f"step {result.step}, {result.seconds:.0f} s: {losses}{more}")
 
     def line(self, text: str) -> None:
         """Write a line."""

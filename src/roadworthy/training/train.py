@@ -506,10 +506,8 @@ def _deterministic(device: torch.device) -> Iterator[None]:
         yield
         return
     torch = imported_torch("train a network")
-    before = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
+    enabled = torch.are_deterministic_algorithms_enabled()
+    warned = torch.is_deterministic_algorithms_warn_only_enabled()
     cudnn = torch.backends.cudnn.benchmark
     # Without it, matrix products on a GPU have no deterministic form.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -518,5 +516,5 @@ def _deterministic(device: torch.device) -> Iterator[None]:
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.use_deterministic_algorithms(enabled, warn_only=warned)
         torch.backends.cudnn.benchmark = cudnn

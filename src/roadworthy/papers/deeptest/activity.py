@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Prediction
-from roadworthy.coverage.activations import Activations, Counting, Layer
+from roadworthy.coverage.activations import Counting, Layer
 from roadworthy.coverage.criteria import NeuronCoverage, Scaling
 from roadworthy.coverage.observed import Observed
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
@@ -79,16 +79,13 @@ class Watched:
     def watch(self, frames: Sequence[Frame]) -> tuple[list[Prediction], NDArray[np.bool_]]:
         """Return one prediction per frame, and which frame activated which neuron: frames × neurons."""
         predictions, activations = self._observed.observe(frames)
-        return predictions, self._activated(activations)
-
-    def _activated(self, activations: Activations) -> NDArray[np.bool_]:
         if self._coverage is None:
             self._coverage = NeuronCoverage(
                 activations.layers, threshold=self._how.threshold, scaling=self._how.scaling
             )
         activated = np.zeros(activations.values.shape, np.bool_)
         activated[self._coverage.visits(activations)] = True
-        return activated
+        return predictions, activated
 
 
 def steering_of(model: str, prediction: Prediction, frame: Frame) -> float:

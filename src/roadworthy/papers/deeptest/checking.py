@@ -54,11 +54,9 @@ def choose_findings(
     """
     if count < 1:
         raise InputError(f"expected to check at least 1 finding of each model, got {count}")
-    by_model: dict[str, list[DeviationFinding]] = {}
-    for one in findings:
-        by_model.setdefault(one.model, []).append(one)
     chosen = []
-    for model, own in by_model.items():
+    for model in dict.fromkeys(one.model for one in findings):
+        own = [one for one in findings if one.model == model]
         drawn = rng_for(seed, "check", model).permutation(len(own))[:count]
         chosen += [own[place] for place in sorted(drawn)]
     return chosen
@@ -249,8 +247,5 @@ def count_false_alarms(checks: Sequence[Check]) -> FalseAlarms:
     keys = sorted(
         counts, key=lambda key: (models.index(key[0]) if key[0] in models else len(models), order[key[1]])
     )
-    return FalseAlarms(tuple(_rate(key, counts[key]) for key in keys))
-
-
-def _rate(key: tuple[str, str], count: Counter[str]) -> FalseAlarmRate:
-    return FalseAlarmRate(*key, count["true fault"], count["false alarm"], count["unsure"], count[""])
+    words = (*get_args(Judgement), "")
+    return FalseAlarms(tuple(FalseAlarmRate(*key, *(counts[key][word] for word in words)) for key in keys))

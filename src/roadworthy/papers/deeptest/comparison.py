@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -262,14 +263,7 @@ def distinct_failures(searches: Mapping[str, Iterable[Row]], *, radius: float = 
         >>> distinct_failures({"a": [row, {**row, "measure.error": -1.5}], "b": [row]})
         {'a': 2, 'b': 1}
     """
-    failures = []
-    owners = []
-    for name, rows in searches.items():
-        for _, failure in failures_of(rows):
-            failures.append(failure)
-            owners.append(name)
-    found = dict.fromkeys(searches, 0)
-    for group in cluster(failures, radius=radius):
-        for name in {owners[place] for place in group.members}:
-            found[name] += 1
-    return found
+    failures = [(name, one) for name, rows in searches.items() for _, one in failures_of(rows)]
+    groups = cluster([one for _, one in failures], radius=radius)
+    owners = Counter(name for group in groups for name in {failures[place][0] for place in group.members})
+    return {name: owners[name] for name in searches}

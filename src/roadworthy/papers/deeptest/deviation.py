@@ -262,18 +262,9 @@ class DeviationStudy:
                 for table in self.tables[1:]
             },
             "findings": [
-                {
-                    "id": one.id,
-                    "model": one.model,
-                    "violations": one.violations,
-                    "frame": one.worst.frame,
-                    "transformation": one.worst.transformation,
-                    "parameter": one.worst.parameter,
-                    "label": one.label,
-                    "original": one.original,
-                    "answer": one.answer,
-                    "inherited": one.inherited,
-                }
+                {name: getattr(one, name) for name in ("id", "model", "violations")}
+                | {name: getattr(one.worst, name) for name in ("frame", "transformation", "parameter")}
+                | {name: getattr(one, name) for name in ("label", "original", "answer", "inherited")}
                 for one in self.findings
             ],
         }
@@ -336,15 +327,12 @@ def study_deviation(
 
 def _kinds(answers: ModelAnswers, epsilon: float, kept: Sequence[Pair]) -> dict[str, list[Pair]]:
     """Return the kinds of changes that are told apart, with their pairs."""
-    simple = [pair for pair in answers.changed if pair[0] not in UNFILTERED]
     kinds = {}
-    if simple:
+    if simple := [pair for pair in answers.changed if pair[0] not in UNFILTERED]:
         kinds["simple, all"] = simple
         kinds[f"simple, ε = {epsilon:g}"] = [pair for pair in simple if pair in set(kept)]
-    for name in UNFILTERED:
-        if named := [pair for pair in answers.changed if pair[0] == name]:
-            kinds[name] = named
-    return kinds
+    named = {name: [pair for pair in answers.changed if pair[0] == name] for name in UNFILTERED}
+    return kinds | {name: pairs for name, pairs in named.items() if pairs}
 
 
 def _deviation(

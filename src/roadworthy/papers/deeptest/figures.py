@@ -44,9 +44,8 @@ def draw_directions(study: DirectionStudy) -> Figure:
         row = next(one for one in study.rows if one.model == model and one.part == "all")
         found = row.correlation.value
         shown = "not computable" if found is None else f"{found:+.2f}"
-        points.set_title(f"{model}: Spearman {shown}")
+        points.set(title=f"{model}: Spearman {shown}", ylabel="neurons activated, %")
         points.set_xlabel(f"{study.angle} angle in degrees, positive to the right")
-        points.set_ylabel("neurons activated, %")
         _boxes(boxes, [coverage[angles < 0], coverage[angles > 0]], PALETTE[:2])
         boxes.set_xticks([1, 2], [f"left ({row.left})", f"right ({row.right})"])
         effect = "not computable" if row.effect is None else f"{row.effect:+.2f}"
@@ -74,11 +73,10 @@ def draw_transformations(study: TransformationStudy) -> Figure:
         right.set_xticks(steps, names, rotation=40)
     words = [", ".join(filter(None, pair)) for pair in pairs]
     left.set_yticks([-place for place in range(len(pairs))], words)
-    left.set_xlim(0, 1)
-    left.set_title("Jaccard distance: median, quartiles, 5 and 95%")
-    right.set_ylim(0, None)
-    right.set_ylabel("neurons activated, %")
-    right.set_title(f"mean coverage of {study.seeds} seed images")
+    left.set(xlim=(0, 1), title="Jaccard distance: median, quartiles, 5 and 95%")
+    right.set(
+        ylim=(0, None), ylabel="neurons activated, %", title=f"mean coverage of {study.seeds} seed images"
+    )
     right.legend()
     return figure
 
@@ -93,8 +91,7 @@ def draw_change(study: ChangeStudy) -> Figure:
         _boxes(plot, list(counts.values()), colors[: len(counts)])
         plot.axhline(float(np.median(counts["seed image"])), color=PALETTE[6], linewidth=0.8, linestyle="--")
         plot.set_xticks(range(1, len(counts) + 1), list(counts), rotation=25)
-        plot.set_ylim(0, None)
-        plot.set_ylabel("neurons activated")
+        plot.set(ylim=(0, None), ylabel="neurons activated")
         plot.set_title(f"{model}: all images of a transformation together, {study.seeds} seed images")
     return figure
 
@@ -127,9 +124,7 @@ def _draw_counts(plot: Any, table: ResultTable) -> None:
         style = "-" if name.startswith("ε") else "--"
         plot.plot(lambdas, counts, style, color=PALETTE[number % len(PALETTE)], label=name, marker=".")
     plot.set_yscale("symlog")
-    plot.set_ylim(0, None)
-    plot.set_xlabel("λ")
-    plot.set_ylabel("changed images that violate Equation 2")
+    plot.set(ylim=(0, None), xlabel="λ", ylabel="changed images that violate Equation 2")
     plot.legend()
 
 

@@ -222,7 +222,7 @@ class GuidedImages:
 
     def __iter__(self) -> Iterator[tuple[str, Frame]]:
         for one in self._images:
-            yield one.original, self._read(one)
+            yield one.original, Frame.from_file(one.file, id=one.case)
 
     def with_originals(self, seeds: SeedImages) -> SeedImages:
         """Return the seed images together with those of the search."""
@@ -247,9 +247,5 @@ class GuidedImages:
         seeds = answers.seeds[_PAIR]
         mine = np.array([answers.frames[place] == finding.worst.frame for place in seeds])
         # Of several images of one seed image, the error tells which it is.
-        return self._read(
-            self._images[int(np.flatnonzero(mine & (answers.errors(_PAIR) == finding.worst.error))[0])]
-        )
-
-    def _read(self, one: StoredImage) -> Frame:
+        one = self._images[int(np.flatnonzero(mine & (answers.errors(_PAIR) == finding.worst.error))[0])]
         return Frame.from_file(one.file, id=one.case)

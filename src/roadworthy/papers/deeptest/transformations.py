@@ -283,9 +283,7 @@ def _growth(activity: Activity) -> list[Growth]:
     means = activity.cumulative.mean(axis=0).tolist()
     base = float(activity.baseline.mean())
     rows = [Growth(activity.model, "seed image", base, base / activity.neurons, None)]
-    before: float | None = None
-    for name, mean in zip(activity.transformations, means, strict=True):
+    for name, before, mean in zip(activity.transformations, [None, *means[:-1]], means, strict=True):
         increase = mean / before - 1 if before else None
         rows.append(Growth(activity.model, name, mean, mean / activity.neurons, increase))
-        before = mean
     return rows

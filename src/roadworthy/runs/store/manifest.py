@@ -223,15 +223,15 @@ def is_of_before(manifest: Mapping[str, Any] | None) -> bool:
     return int((manifest or {}).get("format", 0)) < _WITH_CLUSTERS
 
 
-def libraries() -> dict[str, str]:
-    """Return the versions of the installed libraries that compute, and of Python.
+def libraries(names: Sequence[str] = _LIBRARIES) -> dict[str, str]:
+    """Return the versions of installed libraries, of those that compute if none are named, and of Python.
 
     Example:
         >>> sorted(libraries())[:2]
         ['duckdb', 'numpy']
     """
     found = {"python": platform.python_version()}
-    for name in _LIBRARIES:
+    for name in names:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

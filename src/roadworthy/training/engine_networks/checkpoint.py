@@ -65,8 +65,7 @@ def architecture_of(
             "these weights are of a U-GAT-IT that takes one size alone and was not trained on squares, and "
             "do not tell which: say it by the setting img_size (--setting img_size=WIDTHxHEIGHT)"
         )
-    architecture = str(chosen.pop("architecture"))
-    settings = settings_for(architecture, chosen)
+    settings = settings_for(str(chosen.pop("architecture")), chosen)
     _check_shapes(shapes, settings)
     return settings
 
@@ -139,14 +138,9 @@ def _counted(shapes: Shapes, pattern: str, start: int = 0, step: int = 1) -> int
     return next(number for number in count() if pattern.format(start + step * number) not in shapes)
 
 
-def _halvings(shapes: Shapes) -> int:
-    """Return how often Pix2pixHD's generator halves the size: in every third place from the fourth on."""
-    return _counted(shapes, "model.{}.weight", 4, 3)
-
-
 def _read_global(shapes: Shapes) -> dict[str, object]:
     first = shapes["model.1.weight"]
-    halvings = _halvings(shapes)
+    halvings = _counted(shapes, "model.{}.weight", 4, 3)
     blocks = _counted(shapes, "model.{}.conv_block.1.weight", 4 + 3 * halvings)
     if not blocks:
         raise InputError(
@@ -168,7 +162,7 @@ def _read_global(shapes: Shapes) -> dict[str, object]:
 def _read_local(shapes: Shapes) -> dict[str, object]:
     enhancers = _counted(shapes, "model{}_1.1.weight", 1)
     first = shapes[f"model{enhancers}_1.1.weight"]
-    halvings = _halvings(shapes)
+    halvings = _counted(shapes, "model.{}.weight", 4, 3)
     blocks = _counted(shapes, "model1_2.{}.conv_block.1.weight")
     last = shapes[f"model{enhancers}_2.{blocks + 4}.weight"]
     return {
@@ -187,14 +181,13 @@ def _read_local(shapes: Shapes) -> dict[str, object]:
 def _read_unit(shapes: Shapes) -> dict[str, object]:
     first = shapes["enc.model.0.conv.weight"]
     halvings = _counted(shapes, "enc.model.{}.conv.weight", 1)
-    prelu = "enc.model.0.activation.weight" in shapes
     return {
         "architecture": "unit",
         "input_dim": first[1],
         "dim": first[0],
         "n_downsample": halvings,
         "n_res": _counted(shapes, f"enc.model.{halvings + 1}.model.{{}}.model.0.conv.weight"),
-        **({"activ": "prelu"} if prelu else {}),
+        **({"activ": "prelu"} if "enc.model.0.activation.weight" in shapes else {}),
     }
 
 
@@ -377,10 +370,8 @@ def _checkpoint(
     state, notes = _one_direction(found, direction)
     settings = architecture_of(state, overrides)
     if isinstance(settings, UnitSettings):
-        untold = [name for name in ("activ", "pad_type") if name not in overrides]
-        if settings.activ == "prelu":
-            untold.remove("activ")
-        if untold:
+        known = {*overrides, "activ"} if settings.activ == "prelu" else {*overrides}
+        if untold := [name for name in ("activ", "pad_type") if name not in known]:
             told = " and ".join(f"{name} {getattr(settings, name)!r}" for name in untold)
             notes.append(f"the weights do not tell {told}, which is what the public settings have")
     return NetworkCheckpoint(path, settings, state, tuple(notes))

@@ -71,12 +71,8 @@ class Exported:
             >>> Exported(Path("engine.onnx"), "", 9, 1e-6, 0.0).notes
             ()
         """
-        if not self.rounding:
-            return ()
-        return (
-            f"Weights have 16 bits: on random inputs that changed a pixel by {self.rounding:.2g} grey levels "
-            "at most.",
-        )
+        words = "Weights have 16 bits: on random inputs that changed a pixel by"
+        return (f"{words} {self.rounding:.2g} grey levels at most.",) if self.rounding else ()
 
 
 def export_onnx(

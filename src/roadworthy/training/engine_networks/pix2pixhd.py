@@ -31,14 +31,9 @@ class GlobalGenerator(nn.Module):
     def __init__(self, settings: GlobalSettings) -> None:
         super().__init__()
         self.settings = settings
-        channels = _doubled(settings.ngf, settings.n_downsampling)
-        self.model = nn.Sequential(
-            *_first(settings.input_nc, settings.ngf, settings.norm),
-            *_down(channels, settings.norm),
-            *(_block(channels[-1], settings.norm) for _ in range(settings.n_blocks)),
-            *_up(channels, settings.norm),
-            *_last(settings.ngf, settings.output_nc),
-        )
+        sizes = settings.n_downsampling, settings.n_blocks
+        layers = _hourglass(settings.input_nc, settings.ngf, *sizes, settings.norm)
+        self.model = nn.Sequential(*layers, *_last(settings.ngf, settings.output_nc))
         self.apply(_initial)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
@@ -62,14 +57,8 @@ class LocalEnhancer(nn.Module):
         super().__init__()
         self.settings = settings
         count, norm = settings.n_local_enhancers, settings.norm
-        inside = settings.ngf * 2**count
-        channels = _doubled(inside, settings.n_downsample_global)
-        self.model = nn.Sequential(
-            *_first(settings.input_nc, inside, norm),
-            *_down(channels, norm),
-            *(_block(channels[-1], norm) for _ in range(settings.n_blocks_global)),
-            *_up(channels, norm),
-        )
+        sizes = settings.n_downsample_global, settings.n_blocks_global
+        self.model = nn.Sequential(*_hourglass(settings.input_nc, settings.ngf * 2**count, *sizes, norm))
         for number in range(1, count + 1):
             width = settings.ngf * 2 ** (count - number)
             before = [*_first(settings.input_nc, width, norm), *_down([width, 2 * width], norm)]
@@ -123,14 +112,10 @@ class MultiscaleDiscriminator(nn.Module):
         """Return what each layer found, the finest size first; the last layer's is the judgement."""
         found = []
         for number in reversed(range(self.num_D)):
-            found.append(self._judged(number, inputs))
+            layers = (self.get_submodule(f"scale{number}_layer{place}") for place in range(self.n_layers + 2))
+            found.append(list(accumulate(layers, lambda seen, layer: layer(seen), initial=inputs))[1:])
             if number:
                 inputs = self.downsample(inputs)
-        return found
-
-    def _judged(self, number: int, inputs: torch.Tensor) -> list[torch.Tensor]:
-        layers = (self.get_submodule(f"scale{number}_layer{place}") for place in range(self.n_layers + 2))
-        _, *found = accumulate(layers, lambda seen, layer: layer(seen), initial=inputs)
         return found
 
 
@@ -152,8 +137,14 @@ def _block(channels: int, norm: str) -> ResnetBlock:
     return ResnetBlock(*convolved(), nn.ReLU(), *convolved())
 
 
-def _doubled(channels: int, times: int) -> list[int]:
-    return [channels * 2**number for number in range(times + 1)]
+def _hourglass(before: int, width: int, halvings: int, blocks: int, norm: str) -> list[nn.Module]:
+    channels = [width * 2**number for number in range(halvings + 1)]
+    return [
+        *_first(before, width, norm),
+        *_down(channels, norm),
+        *(_block(channels[-1], norm) for _ in range(blocks)),
+        *_up(channels, norm),
+    ]
 
 
 def _normalised(channels: int, norm: str) -> nn.Module:

@@ -202,9 +202,7 @@ class LocalSettings(
 
 
 @dataclass(frozen=True)
-class CycleganSettings(
-    GlobalSettings, architecture="cyclegan", kind="translation", network="pix2pixhd.GlobalGenerator"
-):
+class CycleganSettings(GlobalSettings, architecture="cyclegan", kind="translation"):
     """CycleGAN's residual generator (Zhu et al., 2017), which has the layout of Pix2pixHD's global one.
 
     Pix2pixHD's own, trained from images rather than from labels, is one of these as well. The attributes are

@@ -91,11 +91,7 @@ class MsImageDis(nn.Module):
             for _ in range(num_scales)
         )
         self.downsample = nn.AvgPool2d(3, stride=2, padding=1, count_include_pad=False)
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.normal_(module.weight, 0.0, 0.02)
-                assert module.bias is not None
-                nn.init.zeros_(module.bias)
+        self.apply(partial(_initial, draw=partial(nn.init.normal_, std=0.02)))
 
     def forward(self, images: torch.Tensor) -> list[torch.Tensor]:
         """Return the judgements, the finest size first."""
@@ -213,9 +209,9 @@ _ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def _initial(module: nn.Module) -> None:
+def _initial(module: nn.Module, draw: Callable[..., object] = nn.init.kaiming_normal_) -> None:
     """Give a layer the weights that the public code starts with."""
     if isinstance(module, nn.Conv2d):
-        nn.init.kaiming_normal_(module.weight, a=0, mode="fan_in")
+        draw(module.weight)
         assert module.bias is not None
         nn.init.zeros_(module.bias)

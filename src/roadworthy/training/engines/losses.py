@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -58,11 +58,7 @@ class FeatureNetwork(nn.Module):
     def forward(self, images: torch.Tensor) -> list[torch.Tensor]:
         """Return what each stage sees in images from -1 to 1."""
         seen = ((images + 1) / 2 - self.mean) / self.deviation
-        found = []
-        for one in self.stages:
-            seen = one(seen)
-            found.append(seen)
-        return found
+        return list(accumulate(self.stages, lambda images, one: one(images), initial=seen))[1:]
 
 
 def feature_network(source: str | Path = "detector") -> FeatureNetwork:
@@ -89,8 +85,7 @@ def feature_network(source: str | Path = "detector") -> FeatureNetwork:
         raise InputError(f"there is no file {path}: give one with the weights of VGG19, or 'detector'")
     layers = _vgg19(path)
     # After the first ReLU of each block, as in Pix2pixHD.
-    cuts = [0, 2, 7, 12, 21, 30]
-    stages = [layers[start:stop] for start, stop in pairwise(cuts)]
+    stages = [layers[start:stop] for start, stop in pairwise((0, 2, 7, 12, 21, 30))]
     return FeatureNetwork(stages, f"VGG19 of {path.name}", _MEAN, _DEVIATION)
 
 
@@ -194,10 +189,8 @@ def generator_loss(kind: Loss, fake: Scores, part: torch.Tensor | None = None) -
         >>> float(generator_loss("lsgan", [torch.zeros(1, 1, 2, 2)]))
         1.0
     """
-    total = torch.zeros((), device=fake[0].device)
-    for score in fake:
-        total = total + _mean(-score.float() if kind == "hinge" else (score.float() - 1) ** 2, part)
-    return total
+    losses = (-score.float() if kind == "hinge" else (score.float() - 1) ** 2 for score in fake)
+    return sum((_mean(one, part) for one in losses), torch.zeros((), device=fake[0].device))
 
 
 def feature_matching(real: Features, fake: Features, part: torch.Tensor | None = None) -> torch.Tensor:

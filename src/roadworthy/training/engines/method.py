@@ -70,13 +70,12 @@ class EngineMethod(ABC):
         }
         self.generators = tuple(generators)
         others = [one for name, one in self.networks.items() if name not in generators]
-        rate = settings.learning_rate
-        self.optimizers = {"generator": self._adam([self.networks[name] for name in generators], rate, betas)}
-        self.rates = {"generator": rate}
+        modules = {"generator": [self.networks[name] for name in generators]}
+        self.rates = {"generator": settings.learning_rate}
         if others:
-            rate = settings.discriminator_rate or rate
-            self.optimizers["discriminator"] = self._adam(others, rate, betas)
-            self.rates["discriminator"] = rate
+            modules["discriminator"] = others
+            self.rates["discriminator"] = settings.discriminator_rate or settings.learning_rate
+        self.optimizers = {name: self._adam(modules[name], rate, betas) for name, rate in self.rates.items()}
 
     @abstractmethod
     def step(self, batch: Batch) -> dict[str, torch.Tensor]:
@@ -301,22 +300,22 @@ class _EngineLearner(Learner):
                 self.method.networks[name] = network.train()
 
     def state(self, step: int, seconds: float, identity: dict[str, Any]) -> TrainingCheckpoint:
-        states = (self.method.networks, self.averages, self.method.optimizers)
         networks, averages, optimizers = (
-            {name: one.state_dict() for name, one in named.items()} for named in states
+            {name: one.state_dict() for name, one in named.items()} for named in self._learned()
         )
         history = [asdict(row) for row in self.history]
         return TrainingCheckpoint(
             identity, step, networks, averages, step, optimizers, {"seconds": seconds}, history
         )
 
+    def _learned(self) -> tuple[Mapping[str, Any], ...]:
+        return self.method.networks, self.averages, self.method.optimizers
+
     def restore(self, checkpoint: TrainingCheckpoint) -> int:
-        for name, network in self.method.networks.items():
-            network.load_state_dict(checkpoint.module[name])
-        for name, averaged in self.averages.items():
-            averaged.load_state_dict(checkpoint.best[name])
-        for name, optimizer in self.method.optimizers.items():
-            optimizer.load_state_dict(checkpoint.optimizer[name])
+        states = (checkpoint.module, checkpoint.best, checkpoint.optimizer)
+        for named, state in zip(self._learned(), states, strict=True):
+            for name, one in named.items():
+                one.load_state_dict(state[name])
         self.learned, self.seconds = checkpoint.epoch, float(checkpoint.scaler["seconds"])
         self.spent = self.seconds
         self.history = [StepResult(**row) for row in checkpoint.curve]

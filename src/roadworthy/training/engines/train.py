@@ -114,8 +114,7 @@ def train_synthesis(
             f"{architecture!r} is not a network for synthesis: {suggest(architecture, _PAINTERS)}"
         )
     sets = (data,) if isinstance(data, Dataset) else tuple(data)
-    names = [one for one in ontology().label_classes if one != VOID]
-    known = classes_in(_some(sets), names)
+    known = classes_in(_some(sets), [one for one in ontology().label_classes if one != VOID])
     inputs = NetworkInputs(labels=len(known) + 1, edges=edges, context=context)
     sizes: dict[str, object] = {**(network or {}), "input_nc": inputs.channels}
     if architecture == "small-synthesis":
@@ -263,13 +262,12 @@ def _some(sets: Sequence[Dataset]) -> list[Any]:
 def _check(network: NetworkSettings, size: tuple[int, int], settings: EngineSettings, folder: Folder) -> None:
     """Refuse what cannot work, before anything is read."""
     chosen_device(settings.device)
-    height, width = size
     if network.size is not None and network.size != size:
         raise InputError(f"{network.architecture!r} was set up for {network.size}, got {size}")
     if any(side % network.multiple or side < least for side, least in zip(size, network.least, strict=True)):
         raise InputError(
             f"height and width of {network.architecture!r} must be multiples of {network.multiple} from "
-            f"{network.least[0]} on, got {height} and {width}"
+            f"{network.least[0]} on, got {size[0]} and {size[1]}"
         )
     checkpoint = folder.path / CHECKPOINT
     if folder.resume:

@@ -151,7 +151,7 @@ class Unit(_Translation):
         images, other = {"a": batch["a"], "b": batch["b"]}, _OTHER
         with self.autocast():
             latent = {domain: self._network(domain).encode(images[domain]) for domain in images}
-            noisy = {domain: code + torch.randn_like(code) for domain, code in latent.items()}
+            noisy = {domain: _noisy(code) for domain, code in latent.items()}
             # From the other domain into this domain.
             made = {domain: self._network(domain).decode(noisy[other[domain]]) for domain in images}
             real = {domain: self.networks[f"judge {domain}"](images[domain]) for domain in images}
@@ -165,12 +165,7 @@ class Unit(_Translation):
             again = {domain: self._network(domain).decode(noisy[domain]) for domain in images}
             # Codes of what was made here belong to the other domain's images.
             recoded = {domain: self._network(domain).encode(made[domain]) for domain in images}
-            back = {
-                domain: self._network(domain).decode(
-                    recoded[other[domain]] + torch.randn_like(recoded[other[domain]])
-                )
-                for domain in images
-            }
+            back = {domain: self._network(domain).decode(_noisy(recoded[other[domain]])) for domain in images}
             fake = {domain: self.networks[f"judge {domain}"](made[domain]) for domain in images}
         losses |= {
             "adversarial": sum_of(generator_loss(kind, fake[domain]) for domain in images),
@@ -285,6 +280,10 @@ class Ugatit(_Translation):
 def sum_of(losses: Iterable[torch.Tensor]) -> torch.Tensor:
     """Return the sum of losses."""
     return torch.stack(list(losses)).sum()
+
+
+def _noisy(code: torch.Tensor) -> torch.Tensor:
+    return code + torch.randn_like(code)
 
 
 def _apart(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -319,20 +319,14 @@ def _table(channels: Sequence[tuple[str, str]], classes: Sequence[str]) -> NDArr
 def _take_our_labels(path: Path, table: NDArray[np.float32]) -> None:
     """Put an operation before a network that makes its label channels of ours."""
     import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import helper, numpy_helper
 
     model = onnx.load(path)
     graph = model.graph
     for node in graph.node:
         node.input[:] = [f"{_OWN_LABELS}.made" if name == "labels" else name for name in node.input]
     (labels,) = (entry for entry in graph.input if entry.name == "labels")
-    axes = labels.type.tensor_type.shape.dim
-    shape = [axis.dim_param or axis.dim_value for axis in axes]
-    labels.CopyFrom(
-        helper.make_tensor_value_info(
-            "labels", TensorProto.FLOAT, [shape[0], table.shape[1], shape[2], shape[3]]
-        )
-    )
+    labels.type.tensor_type.shape.dim[1].dim_value = table.shape[1]
     graph.initializer.append(numpy_helper.from_array(table[:, :, None, None], _OWN_LABELS))
     graph.node.insert(0, helper.make_node("Conv", ["labels", _OWN_LABELS], [f"{_OWN_LABELS}.made"]))
     onnx.checker.check_model(model)

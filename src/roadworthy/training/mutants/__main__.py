@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import get_args
 
-from roadworthy._files import make_writable
+from roadworthy._files import make_writable, write_json
 from roadworthy.training.mutants.operators import PAPER, TrainingMutation
 from roadworthy.training.mutants.saving import drive_mutants, read_mutants, unchanged, write_fate, write_table
 from roadworthy.training.mutants.training import (
@@ -69,10 +68,8 @@ def _train(given: argparse.Namespace, log: TrainingLog) -> None:
     make_writable(given.out)
     known = read_mutants(given.out)
     operators = given.operators.split(",") if given.operators else PAPER
-    wanted: list[TrainingMutation | None] = []
-    if ORIGINAL not in {mutant["name"] for mutant in known}:
-        wanted.append(None)
     mutants = [mutant for mutant in known if mutant["name"] != ORIGINAL]
+    wanted: list[TrainingMutation | None] = [None] if len(mutants) == len(known) else []  # the original
     fresh, refused = next_mutations(
         material, mutants, values=given.values, seed=given.seed, operators=operators
     )
@@ -107,7 +104,7 @@ def _drive(given: argparse.Namespace, log: TrainingLog) -> None:
         )
     write_table(given.folder, mutants)
     kept = [str(mutant["folder"]) for mutant in chosen_mutants(mutants)]
-    (given.folder / "chosen.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    write_json(given.folder / "chosen.json", kept, 1)
     log.line(f"{len(mutants)} mutants, of which {len(kept)} are chosen: {given.folder / 'chosen.json'}")
 
 

@@ -33,13 +33,15 @@ _SPATIAL = (
     *(getattr(nn, f"ReplicationPad{n}d") for n in (1, 2, 3)),
 )
 _F = nn.functional
-_ELEMENTWISE_FUNCTIONS = {
+_ELEMENTWISE_CALLS = {
     torch.relu, torch.tanh, torch.sigmoid, _F.relu, _F.relu6, _F.leaky_relu, _F.elu, _F.selu, _F.gelu,
     _F.silu, _F.tanh, _F.sigmoid, _F.softplus, _F.softsign, _F.dropout,
+    "relu", "tanh", "sigmoid", "contiguous", "float",
 }  # fmt: skip
-_ELEMENTWISE_METHODS = {"relu", "tanh", "sigmoid", "contiguous", "float"}
-_RESHAPING_FUNCTIONS = {torch.flatten, torch.reshape, torch.squeeze, torch.unsqueeze, torch.permute}
-_RESHAPING_METHODS = {"reshape", "view", "flatten", "squeeze", "unsqueeze", "permute", "transpose"}
+_RESHAPING_CALLS = {
+    torch.flatten, torch.reshape, torch.squeeze, torch.unsqueeze, torch.permute,
+    "reshape", "view", "flatten", "squeeze", "unsqueeze", "permute", "transpose",
+}  # fmt: skip
 
 
 class RefusedError(Exception):
@@ -108,20 +110,14 @@ class Chain:
                 "its forward must neither branch on numbers nor loop over them"
             ) from error
         self._values = recorder.values
-        self.layers: list[TracedLayer] = []
-        self.repeated: set[str] = set()
-        for node in traced.graph.nodes:
-            if node.op != "call_module":
-                continue
-            name = str(node.target)
-            if any(one.name == name for one in self.layers):
-                self.repeated.add(name)
-                continue
-            self.layers.append(
-                TracedLayer(
-                    name, module.get_submodule(name), node, self._shape(node.args[0]), self._shape(node)
-                )
-            )
+        calls = [node for node in traced.graph.nodes if node.op == "call_module"]
+        times = Counter(str(node.target) for node in calls)
+        self.repeated = {name for name, count in times.items() if count > 1}
+        first = {str(node.target): node for node in reversed(calls)}
+        self.layers = [
+            TracedLayer(name, module.get_submodule(name), one, self._shape(one.args[0]), self._shape(one))
+            for name, one in ((name, first[name]) for name in times)
+        ]
 
         owners = Counter(id(weight) for one in self.layers for weight in one.module.parameters())
         self.shared = {weight for weight, count in owners.items() if count > 1}
@@ -132,15 +128,12 @@ class Chain:
         Raises:
             InputError: There is none, or it runs several times.
         """
-        for one in self.layers:
-            if one.name == name:
-                if name in self.repeated:
-                    raise InputError(
-                        f"layer {name!r} runs several times, and a mutant of it would change all"
-                    )
-                return one
-        known = ", ".join(one.name for one in self.layers)
-        raise InputError(f"there is no layer {name!r}; there are {known}")
+        if name in self.repeated:
+            raise InputError(f"layer {name!r} runs several times, and a mutant of it would change all")
+        known = {one.name: one for one in self.layers}
+        if name not in known:
+            raise InputError(f"there is no layer {name!r}; there are {', '.join(known)}")
+        return known[name]
 
     @property
     def last(self) -> str:
@@ -195,20 +188,13 @@ class Chain:
                 if not torch.equal(labels, _spread(tuple(labels.shape), 1)):
                     raise RefusedError(f"{node.target} mixes neurons")
                 return _spread(tuple(self._values[node].shape), 1)
-        target: Any = node.target
-        if node.op == "call_function" and target is operator.getitem and node.args[1] == 0:
+        target: Any = None if node.op == "call_module" else node.target
+        if target in _ELEMENTWISE_CALLS or (target is operator.getitem and node.args[1] == 0):
             return labels
-        elementwise = (node.op == "call_function" and target in _ELEMENTWISE_FUNCTIONS) or (
-            node.op == "call_method" and target in _ELEMENTWISE_METHODS
-        )
-        if elementwise:
-            return labels
-        rest = fx.map_arg(node.args[1:], lambda one: self._values[one])
-        keys = fx.map_arg(dict(node.kwargs), lambda one: self._values[one])
-        if node.op == "call_method" and target in _RESHAPING_METHODS:
-            return cast(torch.Tensor, getattr(labels, target)(*cast(Any, rest), **cast(Any, keys)))
-        if node.op == "call_function" and target in _RESHAPING_FUNCTIONS:
-            return cast(torch.Tensor, target(labels, *cast(Any, rest), **cast(Any, keys)))
+        if target in _RESHAPING_CALLS:
+            call = getattr(torch.Tensor, target) if node.op == "call_method" else target
+            rest, keys = fx.map_arg((node.args[1:], dict(node.kwargs)), lambda one: self._values[one])
+            return cast(torch.Tensor, call(labels, *rest, **keys))
         raise RefusedError(f"it is not known what {node.name}, which comes after it, does to its neurons")
 
     def leads_to(self, layer: TracedLayer, kinds: tuple[type[nn.Module], ...]) -> bool:

@@ -59,15 +59,13 @@ def check_layer(operator: str, layer: TracedLayer, chain: Chain) -> None:
 
 def _check_duplicate(layer: TracedLayer) -> None:
     module = layer.module
-    if layer.before == layer.after or isinstance(module, nn.Flatten):
+    if layer.before == layer.after or isinstance(module, (nn.Flatten, *_POOLS)):
         return
     if isinstance(module, CONVOLUTIONS):
         if module.in_channels != module.out_channels:
             raise RefusedError(f"it turns {module.in_channels} channels into {module.out_channels}")
         if set(module.stride) != {1}:
             raise RefusedError("its stride makes what comes out smaller")
-        return
-    if isinstance(module, _POOLS):
         return
     raise RefusedError(f"it turns {_shape(layer.before)} into {_shape(layer.after)}, which it cannot take")
 
@@ -100,8 +98,7 @@ def change_layer(mutation: Mutation, layer: TracedLayer, module: nn.Module, rng:
         new = nn.Sequential(layer.module, _added(mutation, layer, rng))
     else:
         new = nn.Sequential(layer.module, _duplicate(layer))
-    parent, _, name = layer.name.rpartition(".")
-    setattr(module.get_submodule(parent), name, new.eval())
+    module.set_submodule(layer.name, new.eval())
 
 
 def _added(mutation: Mutation, layer: TracedLayer, rng: np.random.Generator) -> nn.Module:
@@ -126,8 +123,7 @@ def _duplicate(layer: TracedLayer) -> nn.Module:
         return own
     if isinstance(own, _POOLS):
         axes = len(layer.after) - 2
-        sizes = _several(own.kernel_size, axes)
-        steps = _several(own.dilation, axes)
+        sizes, steps = (_several(one, axes) for one in (own.kernel_size, own.dilation))
         own.stride, own.padding = cast(Any, 1), cast(Any, 0)
         pad: Any = {1: nn.ConstantPad1d, 2: nn.ConstantPad2d, 3: nn.ConstantPad3d}[axes]
         # The largest of what is there, and never the padding.
@@ -220,16 +216,10 @@ def change_weights(
     return found
 
 
-def _weights(layer: TracedLayer) -> list[nn.Parameter]:
-    module: Any = layer.module
-    names = ("weight_ih_l0", "weight_hh_l0") if isinstance(module, RECURRENT) else ("weight",)
-    return [getattr(module, name) for name in names]
-
-
-def _biases(layer: TracedLayer) -> list[nn.Parameter]:
-    module: Any = layer.module
-    names = ("bias_ih_l0", "bias_hh_l0") if isinstance(module, RECURRENT) else ("bias",)
-    return [one for name in names if (one := getattr(module, name, None)) is not None]
+def _weights(layer: TracedLayer, kinds: Sequence[str] = ("weight",)) -> list[nn.Parameter]:
+    ends = ("_ih_l0", "_hh_l0") if isinstance(layer.module, RECURRENT) else ("",)
+    found = (getattr(layer.module, kind + end, None) for kind in kinds for end in ends)
+    return [one for one in found if one is not None]
 
 
 def _neurons(layer: TracedLayer) -> int:
@@ -288,14 +278,14 @@ def _invert(change: _WeightChange) -> None:
     gate = _CANDIDATE.get(type(change.layer.module), 0)
     for neuron in change.chosen.tolist():
         row = _rows(change.layer, neuron)[gate]
-        for one in (*_weights(change.layer), *_biases(change.layer)):
+        for one in _weights(change.layer, ("weight", "bias")):
             one[row] = -one[row]
 
 
 def _switch(change: _WeightChange) -> None:
     # Each takes the place of the next in a circle of random order, so that none stays where it was.
     circle = change.rng.permutation(change.chosen)
-    for one in (*_weights(change.layer), *_biases(change.layer)):
+    for one in _weights(change.layer, ("weight", "bias")):
         before = one.clone()
         for neuron, other in zip(circle.tolist(), np.roll(circle, 1).tolist(), strict=True):
             one[_rows(change.layer, neuron)] = before[_rows(change.layer, other)]

@@ -185,20 +185,16 @@ def change_network(module: nn.Module, example: torch.Tensor, mutation: TrainingM
     axis = 1 if len(layer.after) != _FEW + 1 else 2
     if mutation.operator in ("ACH", "ARM"):
         new = nn.Identity() if mutation.choice is None else _MADE[mutation.choice](axis)
-        _put(module, layer.name, new)
-        return False
-    if mutation.operator == "AAL":
-        _put(module, layer.name, nn.Sequential(target, _MADE[mutation.choice or ""](axis)))
-        return False
-    if mutation.operator == "RCD":
+        module.set_submodule(layer.name, new)
+    elif mutation.operator == "AAL":
+        module.set_submodule(layer.name, nn.Sequential(target, _MADE[mutation.choice or ""](axis)))
+    elif mutation.operator == "RCD":
         target.p = float(mutation.choice or 0)
-        return True
-    if mutation.operator == "WCI":
+    elif mutation.operator == "WCI":
         _initialise(target, mutation.choice or "", mutation.seed)
-        return True
-    removed = mutation.operator == "WRB"
-    target.bias = None if removed else nn.Parameter(torch.zeros(len(target.weight)))
-    return False
+    else:
+        target.bias = nn.Parameter(torch.zeros(len(target.weight))) if mutation.operator == "WAB" else None
+    return mutation.operator in ("RCD", "WCI")
 
 
 def layers_for(operator: str, module: nn.Module, example: torch.Tensor) -> list[str]:
@@ -207,11 +203,6 @@ def layers_for(operator: str, module: nn.Module, example: torch.Tensor) -> list[
     if operator == "RAW":
         return [one.name for one in chain.layers if isinstance(one.module, WEIGHTED)]
     return [one.name for one in chain.layers if not _refusal(operator, one, chain)]
-
-
-def _put(module: nn.Module, name: str, new: nn.Module) -> None:
-    parent, _, own = name.rpartition(".")
-    setattr(module.get_submodule(parent), own, new)
 
 
 def _initialise(layer: nn.Linear | nn.Conv2d, name: str, seed: int) -> None:
@@ -349,13 +340,12 @@ def clipped(how: str) -> Callable[[Iterable[nn.Parameter], Settings], torch.opti
         kept = list(parameters)
         found = torch.optim.Adam(kept, lr=settings.learning_rate, weight_decay=settings.weight_decay)
 
-        def clip(*_: Any) -> None:
-            if how == "norm":
-                nn.utils.clip_grad_norm_(kept, _CLIP)
-            else:
-                nn.utils.clip_grad_value_(kept, _CLIP)
+        clip: Any = nn.utils.clip_grad_norm_ if how == "norm" else nn.utils.clip_grad_value_
 
-        found.register_step_pre_hook(clip)
+        def before(*_: Any) -> None:
+            clip(kept, _CLIP)
+
+        found.register_step_pre_hook(before)
         return found
 
     return made

@@ -130,12 +130,8 @@ class Candidate:
     def cells(self) -> tuple[str, ...]:
         """Return it as a row of a table: operator, layer, kind, and what there is to say."""
         same = f"same: {self.equivalent}" if self.equivalent else ""
-        return (
-            self.operator,
-            self.layer,
-            self.kind,
-            f"no: {self.refused}" if self.refused else self.note or same,
-        )
+        told = f"no: {self.refused}" if self.refused else self.note or same
+        return self.operator, self.layer, self.kind, told
 
 
 _PURPOSE = "make mutants of networks"
@@ -264,8 +260,7 @@ def mutate(module: torch.nn.Module, example: torch.Tensor, mutation: Mutation) -
         layers = [layer]
     else:
         left_out = "" if mutation.operator == "GF" else chain.last
-        able = [one.layer for one in known.values() if not one.refused and one.layer != left_out]
-        layers = [chain.layer(name) for name in able]
+        layers = [one for one in chain.layers if not known[one.name].refused and one.name != left_out]
         if not layers:
             reasons = "; ".join(f"{one.layer}: {one.refused}" for one in known.values() if one.refused)
             raise InputError(
@@ -273,10 +268,8 @@ def mutate(module: torch.nn.Module, example: torch.Tensor, mutation: Mutation) -
             )
     if mutation.operator in RATIO_OPERATORS:
         chosen = change_weights(mutation, layers, chain, rng)
-        told: dict[str, Any] = (
-            {name: len(one) for name, one in chosen.items()} if mutation.operator == "GF" else dict(chosen)
-        )
-        return Mutant(mutation, changed, told)
+        counted = mutation.operator == "GF"
+        return Mutant(mutation, changed, {key: len(one) if counted else one for key, one in chosen.items()})
     change_layer(mutation, layers[0], changed, rng)
     with torch.no_grad():
         after = tuple(changed(example).shape)
@@ -331,9 +324,8 @@ def plan(
         last = last or _chain(module, example).last
         for number in order[:layers]:
             layer = able[number].layer
-            added = None
-            if operator == "LA":
-                added = str(rng.choice(_AT_THE_END if layer == last else _INSIDE))
+            words = _AT_THE_END if layer == last else _INSIDE
+            added = str(rng.choice(words)) if operator == "LA" else None
             found.append(Mutation(operator, layer=layer, seed=seed, added=added))
     return found
 

@@ -81,6 +81,12 @@ class JudgedMutant:
             "mean_offset": round(float(offset.mean()), 4),
         }
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the description of the mutant says of it."""
+        difference = None if math.isnan(self.difference) else self.difference
+        return {"fate": self.fate, "reason": self.reason, "difference": difference, "lap": self.lap}
+
 
 def probe_images(variant: Variant, count: int = 48) -> torch.Tensor:
     """Return images of the built-in tracks as a network of the zoo takes them, to compare networks on.
@@ -276,14 +282,8 @@ def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dic
         InputError: It cannot be written.
     """
     ran_away = any(one in reason for one in _RAN_AWAY)
-    document = {
-        **described,
-        "failed": reason,
-        "fate": "crashing" if ran_away else None,
-        "reason": reason,
-        "difference": None,
-        "lap": None,
-    }
+    judged = JudgedMutant("crashing" if ran_away else None, reason)
+    document = {**described, "failed": reason, **judged.facts}
     make_writable(folder)
     write_json(folder / DESCRIPTION, document)
     return document
@@ -296,13 +296,7 @@ def write_fate(folder: Path, judged: JudgedMutant) -> dict[str, Any]:
         InputError: There is none, or it cannot be written.
     """
     path = folder / DESCRIPTION
-    document = {
-        **_description(path),
-        "fate": judged.fate,
-        "reason": judged.reason,
-        "difference": None if math.isnan(judged.difference) else judged.difference,
-        "lap": judged.lap,
-    }
+    document = {**_description(path), **judged.facts}
     if judged.drive is not None:
         write_drive(dataclasses.replace(judged.drive, name=folder.name), folder / DRIVE_FILE)
     write_json(path, document)
@@ -434,8 +428,7 @@ def _description(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path} does not describe a mutant: its 'mutation' has no 'operator': make it again"
         )
-    described: dict[str, Any] = found
-    return described
+    return dict(found)
 
 
 def write_table(folder: Path, mutants: Sequence[Mapping[str, Any]]) -> Path:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -354,7 +355,7 @@ class ParameterSearch:
     @property
     def best(self) -> float | None:
         """The most aggressive value that does not crash, below the first that does; None where all crash."""
-        alive = [one for one in self._ordered() if not self.known[one] and not self._beyond(one)]
+        alive = list(takewhile(lambda one: not self.known[one], self._ordered()))
         return alive[-1] if alive else None
 
     @property
@@ -411,12 +412,6 @@ class ParameterSearch:
     def _ordered(self) -> list[float]:
         """Return the values that were tried, from harmless to aggressive."""
         return sorted(self.known, key=lambda one: abs(one - self.values.harmless))
-
-    def _beyond(self, value: float) -> bool:
-        first = self.crashing
-        if first is None:
-            return False
-        return abs(value - self.values.harmless) > abs(first - self.values.harmless)
 
 
 # How many words of each fault are tried: 12, which make the paper's 26 with two numbers of each searched one.

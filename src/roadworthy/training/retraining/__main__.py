@@ -11,13 +11,13 @@ Every combination of the splits, starts and seeds that are asked for is retraine
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
+from roadworthy._files import write_json
 from roadworthy.training.retraining.material import Material
 from roadworthy.training.retraining.retrain import First, RetrainingPlan, Split, retrain
 from roadworthy.training.settings import TrainingLog, exit_code
@@ -46,9 +46,7 @@ def _retrain(given: argparse.Namespace) -> None:
             log.line(f"{start}, {split}, {first}, seed {seed}: {result.judgement}")
             given.out.mkdir(parents=True, exist_ok=True)
             # After each: what was done is not lost when time runs out.
-            (given.out / "retraining.json").write_text(
-                json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8"
-            )
+            write_json(given.out / "retraining.json", found, 1)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -130,12 +130,10 @@ def compared(
         sums = np.bincount(places, weights=differences, minlength=count)
         sizes = np.bincount(places, minlength=count)
         rng = rng_for(seed, "retraining", "bootstrap", kind, signal)
-        means = []
-        for _ in range(_RESAMPLES // _AT_ONCE):
-            chosen = rng.multinomial(count, np.full(count, 1 / count), size=_AT_ONCE)
-            means.append((chosen @ sums) / (chosen @ sizes))
-        ends = np.quantile(np.concatenate(means), (_OUTSIDE, 1 - _OUTSIDE))
-        low, high = (float(one) for one in ends)
+        shares = np.full(count, 1 / count)
+        drawn = (rng.multinomial(count, shares, size=_AT_ONCE) for _ in range(_RESAMPLES // _AT_ONCE))
+        means = [(chosen @ sums) / (chosen @ sizes) for chosen in drawn]
+        low, high = np.quantile(np.concatenate(means), (_OUTSIDE, 1 - _OUTSIDE)).tolist()
     return ErrorComparison(
         kind,
         signal,

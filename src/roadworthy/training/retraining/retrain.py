@@ -131,10 +131,8 @@ def divide(material: Material, plan: RetrainingPlan) -> Division:
             )
     held = [one.originals[~learned[kind]] for kind, one in material.changed.items()]
     clean = np.unique(np.concatenate(held))
-    taken = np.concatenate(
-        [material.changed[kind].originals[learned[kind]] for kind in _kinds(material, plan)]
-    )
-    return Division(learned, clean, int(np.isin(clean, taken).sum()))
+    taken = [material.changed[kind].originals[learned[kind]] for kind in _kinds(material, plan)]
+    return Division(learned, clean, int(np.isin(clean, np.concatenate(taken)).sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,9 +271,8 @@ def retrain(
     )
     modules = {"before": before, "after": trained.module}
     if plan.control:
-        longer = dataclasses.replace(
-            settings, epochs=max(1, round(settings.epochs * len(training) / len(old)))
-        )
+        epochs = max(1, round(settings.epochs * len(training) / len(old)))
+        longer = dataclasses.replace(settings, epochs=epochs)
         modules["control"] = train_on(
             material.variant, old, checked, settings=longer, start=first, watcher=watcher
         ).module
