@@ -308,8 +308,7 @@ class Lane(Source):
         below: tuple[int, int] | None = None
         for bottom in range(height, 0, -self.strip):
             top = max(0, bottom - self.strip)
-            enough = mask[top:bottom].mean(axis=0) >= self.share
-            runs = _runs(enough & ~lines[top:bottom].any(axis=0))
+            runs = _runs((mask[top:bottom].mean(axis=0) >= self.share) & ~lines[top:bottom].any(axis=0))
             if self.which == "ego":
                 above = None if below is None else _most_shared(runs, below)
                 if below is not None and above is None:

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.bbsl.checking import lazy_z3 as z3
 from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.checking.models import number_of
@@ -75,8 +76,7 @@ class AtomCoverage:
     @property
     def has_border(self) -> bool:
         """Whether it has one that boxes can approach: a truth value from outside has none."""
-        tried = self.true + self.false
-        return not tried or math.isfinite(min(self.nearest_true, self.nearest_false))
+        return not (self.true or self.false) or math.isfinite(min(self.nearest_true, self.nearest_false))
 
     def add(self, margin: Margin, held: bool | None) -> None:
         """Take note of one evaluation."""
@@ -167,7 +167,9 @@ class SpecCoverage:
         read = _Recording(evaluator, moving, self._atoms)
         self.inputs += 1
         if place is not None:
-            self._stand(place, width, height)
+            cell = np.array([place[1] / height, place[0] / width]) * self.grid
+            row, column = np.clip(cell.astype(int), 0, np.subtract(self.grid, 1))
+            self.positions[row, column] += 1
         if self.spec.precondition is not None:
             read.condition(self.spec.precondition, MarginContext())
             if evaluator.condition(self.spec.precondition, {}) is not True:
@@ -177,12 +179,6 @@ class SpecCoverage:
             read.case(case)
             if evaluator.case(case):
                 self.cases[case.label] += 1
-
-    def _stand(self, place: tuple[float, float], width: float, height: float) -> None:
-        rows, columns = self.grid
-        row = int(np.clip(place[1] / height * rows, 0, rows - 1))
-        column = int(np.clip(place[0] / width * columns, 0, columns - 1))
-        self.positions[row, column] += 1
 
     @property
     def case_share(self) -> float:
@@ -261,8 +257,7 @@ class _Recording(Margins):
         """Return the margin of a condition."""
         margin = super().condition(part, context)
         if id(part) in self._atoms and not isinstance(part, And | Disjunction | Not | Quantified):
-            held = self._evaluator.condition(part, context.values)
-            self._atoms[id(part)].add(margin, held)
+            self._atoms[id(part)].add(margin, self._evaluator.condition(part, context.values))
         return margin
 
 
@@ -365,8 +360,6 @@ class _BorderSearch:
 
     def nearest(self, label: str, before: tuple[str, ...]) -> BorderChange | None:
         """Return the nearest box for which a case holds; None when none is there, or found in time."""
-        import z3
-
         sizes = {
             name: len(value)
             for name, value in self._values.items()
@@ -397,8 +390,6 @@ class _BorderSearch:
 
     def _descend(self, solver: Any, moved: symbols.SymbolicBox) -> Box | None:
         """Halve the distance that is left until no nearer box is found."""
-        import z3
-
         end = time.monotonic() + self.seconds
         best: Box | None = None
         low, high = 0.0, float("inf")
@@ -424,8 +415,6 @@ class _BorderSearch:
 
     def _settled(self, solver: Any, moved: symbols.SymbolicBox, best: Box, end: float) -> Box:
         """Put back every edge that need not move."""
-        import z3
-
         solver.add(*_within(moved, self._start, _moved(self._start, best)))
         for term, place in zip(symbols.terms(moved), (*self._start.x, *self._start.y), strict=True):
             solver.push()
@@ -440,8 +429,6 @@ class _BorderSearch:
 
 
 def _exact(number: float) -> symbols.Term:
-    import z3
-
     return z3.RealVal(Fraction(number))
 
 

@@ -260,9 +260,7 @@ def _apart(a: Interval, b: Interval) -> float:
 
 
 def _as_interval(value: Value) -> Interval:
-    if isinstance(value, Interval):
-        return value
-    return Interval(_as_number(value), _as_number(value))
+    return value if isinstance(value, Interval) else Interval(_as_number(value), _as_number(value))
 
 
 def _as_number(value: Value) -> float:

@@ -197,8 +197,7 @@ class BbslMethod(SpecificationMethod):
         seen = {**self._values(frame, detections), **object_values(role, detected)}
         found = self._judged(frame, expected, seen)
         # Out of scope because of the detections, not because of the ground truth.
-        missed = detected is None and found.margin == -math.inf
-        reason = "not detected" if missed else found.reason
+        reason = "not detected" if detected is None and found.margin == -math.inf else found.reason
         return TestRow(
             frame.id, found.expected, found.found, found.passed, found.margin, iou, box, detected, reason
         )

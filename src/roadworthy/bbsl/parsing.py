@@ -85,8 +85,7 @@ def _token_hint(token: Any, possible: set[str], text: str) -> str:
         return _ARITHMETIC
     if "NAME" in possible and "NUMBER" not in possible and _WORD.fullmatch(token.value):
         # After "exfunction" this may also be a word that ends the block; a name has parentheses there.
-        called = text[token.end_pos :].lstrip().startswith("(")
-        refused = called or len(possible) == 1
+        refused = text[token.end_pos :].lstrip().startswith("(") or len(possible) == 1
         return ": this word belongs to the language and cannot be a name" if refused else ""
     if "LET" in possible:
         if token.type == "ENDCASE":
@@ -138,8 +137,7 @@ def _spelled(name: str, terminals: Iterable[TerminalDef]) -> str:
     """Return how a terminal is written: its first spelling."""
     if name in BRACKETS:
         return BRACKETS[name]
-    pattern = next(one.pattern for one in terminals if one.name == name)
-    return re.split(r"\\b|\||\(\?", pattern.value)[0]
+    return re.split(r"\\b|\||\(\?", next(one.pattern for one in terminals if one.name == name).value)[0]
 
 
 _NAMES = {symbol: name for name, symbol in syntax.SYMBOLS.items()} | {"~": "overlaps", "∼": "overlaps"}
@@ -174,7 +172,7 @@ class _Builder:
         label = cast("Token", tree.children[0])
         lets: tuple[Let, ...] = ()
         if len(tree.children) == 3:
-            lets = tuple(self._let(one) for one in cast("Tree[Token]", tree.children[1]).children[:-1])
+            lets = tuple(map(self._let, cast("Tree[Token]", tree.children[1]).children[:-1]))
         words = " ".join(label.value.strip('"').split())
         if not words:
             raise _Refused("the label of a case must not be blank", token_span(label))

@@ -214,7 +214,8 @@ class _Page:
         self._printer = printer
         self._lines: list[str] = []
         self._comments = list(_comments(spec.source))
-        self._bare = _without_comments(spec.source)
+        # Blanks in place of comments and quoted labels: all offsets stay.
+        self._bare = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), spec.source)
         # Up to here the source is on the page; block words are looked for from here on.
         self._offset = 0
 
@@ -350,8 +351,3 @@ def _comments(source: str) -> Iterator[_Comment]:
         if not found[0].startswith('"'):
             line = source[source.rfind("\n", 0, found.start()) + 1 : found.start()]
             yield _Comment(found.start(), found[0].rstrip(), not line.strip())
-
-
-def _without_comments(source: str) -> str:
-    """Return a text with blanks in place of comments and quoted labels, so that all offsets stay."""
-    return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)

@@ -327,8 +327,7 @@ class SpecificationError(InputError):
 
     def _shown(self, problem: SpecificationProblem) -> str:
         line, column = place(self.source, problem.span.start)
-        begins = problem.span.start - (column - 1)
-        text = self.source[begins:].partition("\n")[0].rstrip("\r")
+        text = self.source[problem.span.start - (column - 1) :].partition("\n")[0].rstrip("\r")
         width = problem.span.stop - problem.span.start
         return excerpt(self.path or "<specification>", problem.message, text, line, column, width)
 

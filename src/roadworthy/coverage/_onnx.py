@@ -87,8 +87,7 @@ def gate_after(
 
 def _has_factor(operations: frozenset[str]) -> bool:
     """Return whether a constant factor after the product belongs to the function: GELU's and hard swish's."""
-    tanh = "Tanh" in operations and "Softplus" not in operations
-    return tanh or bool(operations & {"Erf", "Clip"})
+    return ("Tanh" in operations and "Softplus" not in operations) or bool(operations & {"Erf", "Clip"})
 
 
 def _halved(output: str, readers: Mapping[str, Sequence[Any]], constants: Set[str]) -> str:
@@ -417,8 +416,7 @@ class _Tapping:
         self._node("Reshape", [output, shape], maps)
         self._node("Flatten", [output], flat, axis=1)
         reductions = (("ReduceMean", maps, 2), ("ReduceMin", flat, 1), ("ReduceMax", flat, 1))
-        outputs = tuple(self._reduce(*one) for one in reductions)
-        self.taps.append(_Tap(name, kind, outputs))
+        self.taps.append(_Tap(name, kind, tuple(self._reduce(*one) for one in reductions)))
 
     def _reduce(self, operation: str, given: str, axis: int) -> str:
         from onnx import numpy_helper

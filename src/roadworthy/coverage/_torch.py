@@ -150,8 +150,7 @@ class TorchRecorder:
         layers = watch.layers()
         if self.counting.inputs:
             layers.insert(0, input_layer(images, self.axes))
-        outputs = named_tensors(found)
-        return outputs, self._assembler.assemble(layers, len(images), frames)
+        return named_tensors(found), self._assembler.assemble(layers, len(images), frames)
 
 
 _Hook = Callable[[nn.Module, Any, Any], None]

@@ -336,8 +336,7 @@ def input_layer(images: NDArray[Any], axes: str) -> Reduced:
     """Return the channels of the input as a layer."""
     numbers = np.asarray(images, np.float32)
     order = [axes.index(letter) for letter in "ntc" if letter in axes]
-    rest = [axes.index(letter) for letter in "hw"]
-    maps = numbers.transpose(*order, *rest)
+    maps = numbers.transpose(*order, *[axes.index(letter) for letter in "hw"])
     units = maps.mean(axis=(-2, -1), dtype=np.float64).astype(np.float32)
     flat = numbers.reshape(len(numbers), -1)
     return Reduced(

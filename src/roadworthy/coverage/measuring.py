@@ -110,8 +110,7 @@ class Covered(Counted):
         """Return what was found in each layer; nothing for a criterion whose cells belong to no neurons."""
         if not self.per_neuron:
             return []
-        neurons = sum(one.neurons for one in self.layers)
-        cells = self.seen.reshape(neurons, -1)
+        cells = self.seen.reshape(sum(one.neurons for one in self.layers), -1)
         found, start = [], 0
         for layer in self.layers:
             own = cells[start : start + layer.neurons]

@@ -129,8 +129,7 @@ class SectorTable(ReadOnlyArrays):
         missing = [name for name in metrics if name not in self.metrics]
         if missing:
             raise InputError(f"no metric {', '.join(missing)} in a table of {', '.join(self.metrics)}")
-        columns = [self.metrics.index(name) for name in metrics]
-        values = self.values[:, columns]
+        values = self.values[:, [self.metrics.index(name) for name in metrics]]
         return SectorTable(tuple(metrics), values, self.drivers, self.sectors, self.laps, self.tracks)
 
     def units(self, unit: Unit) -> tuple[str, ...]:

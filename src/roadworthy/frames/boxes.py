@@ -236,8 +236,7 @@ class Boxes(ReadOnlyArrays):
         return len(self.classes)
 
     def __getitem__(self, index: Index) -> Boxes:
-        chosen = np.atleast_1d(np.arange(len(self))[index])
-        return self._taken(chosen)
+        return self._taken(np.atleast_1d(np.arange(len(self))[index]))
 
     def __iter__(self) -> Iterator[Boxes]:
         return (self[index] for index in range(len(self)))
@@ -299,8 +298,7 @@ class Boxes(ReadOnlyArrays):
         """
         mine, others = self.xyxy.astype(np.float64), other.xyxy.astype(np.float64)
         low = np.maximum(mine[:, None, :2], others[None, :, :2])
-        high = np.minimum(mine[:, None, 2:], others[None, :, 2:])
-        shared = np.clip(high - low, 0, None).prod(axis=2)
+        shared = np.clip(np.minimum(mine[:, None, 2:], others[None, :, 2:]) - low, 0, None).prod(axis=2)
         union = self.area[:, None] + other.area[None, :] - shared
         ratio: NDArray[np.float64] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
         return ratio

@@ -152,8 +152,7 @@ class LabelMap(ReadOnlyArrays):
         for name in self.present():
             if name not in known:
                 raise FrameError(f"class {name!r} has no colour: pass colors={{{name!r}: (r, g, b)}}")
-        palette = np.array([known.get(name, (0, 0, 0)) for name in self.classes], np.uint8)
-        return palette[self.ids]
+        return np.array([known.get(name, (0, 0, 0)) for name in self.classes], np.uint8)[self.ids]
 
     @classmethod
     def from_rgb(

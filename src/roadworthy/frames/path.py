@@ -94,8 +94,7 @@ class PlannedPath(ReadOnlyArrays):
         lengths = np.maximum((steps**2).sum(axis=1), 1e-12)
         gaps = self.points[:, None] - starts[None]
         share = np.clip((gaps * steps).sum(axis=2) / lengths, 0.0, 1.0)
-        apart = np.linalg.norm(gaps - share[..., None] * steps, axis=2)
-        return float(apart.min(axis=1).max())
+        return float(np.linalg.norm(gaps - share[..., None] * steps, axis=2).min(axis=1).max())
 
     def clearance(self, place: tuple[float, float]) -> float:
         """Return the least metres between the vehicle's outline, on its way, and a place.

@@ -117,8 +117,7 @@ class ReliabilityMethod(BaseMethod):
             if case.parameters["preserve"] == "correctness":
                 loss = 0.0 if np.isnan(values).any() else values[0] - values[1]
         # A loss that is exactly the slack may be a little more by rounding.
-        margin = round(measure.slack - loss, 9)
-        return Verdict.from_margin(case, margin, measures=measures)
+        return Verdict.from_margin(case, round(measure.slack - loss, 9), measures=measures)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the reliability distance with its bounds, and whether the requirement holds."""

@@ -194,12 +194,10 @@ class Subbands:
         variance = variance.masked_fill(flat, torch.inf)
 
         eigenvalues, eigenvectors = torch.linalg.eigh(_block_covariances(coefficients))
-        least = (model.SINGULAR[precision] * eigenvalues[:, -1:]).clamp(min=0)
-        real = eigenvalues > least
+        real = eigenvalues > (model.SINGULAR[precision] * eigenvalues[:, -1:]).clamp(min=0)
         # An eigenvalue of 0 adds no information: log(1 + 0).
         eigenvalues = torch.where(real, eigenvalues, 0)
-        scales = torch.where(real, eigenvalues, torch.inf).rsqrt()
-        whitening = (eigenvectors * scales[:, None]).mT
+        whitening = (eigenvectors * torch.where(real, eigenvalues, torch.inf).rsqrt()[:, None]).mT
         margin = model.BLOCK * model.MARGINS[reach]
         white = whitening @ _blocks(coefficients[:, margin:-margin, margin:-margin])
         multiplier = (white * white).sum(dim=1).reshape(mean.shape)
@@ -295,8 +293,7 @@ def _blurred(images: Tensor, window: int) -> Tensor:
     In double precision, which no setting of the process can round.
     """
     kernel = torch.from_numpy(cv2.getGaussianKernel(window, window / 5, cv2.CV_64F)).to(images.device)
-    rows = conv2d(images[:, None], kernel[None, None])
-    return conv2d(rows, kernel.mT[None, None])[:, 0]
+    return conv2d(conv2d(images[:, None], kernel[None, None]), kernel.mT[None, None])[:, 0]
 
 
 PIXELS_AT_ONCE = 2**23

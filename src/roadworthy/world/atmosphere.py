@@ -121,8 +121,7 @@ class Sky:
         view = raster.view
         azimuth = math.pi / 2 - view.heading + _azimuths(raster.camera)
         self._column = np.mod(np.rint(azimuth * (width / (2 * math.pi))), width).astype(np.intp)
-        elevation = view.pitch - np.arctan(raster.ray_y[:, 0])
-        row = np.rint((1 - elevation / PANORAMA_TOP) * (height - 1))
+        row = np.rint((1 - (view.pitch - np.arctan(raster.ray_y[:, 0])) / PANORAMA_TOP) * (height - 1))
         self._start = np.clip(row, 0, height - 1).astype(np.intp) * width
 
     def planes(self, rows: slice, share: Array) -> tuple[Array, Array, Array] | None:
@@ -137,8 +136,7 @@ class Sky:
 
 @lru_cache(maxsize=16)
 def _azimuths(camera: Camera) -> Array:
-    x = (np.arange(camera.width) - (camera.width - 1) / 2) / camera.focal
-    return vector(np.arctan(x))
+    return vector(np.arctan((np.arange(camera.width) - (camera.width - 1) / 2) / camera.focal))
 
 
 class Sensor:
@@ -146,8 +144,7 @@ class Sensor:
 
     def __init__(self, seed: int, shape: tuple[int, ...], noise: float, *, soft: bool) -> None:
         """Make a sensor; a ``soft`` one rolls highlights off gently instead of clipping them."""
-        rng = np.random.default_rng(seed + 1)
-        top, left = rng.integers(0, _NOISE_SIZE, 2).tolist()
+        top, left = np.random.default_rng(seed + 1).integers(0, _NOISE_SIZE, 2).tolist()
         tile = _noise_tile(shape[0] // _NOISE_SIZE + 2, shape[1] // _NOISE_SIZE + 2)
         self._noise = tile[top : top + shape[0], left : left + shape[1]]
         self._strength = noise

@@ -157,8 +157,7 @@ def lane_keeping(track: Track, s: float, d: float, yaw: float) -> float:
     """Return the steering angle in degrees that keeps or regains the middle of the right-hand lane."""
     bend = float(track.curvature(s + 1.0))
     follow = bend / (1 - bend * LANE_CENTRE)
-    error = d - LANE_CENTRE
-    correct = -2 * error / _CORRECTION_LENGTH**2 - 2 * math.sin(yaw) / _CORRECTION_LENGTH
+    correct = -2 * (d - LANE_CENTRE) / _CORRECTION_LENGTH**2 - 2 * math.sin(yaw) / _CORRECTION_LENGTH
     angle = math.degrees(math.atan(WHEELBASE * (follow + correct)))
     return max(-MAX_STEERING, min(MAX_STEERING, angle))
 
@@ -168,8 +167,7 @@ def _road_speed(track: Track, s: float) -> float:
     ahead = s + _PREVIEW
     in_bends = np.sqrt(_LATERAL_ACCELERATION / np.maximum(np.abs(track.curvature(ahead)), 1e-4))
     limits = np.array([zone.limit for zone in track.zones])[track.zone_index(ahead)]
-    allowed = np.minimum(in_bends, limits)
-    return float(np.sqrt(allowed**2 + 2 * _COMFORTABLE_BRAKING * _PREVIEW).min())
+    return float(np.sqrt(np.minimum(in_bends, limits) ** 2 + 2 * _COMFORTABLE_BRAKING * _PREVIEW).min())
 
 
 def cautions(scene: Scene) -> list[Caution]:

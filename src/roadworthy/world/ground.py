@@ -144,8 +144,7 @@ class _Table:
         """Return what lies between just behind ``s`` and the distance where paint is no longer drawn."""
         pieces = []
         for lap in (-self.length, 0.0, self.length):
-            ends = [s - 3.0 - lap, s + _PAINT_UNTIL - lap]
-            first, last = np.searchsorted(self.key, ends).tolist()
+            first, last = np.searchsorted(self.key, [s - 3.0 - lap, s + _PAINT_UNTIL - lap]).tolist()
             if first < last:
                 pieces.append((self.rows[first:last], lap - s))
         return pieces
@@ -254,8 +253,7 @@ def _strip_table(track: Track, borders_s: Floats, season: str) -> _Table:
         if season == "winter":
             # What the plough leaves along the edge, outside the line; for the looks only, so it may be called
             # a sidewalk, on which as much snow lies.
-            left = road.quads(side * _PLOUGHED, side * edge)
-            bands.append(_Band(left, _ASPHALT, 0.14, SIDEWALK, 1))
+            bands.append(_Band(road.quads(side * _PLOUGHED, side * edge), _ASPHALT, 0.14, SIDEWALK, 1))
         if road.relief > _FLAT:
             # Seen from below, the verge of a road higher up would float: a slope leads down from it.
             slope = road.quads(side * outer, side * (outer + _SLOPE_WIDTH), 0.0, -_SLOPE_DROP)

@@ -157,8 +157,7 @@ def _cast(
     if element == "tree":
         radius = 0.9 if kind == "bush" else 0.24 * height
         long, wide = _CIRCLE[:, :1] * (along * length * 0.38), _CIRCLE[:, 1:] * (across * radius)
-        crown = base + throw * 0.62 + long + wide
-        return crown, _strip(base, base + throw * 0.4, across * 0.18)
+        return base + throw * 0.62 + long + wide, _strip(base, base + throw * 0.4, across * 0.18)
     if element in _ON_POLES:
         return (_strip(base, base + throw, across * 0.09),)
     foot = _footprint(size, at, heading)

@@ -120,8 +120,7 @@ def draw(
 
 def _starts(counts: Ints) -> Ints:
     """Return where each of some groups begins that follow one another."""
-    ends = np.cumsum(counts, dtype=np.int32)
-    return ends - counts
+    return np.cumsum(counts, dtype=np.int32) - counts
 
 
 def _project(corners: Array, first: Ints, projection: PinholeProjection) -> tuple[Ints, Array, Array]:
@@ -211,9 +210,7 @@ def paint_order(middle: Array, outlines: Array, wide: Flags) -> Ints:
         first[:, big] = np.where(told.T, verdict.T == _AFTER, first[:, big])
     rank = np.empty(n, dtype=np.int32)
     rank[by_distance] = np.arange(n)
-    if not (first & (rank[:, None] > rank)).any():
-        return by_distance
-    return _topological(first, distance)
+    return by_distance if not (first & (rank[:, None] > rank)).any() else _topological(first, distance)
 
 
 def _occludes(middle: Array, big: Array, every: Array) -> Ints:

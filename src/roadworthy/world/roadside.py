@@ -117,8 +117,7 @@ def traffic_after(scene: Scene, dt: float) -> tuple[WorldObject, ...]:
     moved = []
     for actor in scene.actors:
         pace = _pace(actor, scene, riding) if actor.element == "vehicle" else actor.speed
-        s = (actor.s + _direction(actor) * pace * dt) % length
-        moved.append(dataclasses.replace(actor, s=s))
+        moved.append(dataclasses.replace(actor, s=(actor.s + _direction(actor) * pace * dt) % length))
     return tuple(moved)
 
 
@@ -149,8 +148,7 @@ _SIGN_POST = ROAD_HALF_WIDTH + 0.7
 @lru_cache(maxsize=32)
 def scenery_of(track_name: str, seed: int) -> Scenery:
     """Return the scenery of a built-in track; the same seed always gives the same."""
-    track = built_in_track(track_name)
-    planner = _RoadsidePlanner(track, rng_for(seed, "scenery", track_name))
+    planner = _RoadsidePlanner(built_in_track(track_name), rng_for(seed, "scenery", track_name))
     planner.crossings()
     planner.speed_signs()
     planner.turn_signs()

@@ -272,5 +272,4 @@ class Scene:
         x += self.d * math.sin(road_heading) + camera.forward * math.cos(heading)
         y += -self.d * math.cos(road_heading) + camera.forward * math.sin(heading)
         z += camera.mount + camera.forward * grade
-        pitch = math.atan(grade) - math.radians(camera.tilt)
-        return CameraView.at(vector([x, y, z]), heading, pitch)
+        return CameraView.at(vector([x, y, z]), heading, math.atan(grade) - math.radians(camera.tilt))

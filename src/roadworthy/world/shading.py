@@ -329,8 +329,7 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array, season: str)
     east, north, up = (normal * sun for normal, sun in zip(shape.normal.T, light.sun_direction, strict=True))
     facing = np.maximum(east + north + up, 0.0)
     # Upright cut-outs have no true normal; they get an even share of sun.
-    upright = np.append(shape.placement.upright, False)[shape.faces.thing]
-    facing[upright] = 0.62
+    facing[np.append(shape.placement.upright, False)[shape.faces.thing]] = 0.62
     skyward = np.float32(0.82) + np.float32(0.18) * shape.normal[:, 2]
     table = np.zeros((4, BACKDROP_FACES + len(facing)), dtype=np.float32)
     table[:3, :BACKDROP_FACES] = Backdrop.color(season).T
@@ -373,8 +372,7 @@ def _falling_snow(raster: Raster, level: float) -> Array:
     """Return how much of each face snow hides while it snows."""
     shape = raster.geometry
     cover = _SNOW_COVER[raster.label]
-    roofs = (shape.normal[:, 2] > _ROOF) & (shape.faces.thing >= 0)
-    cover[BACKDROP_FACES:][roofs] = _SNOW_ON_ROOFS
+    cover[BACKDROP_FACES:][(shape.normal[:, 2] > _ROOF) & (shape.faces.thing >= 0)] = _SNOW_ON_ROOFS
     bare = cover == 0
     cover *= np.float32(1.35 * min(1.0, 0.25 + level))
     cover -= np.float32(0.15)

@@ -31,8 +31,7 @@ def fractal_noise(rng: np.random.Generator, height: int, width: int, cell: int, 
     weight = 1.0
     for _ in range(octaves):
         rows, columns = max(2, height // cell), max(2, width // cell)
-        grid = rng.random((rows, columns), dtype=np.float32)
-        wrapped = np.pad(grid, 2, mode="wrap")
+        wrapped = np.pad(rng.random((rows, columns), dtype=np.float32), 2, mode="wrap")
         scale_y, scale_x = height / rows, width / columns
         size = round((columns + 4) * scale_x), round((rows + 4) * scale_y)
         big = cv2.resize(wrapped, size, interpolation=cv2.INTER_CUBIC)
@@ -69,8 +68,7 @@ def _panorama(conditions: Conditions) -> Packed:
     _add_clouds(sky, conditions, rng)
     veil = {"rainy": 0.25, "snowy": 0.45, "foggy": 1.0}.get(conditions.weather, 0.0)
     veil *= min(1.0, conditions.level * 1.6)
-    low = np.clip(1 - up * 2.2, 0, 1) ** 1.5
-    mist = np.clip(veil + low * (0.3 + 0.7 * veil), 0, 1)
+    mist = np.clip(veil + np.clip(1 - up * 2.2, 0, 1) ** 1.5 * (0.3 + 0.7 * veil), 0, 1)
     sky = sky * (1 - mist) + conditions.light.haze * mist
     packed = np.zeros((_HEIGHT, _WIDTH, 4), dtype=np.uint8)
     packed[..., :3] = np.clip(sky, 0, 255)
@@ -106,8 +104,7 @@ def _add_clouds(sky: Array, conditions: Conditions, rng: np.random.Generator) ->
     elevation = np.linspace(1, 0, _HEIGHT, dtype=np.float32)[:, None]
     threshold = 0.56 - 0.3 * cover
     density = np.clip((noise - threshold) * (3.4 - 1.6 * cover), 0, 1) * np.clip(elevation * 6 + 0.1, 0, 1)
-    above = np.roll(noise, 10, axis=0)
-    shade = np.clip(0.62 + (noise - above) * 2.4, 0, 1)[..., None]
+    shade = np.clip(0.62 + (noise - np.roll(noise, 10, axis=0)) * 2.4, 0, 1)[..., None]
     bright = {"day": (252, 252, 253), "dusk": (244, 176, 140), "night": (46, 50, 62)}[conditions.time]
     dark = {"day": (158, 166, 178), "dusk": (116, 92, 112), "night": (16, 18, 26)}[conditions.time]
     gloom = 1 - (0.12 * cover + _GLOOM.get(conditions.weather, 0.0) * conditions.level)

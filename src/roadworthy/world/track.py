@@ -154,8 +154,7 @@ class Track:
         s = float(np.mod(s + along, self.length))
         heading = float(self.heading(s))
         origin = self.position(s)
-        d = (x - origin[0]) * np.sin(heading) - (y - origin[1]) * np.cos(heading)
-        return s, float(d)
+        return s, float((x - origin[0]) * np.sin(heading) - (y - origin[1]) * np.cos(heading))
 
     def ahead(self, start: float, end: float) -> float:
         """Signed distance along the track from ``start`` to ``end``, in (-length/2, length/2]."""
@@ -181,8 +180,7 @@ def _rounded(corners: Floats, radius: float) -> Floats:
     count = round(_perimeter(ring) / _STEP)
     even = _resampled(_closed(ring), count)
     # The last correction makes the mean chord exactly one step, so that s is true arc length.
-    scale = count * _STEP / _perimeter(even)
-    return even * scale
+    return even * (count * _STEP / _perimeter(even))
 
 
 def _closed(points: Floats) -> Floats:
@@ -207,8 +205,7 @@ def _sample(xy: Floats, length: float, hills: Sequence[tuple[float, float, float
     heading = np.unwrap(np.arctan2(chord[:, 1], chord[:, 0]))
     turn = round((heading[-1] - heading[0]) / (2 * np.pi)) * 2 * np.pi
     before = np.concatenate([[heading[-1] - turn], heading[:-1]])
-    after = np.concatenate([heading[1:], [heading[0] + turn]])
-    curvature = -(after - before) / (2 * _STEP)
+    curvature = -(np.concatenate([heading[1:], [heading[0] + turn]]) - before) / (2 * _STEP)
     s = np.arange(count) * _STEP
     z = np.zeros(count)
     grade = np.zeros(count)

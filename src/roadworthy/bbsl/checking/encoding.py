@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from roadworthy.bbsl import syntax
+from roadworthy.bbsl.checking import lazy_z3 as z3
 from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.specification import Spec
 
@@ -52,8 +53,6 @@ class Encoding:
     size: tuple[symbols.Term, symbols.Term] = field(init=False)
 
     def __post_init__(self) -> None:
-        import z3
-
         self._types = {one.name: one for one in self.spec.functions}
         width, height = z3.Real("image.width"), z3.Real("image.height")
         self.size = width, height
@@ -101,8 +100,6 @@ class Encoding:
 
     def _computed(self, expression: syntax.Expression, parts: list[Any]) -> symbols.Symbolic:
         """Return the value of an expression from those of its parts."""
-        import z3
-
         sure = z3.BoolVal(True)
         match expression:
             case syntax.RealNumber():
@@ -159,8 +156,6 @@ class Encoding:
         return symbols.limited(value, symbols.conjunction(map(_known, arguments)))
 
     def _fresh(self, name: str, function: str, kind: syntax.Type) -> symbols.Symbolic:
-        import z3
-
         if kind is syntax.Type.BOOL:
             return symbols.SymbolicBool.of(z3.Bool(name))
         if kind is syntax.Type.REAL:
@@ -179,8 +174,6 @@ class Encoding:
         return symbols.SymbolicSet(tuple(members), z3.BoolVal(True))
 
     def _fresh_interval(self, name: str) -> symbols.SymbolicInterval:
-        import z3
-
         lower, upper = z3.Real(f"{name}.lower"), z3.Real(f"{name}.upper")
         self.facts.append(lower <= upper)
         return symbols.SymbolicInterval(lower, upper, z3.BoolVal(True), z3.BoolVal(True))
@@ -199,8 +192,6 @@ class Encoding:
 
     def _interval(self, lower: symbols.Symbolic, upper: symbols.Symbolic) -> symbols.Symbolic:
         """Return an interval of two reals; where they are in the wrong order it has no value."""
-        import z3
-
         low, high = (self._plain(_as_type(one, syntax.Type.REAL)) for one in (lower, upper))
         defined = symbols.conjunction([low.defined, high.defined, low.numerator <= high.numerator])
         return symbols.SymbolicInterval(low.numerator, high.numerator, z3.BoolVal(True), defined)
@@ -219,8 +210,6 @@ class Encoding:
 
     def _plain(self, value: Any) -> Any:
         """Return an interval as it is, and a real as no fraction: a quotient becomes a number of its own."""
-        import z3
-
         if getattr(value, "denominator", None) is None:
             return value
         self.areas.multiplied = True
@@ -260,8 +249,6 @@ def _projection(expression: syntax.AxisProjection, box: symbols.SymbolicBox) -> 
 
 
 def _width(interval: symbols.SymbolicInterval) -> symbols.Symbolic:
-    import z3
-
     width = interval.upper - interval.lower
     held = width if z3.is_true(interval.filled) else z3.If(interval.filled, width, 0)
     return symbols.SymbolicReal(held, None, interval.defined)
@@ -280,8 +267,6 @@ def _combination(operator: str, left: Any, right: Any) -> symbols.Symbolic:
 
 def _filled(side: symbols.SymbolicInterval) -> symbols.SymbolicInterval:
     """Return the side of a box: an empty interval is none, and a box of it has no value."""
-    import z3
-
     defined = symbols.conjunction([side.filled, side.defined])
     return symbols.SymbolicInterval(side.lower, side.upper, z3.BoolVal(True), defined)
 

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from roadworthy.bbsl.checking import lazy_z3 as z3
 from roadworthy.bbsl.checking import symbols
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.values import Box, Interval
-
-if TYPE_CHECKING:
-    import z3
-
 
 Value = bool | float | Interval | Box | tuple[Box, ...]
 
@@ -46,8 +43,6 @@ class Model:
 
 def nice_model(solver: z3.Solver, encoding: Encoding, seconds: float) -> Model:
     """Return values for a question that was just found to be satisfied, as round as time allows."""
-    import z3
-
     end = time.monotonic() + seconds
     found = solver.model()
     for wish in _wishes(encoding):
@@ -83,8 +78,6 @@ def _wishes(encoding: Encoding) -> Iterator[list[symbols.Formula]]:
 
 
 def _at_most(members: Sequence[symbols.Member], count: int) -> list[symbols.Formula]:
-    import z3
-
     return [z3.PbLe([(one.present, 1) for one in members], count)] if members else []
 
 
@@ -105,8 +98,6 @@ def _intervals(encoding: Encoding) -> list[symbols.SymbolicInterval]:
 
 def _round(encoding: Encoding, step: int) -> list[symbols.Formula]:
     """Wish for corners that are multiples of a step, and numbers that are tenths."""
-    import z3
-
     ends = [end for one in _intervals(encoding) for end in (one.lower, one.upper)]
     numbers = [one.numerator for one in _values(encoding, symbols.SymbolicReal)]
     return [
@@ -122,8 +113,6 @@ def _at_least(encoding: Encoding, width: int) -> list[symbols.Formula]:
 
 def _apart(encoding: Encoding) -> list[symbols.Formula]:
     """Wish for boxes whose names do not stand on top of each other, and which are wide enough for them."""
-    import z3
-
     boxes = _boxes(encoding)
     wishes: list[symbols.Formula] = []
     for one, other in combinations(boxes, 2):
@@ -148,8 +137,6 @@ def _inside(encoding: Encoding) -> list[symbols.Formula]:
 
 def number_of(model: z3.ModelRef, term: symbols.Term) -> float:
     """Return the value of a term in a model; of an irrational root twenty places."""
-    import z3
-
     found = model.eval(term, model_completion=True)
     if z3.is_algebraic_value(found):
         found = found.approx(20)

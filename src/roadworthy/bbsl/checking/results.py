@@ -64,11 +64,8 @@ class Witness:
     def _bound(self, calls: list[FunctionValue]) -> Value | Callable[..., Value]:
         if not calls[0].arguments:
             return calls[0].value
-        known = {tuple(map(self._outward, one.arguments)): one.value for one in calls}
+        known = {tuple(_hashable(self._in_pixels(a)) for a in one.arguments): one.value for one in calls}
         return lambda *arguments: known.get(tuple(map(_hashable, arguments)), calls[0].value)
-
-    def _outward(self, value: Value) -> object:
-        return _hashable(self._in_pixels(value))
 
     @property
     def pixels(self) -> dict[str, Any]:

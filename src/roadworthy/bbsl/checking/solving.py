@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from roadworthy.bbsl import syntax
+from roadworthy.bbsl.checking import lazy_z3 as z3
 from roadworthy.bbsl.checking.encoding import Encoding
 from roadworthy.bbsl.checking.models import FunctionValue, Model, Value, nice_model
 from roadworthy.bbsl.checking.symbols import Areas, ExactAreas, Formula, GridAreas, OpaqueAreas, TooManyBoxes
@@ -389,8 +390,6 @@ class _Attempt:
 
     def check(self, clock: _Clock) -> bool | None:
         """Return whether the question can be satisfied; None when z3 does not find out."""
-        import z3
-
         self.solver = z3.Solver()
         self.solver.set("timeout", clock.milliseconds)
         self.solver.add(*self.encoding.known, *self.goal)

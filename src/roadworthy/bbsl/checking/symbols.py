@@ -24,6 +24,7 @@ from itertools import combinations
 from operator import eq, ge, gt, le, lt
 from typing import Any, TypeAlias
 
+from roadworthy.bbsl.checking import lazy_z3 as z3
 from roadworthy.bbsl.syntax import MIRRORED
 
 Term: TypeAlias = Any
@@ -34,8 +35,6 @@ Formula: TypeAlias = Any
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
     """Return "all of these", kept small: z3 is given formulas, not riddles."""
-    import z3
-
     kept = [one for one in formulas if not z3.is_true(one)]
     if any(map(z3.is_false, kept)):
         return z3.BoolVal(False)
@@ -44,8 +43,6 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
     """Return "one of these"."""
-    import z3
-
     kept = [one for one in formulas if not z3.is_false(one)]
     if any(map(z3.is_true, kept)):
         return z3.BoolVal(True)
@@ -54,8 +51,6 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
 
 def negation(formula: Formula) -> Formula:
     """Return "not this"."""
-    import z3
-
     if z3.is_true(formula):
         return z3.BoolVal(False)
     if z3.is_false(formula):
@@ -65,15 +60,11 @@ def negation(formula: Formula) -> Formula:
 
 def maximum(first: Term, second: Term) -> Term:
     """Return the larger of two terms."""
-    import z3
-
     return first if first is second else z3.If(first >= second, first, second)
 
 
 def minimum(first: Term, second: Term) -> Term:
     """Return the smaller of two terms."""
-    import z3
-
     return first if first is second else z3.If(first <= second, first, second)
 
 
@@ -87,8 +78,6 @@ class SymbolicBool:
     @classmethod
     def of(cls, formula: Formula, defined: Formula | None = None) -> SymbolicBool:
         """Return a truth value that has an outcome where ``defined`` holds."""
-        import z3
-
         known = z3.BoolVal(True) if defined is None else defined
         return cls(conjunction([known, formula]), conjunction([known, negation(formula)]))
 
@@ -127,8 +116,6 @@ class SymbolicInterval:
     @classmethod
     def point(cls, place: SymbolicReal) -> SymbolicInterval:
         """Return a number as the interval of this one number."""
-        import z3
-
         return cls(place.numerator, place.numerator, z3.BoolVal(True), place.defined)
 
     @property
@@ -230,8 +217,6 @@ def intersection(first: SymbolicInterval, second: SymbolicInterval) -> SymbolicI
 
 def related(operator: str, left: Any, right: Any) -> SymbolicBool:
     """Return whether a relation of BBSL holds (Definitions 3 to 6) of values that it is defined on."""
-    import z3
-
     if isinstance(left, SymbolicBool):
         same = disjunction([conjunction([left.true, right.true]), conjunction([left.false, right.false])])
         known = conjunction([z3.Or(left.true, left.false), z3.Or(right.true, right.false)])
@@ -343,8 +328,6 @@ class OpaqueAreas(Areas):
     """Areas of which only linear facts are known."""
 
     def _area(self, boxes: SymbolicSet) -> Term:
-        import z3
-
         term: Term = z3.FreshReal("area")
         some = disjunction(conjunction([one.present, one.box.has_area]) for one in boxes.members)
         self.facts += [term >= 0, (term > 0) == some]
@@ -368,8 +351,6 @@ def _is_one_box(boxes: SymbolicSet) -> bool:
     What is said of a set from outside must stay true when boxes are left out of it, on which proofs for any
     number of boxes rest; so nothing may be said of such a set because it has one box at the moment.
     """
-    import z3
-
     return len(boxes.members) == 1 and bool(z3.is_true(boxes.members[0].present))
 
 
@@ -377,8 +358,6 @@ class ExactAreas(Areas):
     """Areas by inclusion and exclusion."""
 
     def _area(self, boxes: SymbolicSet) -> Term:
-        import z3
-
         if len(boxes.members) > _MOST_EXACT:
             raise TooManyBoxes
         terms = [
@@ -391,8 +370,6 @@ class ExactAreas(Areas):
 
 def _shared(members: Sequence[Member]) -> Term:
     """Return the area that all of these boxes share; 0 where one is absent or they share none."""
-    import z3
-
     first = members[0].box
     left, right, low, high = first.x.lower, first.x.upper, first.y.lower, first.y.upper
     for member in members[1:]:
@@ -419,8 +396,6 @@ class GridAreas(Areas):
         self.facts.append(disjunction(term == place for place in self._lines[axis]))
 
     def _area(self, boxes: SymbolicSet) -> Term:
-        import z3
-
         columns = list(zip(self._lines["x"], self._lines["x"][1:], strict=False))
         rows = list(zip(self._lines["y"], self._lines["y"][1:], strict=False))
         spans = [self._spans(one.box, columns, rows) for one in boxes.members]

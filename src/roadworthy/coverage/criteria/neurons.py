@@ -302,8 +302,7 @@ class MultisectionCoverage(_Ranged):
     def visits(self, batch: Activations, /) -> Visits:
         """Return which image visits which sections."""
         lows, highs = self.ranges.lows, self.ranges.highs
-        inside = (batch.values >= lows) & (batch.values <= highs) & (highs > lows)
-        images, neurons = np.nonzero(inside)
+        images, neurons = np.nonzero((batch.values >= lows) & (batch.values <= highs) & (highs > lows))
         low = lows[neurons]
         share = (batch.values[images, neurons] - low) / (highs[neurons] - low)
         # The upper end belongs to the last section.

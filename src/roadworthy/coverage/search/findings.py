@@ -178,8 +178,7 @@ class OriginalFrames:
 
 def _hidden(one: Activations) -> NDArray[np.float64]:
     """Return the last hidden layer of one image; of many neurons, as many mixtures of them as are kept."""
-    where = one.slices[max(0, len(one.layers) - 2)]
-    numbers = np.asarray(one.values[0, where], np.float64)
+    numbers = np.asarray(one.values[0, one.slices[max(0, len(one.layers) - 2)]], np.float64)
     if numbers.size <= _NUMBERS:
         return numbers
     # Random directions keep distances, nearly (Johnson and Lindenstrauss).

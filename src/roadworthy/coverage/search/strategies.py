@@ -195,8 +195,7 @@ class Algorithm1(SearchStrategy):
             course.queue.clear()
         rng = course.rng
         first = self.space.any_pick(rng, course.queue.popleft() if course.queue else None)
-        second = self.space.any_pick(rng)
-        return SearchTrial(course.tries, course.image, (first, second))
+        return SearchTrial(course.tries, course.image, (first, self.space.any_pick(rng)))
 
     def state(self) -> dict[str, Any]:
         """Return stack, queue and generator."""

@@ -279,8 +279,7 @@ class Drive(ReadOnlyArrays):
             raise InputError(f"drive {self.name}: expected ends of sectors that grow, got {list(ends)}")
         if names is not None and len(names) != len(places) + 1:
             raise InputError(f"{len(places)} ends part {len(places) + 1} sectors, got {len(names)} names")
-        furthest = np.fmax.accumulate(np.append(-np.inf, driven))[1:]
-        numbers = np.searchsorted(places, furthest, "right")
+        numbers = np.searchsorted(places, np.fmax.accumulate(np.append(-np.inf, driven))[1:], "right")
         present, dense = np.unique(numbers, return_inverse=True)
         chosen = None if names is None else [names[int(number)] for number in present]
         return self.with_sectors(dense, chosen)

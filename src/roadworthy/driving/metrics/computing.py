@@ -345,8 +345,7 @@ class _Computation:
             return np.where(known, metres, np.nan)
         if primitive == "TO":
             offset = self.quantities.series("LP")
-            lasts = np.append(starts[1:] - 1, len(self.drive) - 1)
-            return np.asarray(offset[lasts] - offset[starts])
+            return np.asarray(offset[np.append(starts[1:] - 1, len(self.drive) - 1)] - offset[starts])
         if primitive == "SARR":
             return self._reversal_rate()
         return self._braking_distance()
@@ -455,12 +454,7 @@ def _per_sector(drive: Drive, *, name: str) -> NDArray[np.float64]:
     return compute(drive, [name])[name]
 
 
-def _register() -> None:
-    for entry in CATALOGUE:
-        unit = unit_of(entry.metric)
-        summary = meaning_of(entry.metric) + (f", in {unit}" if unit and unit != "0 to 1" else "")
-        name = str(entry.metric)
-        metrics.register(name, summary=summary)(partial(_per_sector, name=name))
-
-
-_register()
+for _entry in CATALOGUE:
+    _unit, _name = unit_of(_entry.metric), str(_entry.metric)
+    _summary = meaning_of(_entry.metric) + (f", in {_unit}" if _unit and _unit != "0 to 1" else "")
+    metrics.register(_name, summary=_summary)(partial(_per_sector, name=_name))

@@ -257,8 +257,7 @@ def reactions(
     # The last row before a gap stands for as long as rows usually do.
     until = np.where(last >= 0, drive.time[last] + quantities.step, -np.inf)
     in_time = (delays <= told.within) & (time + delays <= until)
-    judged = in_time | (time + told.within <= until + _ROUNDING)
-    counted = judged if accuracy else in_time
+    counted = in_time | (time + told.within <= until + _ROUNDING) if accuracy else in_time
     where = sectors.numbers[asked][counted]
     values = (in_time.astype(np.float64) if accuracy else delays)[counted]
     counts = np.bincount(where, minlength=sectors.count)
@@ -375,9 +374,7 @@ class Sectors:
     @cached_property
     def effective(self) -> Series:
         """How many rows of equal weight say as much as those of each sector (Kish)."""
-        if self.weights is None:
-            return self.sizes
-        return self._whole**2 / self.total(self.weights**2)
+        return self.sizes if self.weights is None else self._whole**2 / self.total(self.weights**2)
 
     def total(self, values: Series) -> Series:
         """Return the sum over the rows of each sector."""
@@ -430,8 +427,7 @@ class Sectors:
         Args:
             flags: In which rows it goes on.
         """
-        before = np.append(False, flags[:-1] & self.inside)
-        return self.total((flags & ~before).astype(np.float64))
+        return self.total((flags & ~np.append(False, flags[:-1] & self.inside)).astype(np.float64))
 
 
 def _ratio(above: Series, below: Series) -> Series:
@@ -552,8 +548,7 @@ def reversals(values: Series, time: Series, gap: float, below: float | None) -> 
         gap: The least swing.
         below: The frequency in hertz above which the signal is filtered out; None leaves it as it is.
     """
-    grid = np.linspace(time[0], time[-1], len(values))
-    steady = np.interp(grid, time, values)
+    steady = np.interp(np.linspace(time[0], time[-1], len(values)), time, values)
     rate = (len(values) - 1) / (time[-1] - time[0])
     if below is not None and below < rate / 2:
         from scipy.signal import sosfiltfilt

@@ -153,8 +153,7 @@ def tight_bound(
     alone = None
     if not give_up and len(counted) > 1:
         second, first = np.sort(worst, axis=0)[-2:]
-        holders = set(worst.argmax(axis=0)[first > second].tolist())
-        alone = len(holders & set(counted))
+        alone = len(set(worst.argmax(axis=0)[first > second].tolist()) & set(counted))
     return FalseAlarmBound(unit, len(counted), candidates * (give_up + 1), alone)
 
 

@@ -154,10 +154,8 @@ class _Tree:
         taken = np.zeros(self.candidates, np.bool_)
         nothing = np.zeros(self.candidates, np.bool_)
         while True:
-            left = self.limit - int(np.count_nonzero(taken))
-            costs = self.costs(taken, nothing, left)
-            reached = costs[levels, np.arange(levels.shape[1])] == 0
-            open_ = ~reached.any(axis=1)
+            costs = self.costs(taken, nothing, self.limit - int(np.count_nonzero(taken)))
+            open_ = ~(costs[levels, np.arange(levels.shape[1])] == 0).any(axis=1)
             gains = np.cumsum(_histogram(levels[open_], counts[open_], len(costs)), axis=0)
             rates = np.where(np.isfinite(costs) & (costs > 0), gains / np.maximum(costs, 1), 0.0)
             depth, metric = np.unravel_index(int(rates.argmax()), rates.shape)
@@ -191,8 +189,7 @@ class _Tree:
             return None
         self.nodes += 1
         costs = self.costs(node.taken, node.kept, node.left)
-        needed = costs[node.levels, np.arange(node.levels.shape[1])]
-        cheapest = needed.min(axis=1)
+        cheapest = costs[node.levels, np.arange(node.levels.shape[1])].min(axis=1)
         node.won += int(node.counts[cheapest == 0].sum())
         if self._better(node.won, size):
             self.best, self.best_set = node.won, node.taken
@@ -219,8 +216,7 @@ class _Tree:
         depths = slice(0, -1)  # the last row stands for levels out of reach
         prices = _PRICES * float((gains[1:-1] / np.maximum(shared[1:], 1e-9))[possible[1:-1]].max())
         surplus = gains[depths] - prices[:, None, None] * np.where(possible[depths], shared, 0.0)
-        won = prices * node.left + surplus.max(axis=1).sum(axis=1)
-        return int(np.floor(float(won.min()) + 1e-6))
+        return int(np.floor(float((prices * node.left + surplus.max(axis=1).sum(axis=1)).min()) + 1e-6))
 
     def _most_promising(self, node: _Node, costs: Numbers, gains: Numbers) -> int | None:
         """Return the candidate that stands in the way of most, for what it costs."""

@@ -145,9 +145,7 @@ def pedals(controls: Controls, steering: float, speed: float, limit: float) -> f
     if controls.throttle is not None:
         return max(-1.0, min(1.0, controls.throttle))
     wanted = limit if controls.speed is None else min(limit, controls.speed)
-    if wanted <= 0:
-        return -1.0
-    return max(-1.0, min(1.0, 1.0 - steering**2 - (speed / wanted) ** 2))
+    return -1.0 if wanted <= 0 else max(-1.0, min(1.0, 1.0 - steering**2 - (speed / wanted) ** 2))
 
 
 def open_simulator(reference: str, /, **options: object) -> DrivingSimulator:

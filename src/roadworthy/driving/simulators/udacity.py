@@ -351,10 +351,8 @@ class UdacitySimulator:
             events["crash"] = events.get("crash", False) or total > self._counts.setdefault(key, total)
             self._counts[key] = max(total, self._counts[key])
         if self._version == "gym":
-            events.setdefault("crash", False)
-            events.setdefault("collision", False)
-        for name in self._happened:
-            events[name] = True
+            events = {"crash": False, "collision": False} | events
+        events |= dict.fromkeys(self._happened, True)
         self._happened = set()
         offset = _known(found.signals, "lane_offset")
         if self._half_lane is not None and offset is not None:
@@ -367,12 +365,9 @@ def _episode_events(message: Message) -> set[str]:
     if not message.name.startswith("episode_event"):
         return set()
     told = json.dumps(message.data, default=str).lower()
-    found = set()
     if "collision" in told or "crash" in told:
-        found |= {"crash", "collision"}
-    if "out_of" in told or "offtrack" in told or "off_track" in told:
-        found.add("crash")
-    return found
+        return {"crash", "collision"}
+    return {"crash"} if "out_of" in told or "offtrack" in told or "off_track" in told else set()
 
 
 def _known(signals: Mapping[str, float], name: str) -> float | None:

@@ -61,8 +61,7 @@ class SimulatedHumans:
         rng = rng_for(seed, "simulated humans", requirement)
         changes = rng.uniform(0, 1, self.images)
         # The border of the known threshold is that of an interval, so nobody is asked about half of one.
-        edges = np.ceil(changes / WIDTH) * WIDTH
-        chances = np.clip(self.share(edges), 1e-9, 1 - 1e-9)
+        chances = np.clip(self.share(np.ceil(changes / WIDTH) * WIDTH), 1e-9, 1 - 1e-9)
         if self.alike:
             total = 1 / self.alike - 1
             chances = rng.beta(chances * total, (1 - chances) * total)

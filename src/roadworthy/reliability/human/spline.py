@@ -172,8 +172,7 @@ class SmoothingSpline:
             best[better], chosen[better] = mean[better], number
         factors, leverage = shrinking[chosen].T, leverages[chosen].T
         values = places @ (factors * along)
-        left_out = self._left_out(data - values, leverage)
-        deviation = left_out.std(axis=0, ddof=1)
+        deviation = self._left_out(data - values, leverage).std(axis=0, ddof=1)
         return SplineFit(self, values, leverage, deviation, penalties[chosen], back @ (factors * along))
 
     def _left_out(self, residuals: Floats, leverage: Floats) -> Floats:

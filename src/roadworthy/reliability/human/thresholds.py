@@ -127,13 +127,11 @@ def _p_value_table(sizes: tuple[int, ...], chance: float, sides: int) -> Floats:
         return np.asarray(binom.cdf(outcomes, trials, chance))
     mass = np.asarray(binom.pmf(outcomes, trials, chance))
     # All outcomes that are no likelier than the one at hand, as R's binom.test; the factor is R's, too.
-    order = np.argsort(mass, axis=1)
-    ranked = np.take_along_axis(mass, order, axis=1)
+    ranked = np.take_along_axis(mass, np.argsort(mass, axis=1), axis=1)
     sums = np.cumsum(ranked, axis=1)
     table = np.empty_like(mass)
     for row in range(len(sizes)):
-        last = np.searchsorted(ranked[row], mass[row] * (1 + 1e-7), side="right") - 1
-        table[row] = sums[row, last]
+        table[row] = sums[row, np.searchsorted(ranked[row], mass[row] * (1 + 1e-7), side="right") - 1]
     return np.asarray(np.minimum(table, 1.0), np.float64)
 
 
@@ -326,8 +324,7 @@ def estimate_threshold(
         )
     known = _originals(bins, originals)
     weights = bins.counts / bins.counts.min() if chosen.weighted else None
-    spline = SmoothingSpline(bins.edges, weights)
-    fit = spline.fit(bins.shares)
+    fit = SmoothingSpline(bins.edges, weights).fit(bins.shares)
     dispersion = _dispersion(bins, fit)
     baseline = _baseline(bins, chosen, known, bins.kept[:, None])
     p_values = chosen.p_values(fit.values, bins.counts, baseline, dispersion)
@@ -544,8 +541,7 @@ class _Repetitions:
 
     def begins(self, low: float) -> float:
         """Return the lower quantile of where the drops begin."""
-        before = self.edges[:, None] <= self.values
-        level = (self.curves >= self.baseline) & before
+        level = (self.curves >= self.baseline) & (self.edges[:, None] <= self.values)
         last = len(self.edges) - 1 - level[::-1].argmax(axis=0)
         starts = np.where(level.any(axis=0), self.edges[last], self.edges[0])
         return round(float(np.quantile(starts, low)), 4)
@@ -559,8 +555,7 @@ def _drawn(
     chances = np.repeat(shares, samples, axis=1)
     if dispersion > 1:
         # The variance of a beta-binomial number is that of a binomial one times 1 + (n - 1)ρ.
-        alike = np.minimum((dispersion - 1) / (counts - 1), 0.9)[:, None]
-        total = 1 / alike - 1
+        total = 1 / np.minimum((dispersion - 1) / (counts - 1), 0.9)[:, None] - 1
         inside = np.clip(chances, 1e-9, 1 - 1e-9)
         chances = rng.beta(inside * total, (1 - inside) * total)
     return np.asarray(rng.binomial(trials, chances), np.int64)

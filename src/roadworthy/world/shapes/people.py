@@ -74,13 +74,11 @@ def _add_torso(figure: _Figure, coat: Color, stride: float, near: bool) -> None:
     """Add the coat and the far arm behind it."""
     figure.limb((-0.18, 1.34), (-0.24 - stride * 0.6, 0.98), 0.11, shaded(coat, 0.7), 1)
     front = [(0.18, 0.78), (0.2, 1.12), (0.23, 1.36), (0.13, 1.46)]
-    back = [(-0.12, 1.46), (-0.22, 1.36), (-0.19, 1.1)]
-    figure.shape([(-0.17, 0.78), *front, *back], coat, 4)
+    figure.shape([(-0.17, 0.78), *front, (-0.12, 1.46), (-0.22, 1.36), (-0.19, 1.1)], coat, 4)
     figure.shape([(0.05, 0.78), *front, (0.08, 1.44)], shaded(coat, 0.8), 5)
     if near:
         figure.limb((0.0, 0.8), (0.0, 1.42), 0.02, shaded(coat, 0.6), 6)
-        hem = [(-0.18, 0.78), (0.19, 0.78), (0.19, 0.83), (-0.18, 0.83)]
-        figure.shape(hem, shaded(coat, 0.55), 6)
+        figure.shape([(-0.18, 0.78), (0.19, 0.78), (0.19, 0.83), (-0.18, 0.83)], shaded(coat, 0.55), 6)
 
 
 def _add_arm(figure: _Figure, coat: Color, skin: Color, stride: float) -> None:

@@ -141,10 +141,8 @@ def _house(rng: Generator, near: bool) -> Mesh:
     walls = _walls(length, depth, centre)
     floors = 2 if eaves > 4.4 else 1
     for wall in walls[:3]:
-        columns = max(2, round(wall.width / 2.9))
-        _add_windows(mesh, rng, wall, (0.6, eaves), (columns, floors), near)
-    door = walls[0].rectangle((f + 0.3, f + 1.3), (0.0, 2.1), 0.02)
-    mesh.face(door, _DOOR, centre=centre, rank=4)
+        _add_windows(mesh, rng, wall, (0.6, eaves), (max(2, round(wall.width / 2.9)), floors), near)
+    mesh.face(walls[0].rectangle((f + 0.3, f + 1.3), (0.0, 2.1), 0.02), _DOOR, centre=centre, rank=4)
     mesh.part()
     _add_roof(mesh, f + 0.45, r + 0.45, (eaves, ridge), tiles)
     if near:
@@ -235,8 +233,7 @@ def _conifer(rng: Generator, near: bool, season: str) -> Mesh:
     tiers, teeth = (6, 7) if near else (3, 3)
     for k in range(tiers):
         low = height * (0.12 + 0.72 * k / tiers)
-        top = height * (0.12 + 0.72 * (k + 1) / tiers) + height * 0.16
-        tip = (0.0, min(top, height))
+        tip = (0.0, min(height * (0.12 + 0.72 * (k + 1) / tiers) + height * 0.16, height))
         reach = width * (1 - 0.8 * k / tiers)
         hem = []
         for j in range(teeth * 2 + 1):
@@ -358,8 +355,7 @@ def add_bare_bush(mesh: MeshBuilder, rng: Generator, size: Pair, *, near: bool) 
 def add_snow(mesh: MeshBuilder, hem: Outline, tip: Pair, *, rank: int) -> None:
     """Add the snow on one tier of a conifer, from just above its lower hem."""
     # It lies on the bending tips of the twigs, and the middle, nearer to the trunk, stays green.
-    base = min(up for _, up in hem)
-    rise = tip[1] - base
+    rise = tip[1] - min(up for _, up in hem)
     lower = [(right * 0.96, up + rise * 0.07) for right, up in hem]
     back = enumerate(reversed(hem))
     upper = [(right * 0.62, up + rise * (0.34 if k % 2 else 0.2)) for k, (right, up) in back]

@@ -24,18 +24,20 @@ _BLUE: Color = (24, 60, 190)
 
 def vehicle(kind: str, color: str, *, near: bool) -> Mesh:
     """Build a vehicle of a type and colour; ``near`` adds the small parts."""
-    build = {
-        "car": _car,
-        "van": _van,
-        "truck": _truck,
-        "school bus": _school_bus,
-        "bus": _bus,
-        "motorcycle": _motorcycle,
-        "ambulance": _ambulance,
-        "police car": _police_car,
-        "taxi": _taxi,
+    add, footprint = {
+        "car": (_add_car, (4.3, 1.8)),
+        "van": (_add_van, (5.0, 2.0)),
+        "truck": (_add_truck, (8.0, 2.45)),
+        "school bus": (_add_school_bus, (9.2, 2.4)),
+        "bus": (_add_bus, (11.0, 2.5)),
+        "motorcycle": (_add_motorcycle, (2.1, 0.8)),
+        "ambulance": (_add_ambulance, (5.0, 2.0)),
+        "police car": (_add_police_car, (4.3, 1.8)),
+        "taxi": (_add_taxi, (4.3, 1.8)),
     }[kind]
-    return build(PAINTS[color], near)
+    mesh = MeshBuilder(VEHICLE)
+    add(mesh, PAINTS[color], near)
+    return mesh.build(footprint)
 
 
 @dataclass(frozen=True)
@@ -143,43 +145,31 @@ def _wheels(mesh: MeshBuilder, axles: Sequence[float], half_width: float, radius
 
 def _inset(points: Sequence[Point], amount: float) -> list[Point]:
     """Shrink a face towards its middle, leaving a frame of the colour below."""
-    n = len(points)
-    f, r, u = (sum(p[axis] for p in points) / n for axis in range(3))
+    f, r, u = (sum(axis) / len(points) for axis in zip(*points, strict=True))
     return [
         (p[0] + (f - p[0]) * amount, p[1] + (r - p[1]) * amount, p[2] + (u - p[2]) * amount) for p in points
     ]
 
 
-def _car(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
-    _add_car(mesh, paint, near)
-    return mesh.build((4.3, 1.8))
-
-
-def _taxi(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
+def _add_taxi(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     _add_car(mesh, paint, near)
     mesh.part()
     mesh.box((-0.6, -0.35), (-0.36, 0.36), (1.44, 1.68), _PLATE)
     for f, way in ((-0.61, 1), (-0.34, -1)):
         for quad in lettering("TAXI", width=0.6, height=0.17, centre=(0.0, 1.56)):
             mesh.face([(f, way * r, u) for r, u in quad], _TYRE, centre=(-0.47, 0.0, 1.56), rank=1)
-    return mesh.build((4.3, 1.8))
 
 
-def _police_car(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
+def _add_police_car(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     _add_car(mesh, paint, near)
     for sign in (-1, 1):
         _on_side(mesh, sign, _strip((-2.0, 2.0), 0.895, (0.5, 0.72)), _BLUE, rank=4)
     _patch(mesh, -2.15, (-0.5, 0.5), (0.6, 0.78), _BLUE, rank=4)
     _patch(mesh, 2.16, (-0.5, 0.5), (0.62, 0.8), _BLUE, rank=4)
     _add_beacons(mesh, -0.5, 0.56, 1.44)
-    return mesh.build((4.3, 1.8))
 
 
-def _ambulance(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
+def _add_ambulance(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     _add_van(mesh, paint, near)
     for sign in (-1, 1):
         _on_side(mesh, sign, _strip((-2.45, 1.6), 1.005, (0.95, 1.2)), _TAIL, rank=4)
@@ -187,7 +177,6 @@ def _ambulance(paint: Color, near: bool) -> Mesh:
     _patch(mesh, 2.4, (-0.9, 0.9), (1.02, 1.2), _TAIL, rank=4)
     _add_beacons(mesh, -2.2, 0.8, 2.15)
     _add_beacons(mesh, 1.0, 0.8, 2.15)
-    return mesh.build((5.0, 2.0))
 
 
 def _add_beacons(mesh: MeshBuilder, forward: float, half: float, up: float) -> None:
@@ -201,8 +190,7 @@ def _add_beacons(mesh: MeshBuilder, forward: float, half: float, up: float) -> N
             mesh.face(corners, shaded(_BLUE, 1.6), centre=(forward + 0.15, 0.0, up), rank=1, glow=0.9)
 
 
-def _motorcycle(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
+def _add_motorcycle(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     _wheels(mesh, (-0.7, 0.7), 0.08, 0.32, near)
     mesh.box((-0.85, 0.6), (-0.16, 0.16), (0.45, 0.85), paint)
     mesh.box((0.5, 0.6), (-0.4, 0.4), (1.0, 1.08), _TRIM)
@@ -213,7 +201,6 @@ def _motorcycle(paint: Color, near: bool) -> Mesh:
     mesh.box((-0.3, 0.05), (-0.24, 0.24), (0.85, 1.4), shaded(_TRIM, 1.4))
     mesh.part()
     mesh.box((-0.2, 0.12), (-0.14, 0.14), (1.42, 1.72), paint)
-    return mesh.build((2.1, 0.8))
 
 
 def _add_car(mesh: MeshBuilder, paint: Color, near: bool) -> None:
@@ -246,15 +233,8 @@ def _add_cabin(mesh: MeshBuilder, paint: Color, near: bool) -> None:
         # The sky mirrors in the upper half of the rear window.
         half = waist.half_width * 0.88
         upper = [(roof.back, roof.half_width, roof.up), (roof.back, -roof.half_width, roof.up)]
-        middle = [(-1.4, -half, 1.2), (-1.4, half, 1.2)]
-        mirror = [*_inset(upper, 0.2), *_inset(middle, 0.25)]
+        mirror = [*_inset(upper, 0.2), *_inset([(-1.4, -half, 1.2), (-1.4, half, 1.2)], 0.25)]
         mesh.face(mirror, shaded(_GLASS, 1.7), centre=cabin.centre, rank=2)
-
-
-def _van(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
-    _add_van(mesh, paint, near)
-    return mesh.build((5.0, 2.0))
 
 
 def _add_van(mesh: MeshBuilder, paint: Color, near: bool) -> None:
@@ -275,8 +255,7 @@ def _add_van(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     _wheels(mesh, (-1.6, 1.6), half, 0.36, near)
 
 
-def _truck(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
+def _add_truck(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     _add_cargo_box(mesh, paint, near)
     mesh.part()
     mesh.box((-4.0, 3.6), (-1.0, 1.0), (0.55, 1.0), _TRIM, skip="t")
@@ -289,7 +268,6 @@ def _truck(paint: Color, near: bool) -> Mesh:
     _patch(mesh, 3.61, (-0.8, 0.8), (0.85, 1.3), _TRIM, rank=2)
     for sign in (-1, 1):
         _on_side(mesh, sign, _strip((2.5, 3.4), 1.16, (1.6, 2.3)), shaded(_GLASS, 1.2), rank=2)
-    return mesh.build((8.0, 2.45))
 
 
 def _add_cargo_box(mesh: MeshBuilder, paint: Color, near: bool) -> None:
@@ -306,8 +284,7 @@ def _add_cargo_box(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     _patch(mesh, -4.013, (-0.9, -0.15), (2.2, 2.75), paint, rank=2)
 
 
-def _school_bus(paint: Color, near: bool) -> Mesh:
-    mesh = MeshBuilder(VEHICLE)
+def _add_school_bus(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     half = 1.2
     mesh.box((-4.6, 3.4), (-half, half), (0.5, 2.75), paint, roof=shaded(paint, 1.1))
     windows = 7 if near else 1
@@ -331,12 +308,10 @@ def _school_bus(paint: Color, near: bool) -> Mesh:
     _patch(mesh, 4.62, (-0.6, 0.6), (0.65, 1.25), _TRIM, rank=1)
     mesh.part()
     _patch(mesh, 3.42, (-1.05, 1.05), (1.55, 2.4), _WINDSCREEN, rank=2)
-    return mesh.build((9.2, 2.4))
 
 
-def _bus(paint: Color, near: bool) -> Mesh:
-    """Build a city bus: a box with a row of windows all round and doors on the right."""
-    mesh = MeshBuilder(VEHICLE)
+def _add_bus(mesh: MeshBuilder, paint: Color, near: bool) -> None:
+    """Add a city bus: a box with a row of windows all round and doors on the right."""
     half = 1.25
     mesh.box((-5.5, 5.5), (-half, half), (0.4, 3.0), paint, roof=shaded(paint, 1.1))
     windows = 8 if near else 1
@@ -354,7 +329,6 @@ def _bus(paint: Color, near: bool) -> Mesh:
         _patch(mesh, f, (-0.8, 0.8), (2.6, 2.9), _TRIM, rank=3)
     _lights(mesh, -5.51, 5.51, half, (0.7, 0.92), near)
     _wheels(mesh, (-3.4, 3.2), 1.2, 0.5, near)
-    return mesh.build((11.0, 2.5))
 
 
 def _add_bus_rear(mesh: MeshBuilder, back: float, half: float) -> None:
