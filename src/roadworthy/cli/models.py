@@ -164,8 +164,7 @@ def evaluate(
     # A model that cannot drive says so in its first step, and all the data need not be waited for.
     laps = [training.drive_lap(system, track) for track in tracked(lap or [], "Driving")]
     with bars() as shown:
-        progress = shown.showing("Asking the model")
-        measures = training.evaluate(system, dataset, batch=batch, progress=progress)
+        measures = training.evaluate(system, dataset, batch=batch, progress=shown.showing("Asking the model"))
     document = {
         "model": system.name,
         "dataset": dataset.name,

@@ -138,8 +138,7 @@ def box_reading(
     class_names: ClassNames | str | None, on_unknown: OnUnknown, on_invalid: OnUnknown
 ) -> dict[str, Any]:
     """Return how the boxes of a format are read, as `Boxes.from_coco` and the like take it."""
-    names = class_names_of(class_names)
-    return {"class_names": names, "on_unknown": on_unknown, "on_invalid": on_invalid}
+    return {"class_names": class_names_of(class_names), "on_unknown": on_unknown, "on_invalid": on_invalid}
 
 
 def placed(boxes: Boxes, width: int, height: int, outside: Outside) -> tuple[Boxes, dict[str, int]]:

@@ -234,9 +234,7 @@ class _Writer(ABC):
         frame.save_image(self.folder / self.images / f"{stem}.png")
         assert frame.boxes is not None
         self._count_lost(frame)
-        words = [word for word, _ in chosen]
-        boxes = frame.boxes[[index for _, index in chosen]]
-        self.take(stem, frame, boxes, words)
+        self.take(stem, frame, frame.boxes[[index for _, index in chosen]], [word for word, _ in chosen])
         self.frames += 1
 
     @abstractmethod
@@ -303,8 +301,7 @@ class _Kitti(_Writer):
                 extra[name] = word
             names.append(name)
             said.append(fitting.get(name) or ontology().resolve_with_properties(word)[1])
-        renamed = _renamed(boxes, [extra.get(name) for name in names])
-        text = renamed.to_kitti(class_names=extra or None)
+        text = _renamed(boxes, [extra.get(name) for name in names]).to_kitti(class_names=extra or None)
         (self.folder / "label_2" / f"{stem}.txt").write_text(text, "utf-8")
         self.counted.update(line.split()[0] for line in text.splitlines())
         if boxes.occlusion is not None:
@@ -333,10 +330,9 @@ class _Coco(_Writer):
         self.counted.update(words)
 
     def finish(self) -> None:
-        names = self.naming.numbered(self.counted)
         categories = [
             {"id": number, "name": name, "supercategory": ontology().resolve(name).parent or ""}
-            for number, name in enumerate(names, 1)
+            for number, name in enumerate(self.naming.numbered(self.counted), 1)
         ]
         annotations: list[dict[str, object]] = []
         for number, (_, boxes) in enumerate(self._taken, 1):

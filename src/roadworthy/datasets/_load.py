@@ -263,8 +263,7 @@ def reader_for(reference: str) -> Callable[..., Any]:
     try:
         return datasets.get(name)
     except UnknownNameError:
-        exists = is_file(Path(reference)) or is_folder(Path(reference))
-        if not exists and len(Path(name).parts) < 2:
+        if not (is_file(Path(reference)) or is_folder(Path(reference))) and len(Path(name).parts) < 2:
             raise
     guess = _FORMATS.get(Path(reference).suffix.lower(), "folder" if is_folder(Path(reference)) else "format")
     raise UnknownNameError(

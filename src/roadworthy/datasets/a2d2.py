@@ -198,8 +198,7 @@ def _decoded(id: str, record: Mapping[str, Any], units: SignalUnits) -> Signals:
         sign = _values(id, record, "steering_angle_calculated_sign")
         if sign.shape != angle.shape or not np.isin(sign, (0, 1)).all():
             raise FrameError(f"frame {id!r}: each steering_angle_calculated needs a sign, 0 or 1, got {sign}")
-        usable = angle < _NO_ANGLE
-        signed = np.where(sign == 1, -angle, angle)[usable]
+        signed = np.where(sign == 1, -angle, angle)[angle < _NO_ANGLE]
         if signed.size:
             extra["steering_wheel_angle"] = float(signed.mean())
     speed = _values(id, record, "vehicle_speed")

@@ -85,8 +85,7 @@ class CocoDataset(BaseDataset):
                 )
             if self._annotations is None:
                 return Frame(self.all_ids[number], image)
-            annotations = self._annotations.get(entry["id"], ())
-            boxes = Boxes.from_coco(annotations, self._categories, **self._reading)
+            boxes = Boxes.from_coco(self._annotations.get(entry["id"], ()), self._categories, **self._reading)
             boxes, counted = placed(boxes, width, height, self._outside)
         return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
 

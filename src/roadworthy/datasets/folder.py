@@ -118,8 +118,7 @@ class FilmReader:
         return self._length
 
     def __getstate__(self) -> dict[str, Any]:
-        gone = {"_capture": None, "_lock": None, "_process": 0, "_at": -1}
-        return self.__dict__ | gone
+        return self.__dict__ | {"_capture": None, "_lock": None, "_process": 0, "_at": -1}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state

@@ -96,8 +96,7 @@ class KittiDataset(_base.BaseDataset):
             metadata["P2"] = tuple(tuple(row) for row in matrix.tolist())
         if not self._has["label_2"]:
             return Frame(id, image, metadata=metadata)
-        regions = self._dont_care(number).tolist()
-        metadata["dont_care"] = tuple(tuple(region) for region in regions)
+        metadata["dont_care"] = tuple(tuple(region) for region in self._dont_care(number).tolist())
         with naming(self._file("label_2", number)):
             boxes, counted = _base.placed(self._boxes(number), image.shape[1], image.shape[0], self._outside)
             return Frame(id, image, boxes=boxes, metadata={**metadata, **counted})

@@ -190,8 +190,7 @@ class UdacitySimDataset(BaseDataset):
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
-        signals = self._signals(number)
-        return Frame(self.all_ids[number], read_image(self._file(number)), signals=signals)
+        return Frame(self.all_ids[number], read_image(self._file(number)), signals=self._signals(number))
 
     def signals(self, index: SupportsIndex) -> Signals:
         """Return the signals of a frame without reading its image."""

@@ -259,8 +259,7 @@ class Network(Generic[P]):
         """
         answers: dict[int, P] = {}
         for numbers, views in self._batches(frames):
-            arrays = self._run(views)
-            answers.update(zip(numbers, self._decoded(arrays, views), strict=True))
+            answers.update(zip(numbers, self._decoded(self._run(views), views), strict=True))
         return [answers[number] for number in range(len(frames))]
 
     def _batches(self, frames: Sequence[Frame]) -> Iterator[tuple[list[int], list[View]]]:

@@ -187,8 +187,7 @@ def _describe(network: PublicNetwork) -> None:
 
     write_json(network.folder / _CARD, network.card())
     if network.describe:
-        written = {"name": network.name, **network.describe}
-        text = yaml.safe_dump(written, sort_keys=False, allow_unicode=True)
+        text = yaml.safe_dump({"name": network.name, **network.describe}, sort_keys=False, allow_unicode=True)
         write_text(network.folder / _DESCRIPTION, text)
 
 

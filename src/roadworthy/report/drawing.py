@@ -97,8 +97,7 @@ def draw_text(
         bold: Whether strokes are thicker.
     """
     mask, _, margin = _inked(text, size, bold)
-    top = round(y - size / 2) - margin
-    blend_mask(canvas, mask, round(x) - margin, top, color)
+    blend_mask(canvas, mask, round(x) - margin, round(y - size / 2) - margin, color)
 
 
 def blend_mask(
@@ -112,8 +111,7 @@ def blend_mask(
         return
     share = mask[y1 - top : y2 - top, x1 - left : x2 - left, None]
     under = canvas[y1:y2, x1:x2]
-    mixed = under + (np.asarray(color, np.float32) - under) * share
-    canvas[y1:y2, x1:x2] = np.rint(mixed).astype(np.uint8)
+    canvas[y1:y2, x1:x2] = np.rint(under + (np.asarray(color, np.float32) - under) * share).astype(np.uint8)
 
 
 def fitted(text: str, size: float, width: float, *, bold: bool = False) -> str:
@@ -410,8 +408,7 @@ def _mixed(canvas: Image, colors: Image, share: float | NDArray[np.float32]) -> 
     if isinstance(share, np.ndarray):
         larger = cv2.resize(share, size, interpolation=cv2.INTER_NEAREST_EXACT)
         share = np.asarray(larger, np.float32)[..., None]
-    mixed = canvas + (over.astype(np.float32) - canvas) * share
-    return np.rint(mixed).astype(np.uint8)
+    return np.rint(canvas + (over.astype(np.float32) - canvas) * share).astype(np.uint8)
 
 
 def _with_labels(canvas: Image, labels: LabelMap) -> Image:

@@ -328,8 +328,7 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
     if all_of == 1:
         return f"The requirement {parts[0].partition('requirements ')[2]}."
     first, *others = parts
-    rest = [part.replace(f" of {all_of:,} requirements", "", 1) for part in others]
-    return "; ".join([first, *rest]) + "."
+    return "; ".join([first, *(part.replace(f" of {all_of:,} requirements", "", 1) for part in others)]) + "."
 
 
 def _number(value: Scalar) -> float | None:

@@ -87,8 +87,7 @@ class JudgedCase:
             largest = max(frame.visual_change for frame in changed if frame.visual_change is not None)
             verdict = replace(verdict, visual_change=largest)
         if len(changed) == 1 and changed[0].tolerated is not None:
-            measures = {**verdict.measures, "tolerated": changed[0].tolerated}
-            verdict = replace(verdict, measures=measures)
+            verdict = replace(verdict, measures={**verdict.measures, "tolerated": changed[0].tolerated})
         return replace(self, verdict=verdict, frames=frames)
 
 

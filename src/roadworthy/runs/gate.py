@@ -211,8 +211,7 @@ def _without_detail(image: Image) -> tuple[float, float]:
     grey = cv2.cvtColor(_shrunk(image, _WIDTH), cv2.COLOR_RGB2GRAY)
     highest, lowest = cv2.dilate(grey, _NEIGHBOURS), cv2.erode(grey, _NEIGHBOURS)
     flat = cv2.subtract(highest, lowest) <= _RANGE
-    blank = flat & ((highest <= _BLACK) | (lowest >= _WHITE))
-    return float(np.mean(blank)), float(np.mean(flat))
+    return float(np.mean(flat & ((highest <= _BLACK) | (lowest >= _WHITE)))), float(np.mean(flat))
 
 
 def _shrunk(image: Image, width: int) -> Image:
@@ -471,8 +470,7 @@ def _things_lost(change: FrameChange, view: _View, original: _Original) -> str:
     before = view.reduced(before)
     after = before if change.after.labels is None else view.reduced(change.after.labels)
     kept = before.ids == after.ids
-    differs = cv2.absdiff(change.before.image, change.after.image).max(axis=2) > _RANGE
-    touched = view.covered(differs) > 0
+    touched = view.covered(cv2.absdiff(change.before.image, change.after.image).max(axis=2) > _RANGE) > 0
     for words in (_PEOPLE, ("vehicle",)):
         count, parts, stats, _ = cv2.connectedComponentsWithStats(before.mask(*words).astype(np.uint8))
         for number in range(1, count):

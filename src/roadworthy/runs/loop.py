@@ -131,11 +131,10 @@ class Work:
                     if self.settled is not None:
                         self.settled()
 
-        tested = frozenset(self.stores)
         job = BatchJob(
             self.method,
             self.systems,
-            tested,
+            frozenset(self.stores),
             self.batch_size,
             self.retention,
             self.simulator,

@@ -437,8 +437,7 @@ def _alike(system: SystemUnderTest, answers: Sequence[Prediction]) -> Iterator[s
 
 def _misspelt(answers: Sequence[Prediction]) -> Iterator[str]:
     known = [one.name for one in fields(Signals) if one.name != "extra"]
-    extra = {name: None for answer in answers if isinstance(answer, Signals) for name in answer.extra}
-    for name in extra:
+    for name in {name: None for answer in answers if isinstance(answer, Signals) for name in answer.extra}:
         for meant in get_close_matches(name.lower(), known, n=1, cutoff=0.7):
             yield f"{name!r} is kept as an extra signal; did you mean {meant!r}?"
 

@@ -153,12 +153,9 @@ def _on_paper(way: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     low, high = np.nanmin(way, axis=0), np.nanmax(way, axis=0)
     spread = np.maximum(high - low, LEAST_EXTENT)
     middle = (low + high) / 2
-    scale = (_WIDTH - 2 * _EDGE) / float(spread[0])
-    tall = min(float(spread[1]) * scale, 1.1 * _WIDTH)
-    scale = min(scale, tall / float(spread[1]))
+    scale = min((_WIDTH - 2 * _EDGE) / float(spread[0]), 1.1 * _WIDTH / float(spread[1]))
     height = round(float(spread[1]) * scale) + 2 * _EDGE
-    placed = (way - middle) * (scale, -scale) + (_WIDTH / 2, height / 2)
-    return placed, height
+    return (way - middle) * (scale, -scale) + (_WIDTH / 2, height / 2), height
 
 
 def _range(values: NDArray[np.float64]) -> tuple[float, float]:

@@ -168,8 +168,7 @@ def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[RoleSpan]:
     for found in quantities(words):
         amounts |= set(range(found.first, found.last + 1))
     for number in range(len(words)):
-        role = "quantity" if number in amounts else "outcome"
-        yield RoleSpan(*words[number : number + 1].span, role)
+        yield RoleSpan(*words[number : number + 1].span, "quantity" if number in amounts else "outcome")
 
 
 def _joined(marks: Sequence[RoleSpan]) -> list[RoleSpan]:

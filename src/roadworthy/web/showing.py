@@ -68,8 +68,7 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
 
 def _answers(row: Mapping[str, Scalar]) -> Iterator[dict[str, Any]]:
     """Yield what the model answered, what decides about the margin first."""
-    found = sorted(_compared(row), key=lambda one: one[0])
-    for _, output, words, before, after, part in found:
+    for _, output, words, before, after, part in sorted(_compared(row), key=lambda one: one[0]):
         yield {
             "output": output,
             "unit": "°" if output == "steering" else unit_of(output),

@@ -150,11 +150,10 @@ def mark_agreement(folder: Path) -> MarkAgreement:
     for one in _said(folder):
         latest[one.key][one.rater] = one.mark
     units = [[MARKS.index(mark) for mark in said.values() if mark in MARKS] for said in latest.values()]
-    people = {rater for said in latest.values() for rater, mark in said.items() if mark in MARKS}
     return MarkAgreement(
         krippendorff_alpha(units, "nominal"),
         sum(len(unit) > 1 for unit in units),
-        len(people),
+        len({rater for said in latest.values() for rater, mark in said.items() if mark in MARKS}),
         sum(bool(unit) for unit in units),
     )
 

@@ -80,8 +80,7 @@ def spec(services: Here, typed: _Text) -> dict[str, Any]:
 async def check(request: Request, typed: _Text) -> dict[str, Any]:
     """Return what static checks find out; given up when the page has something newer to ask."""
     services = services_of(request)
-    read = await run_in_threadpool(services.spec, typed.text)
-    if read["state"] != "read":
+    if (await run_in_threadpool(services.spec, typed.text))["state"] != "read":
         return {"state": "unchecked", "reason": "The specification still has errors."}
     asked = asyncio.create_task(services.checks.check(typed.text))
     try:

@@ -284,8 +284,7 @@ def failing_rows(run: StoredRun, most: int) -> FailingRows:
         ).fetchall()
         names = ("status", "words", "cases", "requirements", "example")
         reasons = [dict(zip(names, row, strict=False)) for row in found]
-        left_out = found[0][-1] - len(found) if found else 0
-        return FailingRows(reasons, left_out, *_tolerated(connection))
+        return FailingRows(reasons, found[0][-1] - len(found) if found else 0, *_tolerated(connection))
 
 
 def _tolerated(connection: Any) -> tuple[int, int]:
@@ -355,8 +354,7 @@ class Thumbnails:
                 # A run whose images were cleared away still has its rows; the page says how many lack.
                 self.missing += 1
                 return []
-            uri = small_copy(image)
-            made.append(Thumbnail(uri, image.shape[1], image.shape[0], digest, image))
+            made.append(Thumbnail(small_copy(image), image.shape[1], image.shape[0], digest, image))
         self._left -= sum(len(one.uri) for one in made)
         return made
 

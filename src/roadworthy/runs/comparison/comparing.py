@@ -223,9 +223,8 @@ def compare(
     paired = pair_up(first, second, Pairing(named, frozenset(map(storable, searched))), stoppable)
     differences = _differences(first.pairs, second.pairs, matched, others=not systems)
     number = sum(1 for one in differences if _pairs_of(one, paired) is not None)
-    measured = [_measured(one, paired, number, alpha) for one in differences]
     ordered = sorted(
-        (_concluded(one, alpha) for one in measured),
+        (_concluded(_measured(one, paired, number, alpha), alpha) for one in differences),
         key=lambda one: (_VERDICTS.index(one.verdict), one.requirement.id, one.after or ""),
     )
     warnings = (*conditions.refusals, *conditions.warnings, *_remarks(ordered))

@@ -296,8 +296,7 @@ def pair_up(
 def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
     """Make the table of pairs: every case of either run once."""
     connection.execute("CREATE TABLE names (before VARCHAR, after VARCHAR)")
-    names = list(map(list, pairing.systems.items()))
-    connection.executemany("INSERT INTO names VALUES ($1, $2)", names)
+    connection.executemany("INSERT INTO names VALUES ($1, $2)", list(map(list, pairing.systems.items())))
     connection.execute("CREATE TABLE searched (requirement VARCHAR)")
     if pairing.unpaired:
         connection.executemany(
@@ -398,8 +397,7 @@ def _worst(kind: str, side: str) -> str:
 def _add_shifts(connection: duckdb.DuckDBPyConnection, found: Mapping[Key, PairedCases]) -> None:
     connection.execute(f"CREATE TABLE shifts AS {_SHIFTS}")
     keys = "SELECT requirement, system, count(*) FROM shifts GROUP BY ALL ORDER BY requirement, system"
-    ordered = "SELECT shift FROM shifts ORDER BY requirement, system"
-    values = connection.execute(ordered).fetchnumpy()["shift"]
+    values = connection.execute("SELECT shift FROM shifts ORDER BY requirement, system").fetchnumpy()["shift"]
     start = 0
     for requirement, system, number in _asked(connection, keys):
         own = np.asarray(values[start : start + number], np.float64)

@@ -307,8 +307,7 @@ def _shape(node: Node) -> str:
     left, right = _SHAPES[node.kind]
     note = " (undeveloped)" if node.undeveloped else ""
     short = textwrap.shorten(" ".join(node.text.split()), _LONGEST, placeholder=" …")
-    lines = textwrap.wrap(short, _WIDTH) or [""]
-    words = "<br/>".join([f"{node.id}{note}", *map(_escaped, lines)])
+    words = "<br/>".join([f"{node.id}{note}", *map(_escaped, textwrap.wrap(short, _WIDTH) or [""])])
     return f"{left}{words}{right}"
 
 

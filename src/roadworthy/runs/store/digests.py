@@ -344,5 +344,4 @@ def _source(function: object) -> Path | None:
 def _recipe(data: WorldDataset | WorldCropsDataset) -> str:
     """Return all options of a data set of the world; what iteration has skipped is none."""
     known = {name: value for name, value in vars(data).items() if name not in ("_reasons", "all_ids")}
-    told = {name: _recipe(one) if isinstance(one, WorldDataset) else one for name, one in known.items()}
-    return repr(told)
+    return repr({name: _recipe(one) if isinstance(one, WorldDataset) else one for name, one in known.items()})

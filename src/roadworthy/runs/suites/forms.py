@@ -157,8 +157,7 @@ def names_of(given: object) -> list[str]:
     """
     if isinstance(given, dict):
         return list(given)
-    listed = given if isinstance(given, list) else [given]
-    return [as_name(one) for one in listed if isinstance(one, str)]
+    return [as_name(one) for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)]
 
 
 def as_name(text: str) -> str:

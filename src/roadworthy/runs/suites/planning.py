@@ -109,8 +109,7 @@ class SuitePlan:
 
     def cases(self, trial: Trial) -> int:
         """Return how many cases a requirement has for each model, at most or about."""
-        frames = len(self.data[trial.data].frames) if trial.data else 0
-        return trial.kind.cases(trial.part, frames)
+        return trial.kind.cases(trial.part, len(self.data[trial.data].frames) if trial.data else 0)
 
 
 def engines_of(plan: SuitePlan) -> dict[str, Digest]:

@@ -86,8 +86,7 @@ def about_rule(file: YamlFile, place: Place, error: RuleError) -> FileProblem:
         return FileProblem(message, 0, f"{place[1]}: {error}")
     words = error.text[slice(*error.span)]
     for number in range(written.value.line, written.value.end_line + 1):
-        text = file.line(number)
-        start = text.find(words, written.value.column if number == written.value.line else 0)
+        start = file.line(number).find(words, written.value.column if number == written.value.line else 0)
         if words.strip() and start >= 0:
             return file.problem(message, FileSpan(number, start, number, start + len(words)))
     return complain(file, place, f"{message}: {words!r}")
@@ -338,8 +337,7 @@ def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[FileProblem]:
         known = names_of(data.get(among))
         for place, entry in asking.items():
             names = entry.get(key) if isinstance(entry, dict) else None
-            listed = names if isinstance(names, list) else [names]
-            for number, name in enumerate(listed):
+            for number, name in enumerate(names if isinstance(names, list) else [names]):
                 if isinstance(name, str) and name not in known:
                     message = f"the suite has no {among} called {name!r}: {suggest(name, known)}"
                     item = (str(number),) if isinstance(names, list) else ()

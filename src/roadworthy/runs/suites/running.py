@@ -266,10 +266,10 @@ class SuiteResult:
 
     def _basis(self) -> str:
         """Return on how little rests what passed because nothing failed, which claims no confidence."""
-        passed = [one for one in self.outcomes.values() if one.status is OutcomeStatus.PASSED]
         tried = [
             (sum(count for status, count in one.counts.items() if status.is_judged), one.measures["clusters"])
-            for one in passed
+            for one in self.outcomes.values()
+            if one.status is OutcomeStatus.PASSED
             if one.measures.get("max_rate") == 0 and "clusters" in one.measures
         ]
         if not tried:
@@ -375,8 +375,7 @@ def run_suite(
         written = time.monotonic()
         for one in to_do:
             watch.begins(one.name, one.cases)
-            passes = plan.suite.form.passes * len(one.trials)
-            retained = images, min(1.0, passes / max(1, one.cases))
+            retained = images, min(1.0, plan.suite.form.passes * len(one.trials) / max(1, one.cases))
             _run(one, result, retained, executor, watch)
             # Outcomes also stand beside the rows: thousands of passes need not write all of them each time.
             if time.monotonic() - written > _EVERY or one is to_do[-1]:

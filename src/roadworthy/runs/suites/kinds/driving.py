@@ -122,8 +122,7 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         scenarios = part.inside.scenarios
         short = tuple(replace(one, limits=replace(one.limits, metres=_PROBED)) for one in scenarios)
         whole = sum(map(_metres, scenarios))
-        probe = replace(part.inside, scenarios=short)
-        return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+        return replace(part.inside, scenarios=short).parameters(), min(1.0, _PROBED * len(scenarios) / whole)
 
 
 def _notes(entry: DrivingForm, quality: DrivingQuality) -> tuple[str, ...]:
