@@ -296,9 +296,7 @@ class Network(Generic[P]):
                 f"{self.name} raised {type(error).__name__} on {named_frames(frames)}: "
                 f"{reason}{raised_at(error)}{hint}"
             ) from error
-        if len(images) > count:
-            return {name: array[:count] for name, array in arrays.items()}
-        return arrays
+        return {name: array[:count] for name, array in arrays.items()} if len(images) > count else arrays
 
     def _decoded(self, arrays: Arrays, views: Sequence[View]) -> list[P]:
         try:

@@ -229,9 +229,7 @@ def _exported(declared: Tensor | None) -> dict[str, Any]:
 
 def _size(told: Any) -> dict[str, int]:
     """Return a size as newer processors write it; older ones have one number for both sides."""
-    if isinstance(told, int):
-        return {"height": told, "width": told}
-    return dict(told or {})
+    return {"height": told, "width": told} if isinstance(told, int) else dict(told or {})
 
 
 def _module(runtime: Runtime) -> Recognised | None:

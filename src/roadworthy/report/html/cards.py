@@ -230,9 +230,7 @@ def _margin(row: Row, unit: str = "") -> str:
 
 def _number(row: Row, name: str) -> float | None:
     value = row.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
 
 _READERS: dict[str, Callable[[Requirement, Row], RowReading]] = {

@@ -115,9 +115,7 @@ class Suite:
     @property
     def folder(self) -> Path:
         """The folder that paths in it count from."""
-        if self.started is not None:
-            return self.started
-        return self.file.path.parent / (self.form.base or "")
+        return self.started if self.started is not None else self.file.path.parent / (self.form.base or "")
 
     @property
     def name(self) -> str:
