@@ -415,8 +415,7 @@ def _named(
     """Return what every name that the tests use stands for."""
     known = parse_options(given or (), f"{option} NAME=VALUE")
     used = dict.fromkeys(getattr(test, kind) for test in tests)
-    missing = [name for name in used if name not in known]
-    if missing:
+    if missing := [name for name in used if name not in known]:
         raise InputError(
             f"the suite uses {', '.join(missing)}: say what it is with {option} {missing[0]}=..."
         )

@@ -197,8 +197,7 @@ def export(
         roadworthy models export trained/dave2 dave2.pt
         roadworthy models export net.pth net.onnx --network dave2 --output steering
     """
-    format = _FORMATS.get(file.suffix.lower())
-    if format is None:
+    if (format := _FORMATS.get(file.suffix.lower())) is None:
         raise InputError(f"the file must end in {', '.join(_FORMATS)}, got {str(file)!r}")
     weights = located_weights(source)
     if network is not None:

@@ -124,8 +124,7 @@ def named_meaning(name: str, class_names: ClassNames, known: Mapping[str, Meanin
         OntologyError: Nothing says what the name means.
     """
     if name in class_names:
-        word = class_names[name]
-        if word is None:
+        if (word := class_names[name]) is None:
             return None
     elif name in known:
         return known[name]

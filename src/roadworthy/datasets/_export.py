@@ -182,8 +182,7 @@ class _Naming:
         """Return word and index of each box that is written."""
         found = []
         for index, (name, facts) in enumerate(zip(boxes.classes, boxes.attributes, strict=True)):
-            word = self._word(name, facts)
-            if word is None:
+            if (word := self._word(name, facts)) is None:
                 self.left_out[ontology().word_for(name, facts)] += 1
             else:
                 found.append((word, index))
@@ -294,8 +293,7 @@ class _Kitti(_Writer):
                 for name, (meant, known) in KITTI_TYPES.items()
                 if meant == element and known.items() <= facts.items()
             }
-            name = max(fitting, key=lambda one: len(fitting[one]), default=None)
-            if name is None:
+            if (name := max(fitting, key=lambda one: len(fitting[one]), default=None)) is None:
                 # KITTI separates columns by blanks.
                 name = word.replace(" ", "_").capitalize()
                 extra[name] = word

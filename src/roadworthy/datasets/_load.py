@@ -121,8 +121,7 @@ class ChosenFrames:
             >>> some.indices
             [7, 12]
         """
-        known = getattr(data, "ids", None)
-        if known is None:
+        if (known := getattr(data, "ids", None)) is None:
             raise InputError(f"{data.name} does not list frame ids, so frames cannot be chosen by id")
         places = {id: index for index, id in enumerate(known)}
         for id in ids:

@@ -126,11 +126,9 @@ class A2D2Dataset(_base.BaseDataset):
 
     def _signals(self, number: int) -> Signals:
         id = self.all_ids[number]
-        file = self._bus.get(id.split("_")[0])
-        if file is None:
+        if (file := self._bus.get(id.split("_")[0])) is None:
             return Signals()
-        record = _drive(file, stamp_of([file])).get(id)
-        if record is None:
+        if (record := _drive(file, stamp_of([file])).get(id)) is None:
             raise FrameError(f"{file} has no signals of the frame {id!r}")
         with naming(file):
             return _decoded(id, record, self.units)

@@ -89,8 +89,7 @@ class KittiDataset(_base.BaseDataset):
         image = read_image(self._folder / "image_2" / self._images.get(id, f"{id}.png"))
         metadata: dict[str, object] = {}
         if self._has["calib"]:
-            matrix = self._calibration(number).get("P2")
-            if matrix is None:
+            if (matrix := self._calibration(number).get("P2")) is None:
                 file = self._file("calib", number)
                 raise FrameError(f"{file} has no P2: expected the matrix of the left colour camera")
             metadata["P2"] = tuple(tuple(row) for row in matrix.tolist())
@@ -188,8 +187,7 @@ def _stems(folder: Path) -> set[str]:
 
 
 def _check_results(results: Path, ids: set[str], folder: Path) -> None:
-    unknown = sorted(_stems(results) - ids, key=_base.natural_order)
-    if unknown:
+    if unknown := sorted(_stems(results) - ids, key=_base.natural_order):
         raise InputError(
             f"{results} has results for images that do not exist in {folder}: {shortened(unknown, 1)}; "
             "on_error=skip leaves them out"

@@ -133,8 +133,7 @@ class TableDataset(BaseDataset):
     def _listed(self, image: str, images: Path | None) -> list[Path]:
         """Return the image of each row, whether it exists or not."""
         beside = self._table.path.parent
-        column = next(iter(self._columns(image, needed=images is None)), None)
-        if column is None:
+        if (column := next(iter(self._columns(image, needed=images is None)), None)) is None:
             folder = existing_folder(images or beside, "the images of a table without their names")
             names = file_names(folder)
             if len(names) != len(self._table.rows):

@@ -200,8 +200,7 @@ class UdacitySimDataset(BaseDataset):
         written = PureWindowsPath(self._table.text(number, self._camera))
         folder = self._table.path.parent
         places = [folder / "IMG" / written.name, folder / written.name, folder / written.as_posix()]
-        found = next((place for place in places if is_file(place)), None)
-        if found is None:
+        if (found := next((place for place in places if is_file(place)), None)) is None:
             line = self._table.rows[number].line
             raise FrameError(
                 f"cannot read the image {places[0]}: no such file "
@@ -254,8 +253,7 @@ def _log(path: Path) -> Table:
 
 def _timestamp(id: str) -> float | None:
     """Return the seconds that the name of an image tells; the simulator does not say in which time zone."""
-    found = _UDACITY_SIM_TIME.search(id)
-    if found is None:
+    if (found := _UDACITY_SIM_TIME.search(id)) is None:
         return None
     try:
         second = datetime.strptime(found[1], "%Y_%m_%d_%H_%M_%S").replace(tzinfo=UTC).timestamp()

@@ -256,8 +256,7 @@ def _level(given: str | float) -> str | float:
 
 def _size(given: Any) -> tuple[int, int]:
     if isinstance(given, str):
-        found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", given)
-        if found:
+        if found := re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", given):
             return int(found[1]), int(found[2])
     elif isinstance(given, Sequence) and len(given) == 2 and all(isinstance(one, int) for one in given):
         return given[0], given[1]

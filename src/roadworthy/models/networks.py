@@ -168,8 +168,7 @@ def import_files(paths: Iterable[Path]) -> list[PublicNetwork]:
     """
     found: dict[str, PublicNetwork] = {}
     for path in paths:
-        known = known_file(path)
-        if known is None:
+        if (known := known_file(path)) is None:
             raise InputError(_unknown(path))
         network, name = known
         make_writable(network.folder)

@@ -209,8 +209,7 @@ def _summary(run: StoredRun, report: str) -> str:
     ]
     if len(results) > _LINES:
         lines += [f"{count(len(results) - _LINES)} more, none of them worse, are not shown.", ""]
-    worst = _worst(run, results)
-    if worst:
+    if worst := _worst(run, results):
         lines += ["**The worst failures**", "", *worst, ""]
     return "\n".join([*lines, f"[Full report]({report})", ""])
 

@@ -313,8 +313,7 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
         Standing.INCONCLUSIVE: ("needs more cases to decide", "need more cases to decide"),
     }
     for standing, (one, several) in words.items():
-        number = counted[standing]
-        if number:
+        if number := counted[standing]:
             parts.append(f"{number:,} of {all_of:,} requirements {one if number == 1 else several}")
     if not parts:
         failed = cases[Status.VIOLATED] + cases[Status.ERROR]

@@ -249,19 +249,16 @@ def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
     boxes = Counter(name for answer in answers if isinstance(answer, Boxes) for name in answer.classes)
     if any(isinstance(answer, Boxes) for answer in answers):
         found["boxes"] = _counts(boxes.most_common()) or "none"
-    best = Counter(answer.best for answer in answers if isinstance(answer, ClassScores))
-    if best:
+    if best := Counter(answer.best for answer in answers if isinstance(answer, ClassScores)):
         found["best class"] = _counts(best.most_common(8))
-    depths = [answer for answer in answers if isinstance(answer, InverseDepth)]
-    if depths:
+    if depths := [answer for answer in answers if isinstance(answer, InverseDepth)]:
         low, high = (
             min(float(np.nanmin(one.values)) for one in depths),
             max(float(np.nanmax(one.values)) for one in depths),
         )
         unit = " per metre" if all(one.metric for one in depths) else ", higher is nearer, no unit"
         found["inverse depth"] = f"{low:.3g} to {high:.3g}{unit}"
-    paths = [answer for answer in answers if isinstance(answer, PlannedPath)]
-    if paths:
+    if paths := [answer for answer in answers if isinstance(answer, PlannedPath)]:
         ends = [float(one.points[-1, 0]) for one in paths]
         found["path"] = f"{min(ends):.3g} to {max(ends):.3g} m ahead after {paths[0].times[-1]:g} s"
     pixels: Counter[str] = Counter()

@@ -199,8 +199,7 @@ def _names(drive: Drive, places: NDArray[np.float64], alarms: Collection[str]) -
 
 def _marks(drive: Drive, places: NDArray[np.float64]) -> Iterator[Markup]:
     for name, kind in _EVENTS.items():
-        happening = drive.events.get(name)
-        if happening is None:
+        if (happening := drive.events.get(name)) is None:
             continue
         begins = happening & ~np.concatenate([[False], happening[:-1]])
         for row in np.flatnonzero(begins & np.isfinite(places).all(axis=1)):
@@ -339,8 +338,7 @@ def drive(
     request: Request, services: Here, root: RunFolder, name: str, drive: Short = ".", metric: Short = "LP"
 ) -> Response:
     """Return one drive."""
-    place = find_drives(root).get(drive)
-    if place is None:
+    if (place := find_drives(root).get(drive)) is None:
         raise HTTPException(404, "There is no such drive. The page Drives lists all of them.")
     found: ShownDrive | None = None
     problem = ""

@@ -257,8 +257,7 @@ def _trouble_of(error: RuleError) -> Trouble:
 def _spelled(error: RuleError) -> Iterator[_Changed]:
     """Yield the text with each suggestion in the place of the word that is most like it."""
     for suggestion in error.suggestions:
-        word = nearest_word(error.text, *error.span, suggestion)
-        if word is not None:
+        if (word := nearest_word(error.text, *error.span, suggestion)) is not None:
             yield _put(error.text, *word, suggestion, suggestion)
 
 

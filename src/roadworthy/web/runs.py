@@ -208,8 +208,7 @@ def run(request: Request, services: Here, name: str) -> Response:
 @router.get("/runs/{name}/files/{path:path}")
 def file(folder: RunFolder, path: str) -> Response:
     """Return a file of a run: pictures and its report to be shown, all else to be kept."""
-    found = file_below(folder, path)
-    if found is None:
+    if (found := file_below(folder, path)) is None:
         raise HTTPException(404, "This run has no such file.")
     if path == REPORT:
         return FileResponse(found, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})

@@ -114,8 +114,7 @@ def _unit(row: Mapping[str, Scalar]) -> str:
     if row.get(f"{MEASURE}label") is not None:
         # Equation 2 of DeepTest is about squared errors.
         return _SQUARES.get(str(row.get(f"{PARAMETER}output")), "")
-    answers = list(_answers(row))
-    if answers:
+    if answers := list(_answers(row)):
         return str(answers[0]["unit"])
     return " px" if dict(_boxes(row)) else ""
 

@@ -128,8 +128,7 @@ def _trouble(text: str, problem: SpecificationProblem) -> dict[str, Any]:
 
 def _fixes(text: str, problem: SpecificationProblem) -> Iterator[Fix]:
     """Yield what a message guesses to be meant, put in the place of what is written."""
-    guess = _MEANT.search(problem.message)
-    if guess is None:
+    if (guess := _MEANT.search(problem.message)) is None:
         return
     start, stop = problem.span.start, problem.span.stop
     at = text[start:stop].find(guess["wrong"])

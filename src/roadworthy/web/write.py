@@ -103,8 +103,7 @@ def preview(services: Here, wanted: _Preview) -> dict[str, Any]:
 @router.get("/write/pictures/{digest}.png")
 def picture(services: Here, digest: str) -> Response:
     """Return a picture of a preview."""
-    data = services.pictures.get(digest)
-    if data is None:
+    if (data := services.pictures.get(digest)) is None:
         raise HTTPException(404, "This picture has expired. Make the preview again.")
     # Named by its content, so it never changes.
     return Response(

@@ -65,8 +65,7 @@ def read_variant(path: Path) -> Variant:
 
 
 def _variant_in(model: Any, path: Path) -> Variant:
-    document = _document_in(model, path)
-    if document is None:
+    if (document := _document_in(model, path)) is None:
         raise InputError(
             f"{path} is no network of the zoo, so its weights cannot be read into one; export it with "
             "roadworthy models export, or name the architecture and give a state dict"
@@ -79,8 +78,7 @@ def _variant_in(model: Any, path: Path) -> Variant:
 
 def _document_in(model: Any, path: Path) -> dict[str, Any] | None:
     """Return what `metadata_of` wrote; None where it did not."""
-    written = {one.key: one.value for one in model.metadata_props}.get(_KEY)
-    if written is None:
+    if (written := {one.key: one.value for one in model.metadata_props}.get(_KEY)) is None:
         return None
     try:
         found = json.loads(written)

@@ -90,8 +90,7 @@ def seen_by_people(requirement: Requirement, row: Row) -> HumanTolerance | None:
         >>> seen_by_people(tried, {"visual_change": 0.3}).words
         'people tolerate it (up to 0.8)'
     """
-    change = _number(row, "visual_change")
-    if change is None:
+    if (change := _number(row, "visual_change")) is None:
         return None
     limit = requirement.parameters.get("limit")
     if isinstance(limit, int | float):
@@ -182,8 +181,7 @@ def _reliability(_: Requirement, row: Row) -> RowReading:
 def _bbsl(_: Requirement, row: Row) -> RowReading:
     answers = [("expected", str(row.get("measure.expected") or "–"))]
     answers.append(("found", str(row.get("measure.found") or row.get("reason") or "–")))
-    overlap = _number(row, "measure.iou")
-    if overlap is not None:
+    if (overlap := _number(row, "measure.iou")) is not None:
         answers.append(("IoU", f"{overlap:.2f}"))
     boxes = []
     for kind in ("truth", "detection"):
@@ -197,8 +195,7 @@ def _bbsl(_: Requirement, row: Row) -> RowReading:
 def _driving(requirement: Requirement, row: Row) -> RowReading:
     answers: list[tuple[str, str]] = []
     for metric, (limit, sign) in thresholds_of(requirement).items():
-        value = _number(row, f"measure.{metric}")
-        if value is not None:
+        if (value := _number(row, f"measure.{metric}")) is not None:
             answers.append((metric, f"{number(value)} (must be {sign} {number(limit)})"))
     return RowReading("", tuple(answers), _margin(row, " of the threshold"))
 
@@ -467,8 +464,7 @@ def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Th
         driven = requirement.method == "driving"
         what = "No images are kept of drives." if driven else "No image of this case was kept."
         return FailureCard(row, reading, seen, unshown=what)
-    images = thumbnails.of(digests)
-    if images is None:
+    if (images := thumbnails.of(digests)) is None:
         return FailureCard(
             row, reading, seen, unshown="This page has no room for more images; they are in the run."
         )

@@ -279,8 +279,7 @@ def _measured(
 ) -> Difference:
     if one.before is None or one.after is None:
         return one
-    found = pairs.get((storable(one.requirement.id), storable(one.after)))
-    if found is None:
+    if (found := pairs.get((storable(one.requirement.id), storable(one.after)))) is None:
         return one
     moves = found.moves
     judged = {move: number for move, number in moves.items() if set(move) <= set(_JUDGED)}

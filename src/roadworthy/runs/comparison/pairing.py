@@ -106,8 +106,7 @@ def _remarks(before: Manifest, after: Manifest, systems: Mapping[str, str]) -> I
         if not _sha(data[0][name]) or not _sha(data[1][name]):
             yield f"the data {name!r} has no checksum in one of the runs, so it may have changed"
     for name in ("tool", "settings", "libraries"):
-        differing = _differing(_part(before, name), _part(after, name))
-        if differing:
+        if differing := _differing(_part(before, name), _part(after, name)):
             yield f"{name}: {shortened(differing, _NAMED)}"
 
 
@@ -122,8 +121,7 @@ def _differing(before: Manifest, after: Manifest) -> list[str]:
 def _other_requirements(before: Sequence[StoredPair], after: Sequence[StoredPair]) -> Iterator[str]:
     old = {one.requirement.id: one.requirement for one in before}
     new = {one.requirement.id: one.requirement for one in after}
-    changed = [id for id in old if id in new and _asks(old[id]) != _asks(new[id])]
-    if changed:
+    if changed := [id for id in old if id in new and _asks(old[id]) != _asks(new[id])]:
         yield f"what is required has changed: {shortened(changed, _NAMED)}"
     for words, found in (
         ("no longer tested", [id for id in old if id not in new]),

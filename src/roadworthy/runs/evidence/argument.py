@@ -297,8 +297,7 @@ def diagram(fragment: Fragment) -> str:
     lines += [f"  classDef {name} {style}" for name, style in _STYLES.items()]
     for name in _STYLES:
         status = "not tried" if name == "untried" else name
-        ids = [node.id for node in fragment.nodes if node.status == status]
-        if ids:
+        if ids := [node.id for node in fragment.nodes if node.status == status]:
             lines.append(f"  class {','.join(ids)} {name}")
     return "\n".join(lines) + "\n"
 

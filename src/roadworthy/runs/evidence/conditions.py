@@ -114,8 +114,7 @@ def _spelled(text: str) -> tuple[str, str, float | None]:
         kept = []
         for setting in filter(None, (one.strip() for one in step["inside"].split(","))):
             key, _, value = setting.partition("=")
-            number = _parsed(value)
-            if number is None:
+            if (number := _parsed(value)) is None:
                 kept.append(setting)
             else:
                 numbers.append((key, number))

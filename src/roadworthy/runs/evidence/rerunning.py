@@ -186,8 +186,7 @@ def _eligible(
 ) -> Iterator[tuple[str, tuple[str, str], Row]]:
     for pair in stored.pairs:
         key = pair.requirement.id, pair.system
-        trial = trials.get(key[0])
-        if trial is None:
+        if (trial := trials.get(key[0])) is None:
             continue
         judged = 0
         for row in rows_of(pair):

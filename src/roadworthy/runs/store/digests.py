@@ -144,8 +144,7 @@ def digest_of_model(system: SystemUnderTest) -> Digest:
     """
     network = getattr(system, "network", system)
     settings = _settings(network)
-    found = tuple(Path(path) for path in getattr(network, "files", ()))
-    if found:
+    if found := tuple(Path(path) for path in getattr(network, "files", ())):
         digest = digest_of_files(_named(found), "the files of the network")
         return dataclasses.replace(digest, settings=settings)
     runtime = getattr(network, "runtime", network)

@@ -106,8 +106,7 @@ def begin_manifest(folder: Path, **tested: Unpack[Tested]) -> dict[str, Any]:
         True
     """
     record = _record(tested)
-    there = read_manifest(folder)
-    if there is not None:
+    if (there := read_manifest(folder)) is not None:
         _check_same(there, record, folder)
         again: dict[str, Any] = {"time": record["started"]}
         for name in ("libraries", "host"):
@@ -178,8 +177,7 @@ def complete_manifest(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: There is no manifest, or it cannot be written.
     """
-    record = read_manifest(folder)
-    if record is None:
+    if (record := read_manifest(folder)) is None:
         raise InputError(f"{folder} has no {MANIFEST} that could be completed: begin it first")
     record["ended"] = _now()
     write_manifest(folder, record)
@@ -385,8 +383,7 @@ def add_notes(folder: Path, *, run: Iterable[str] = (), models: ModelNotes | Non
         >>> notes_of(manifest), model_notes(manifest)["dave2"]["coast"]
         (['dave2: speed hardly varies'], [])
     """
-    manifest = read_manifest(folder)
-    if manifest is None:
+    if (manifest := read_manifest(folder)) is None:
         return
     before = _told(manifest)
     known = model_notes(manifest)

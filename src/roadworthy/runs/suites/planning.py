@@ -486,8 +486,7 @@ class _Planner:
             ),
         }
         for key in () if self.only else ("models", "data"):
-            unused = [name for name in getattr(self.form, key) if name not in used[key]]
-            if unused:
+            if unused := [name for name in getattr(self.form, key) if name not in used[key]]:
                 note = f"No requirement is for {', '.join(unused)}."
                 self.made.notes.append(note)
                 self.made.of_suite.append(note)

@@ -80,8 +80,7 @@ def about_rule(file: YamlFile, place: Place, error: RuleError) -> FileProblem:
     """Return a complaint about a rule, with the words underlined that the reader of rules does not know."""
     nearest = f"; known: {', '.join(error.suggestions)}" if error.suggestions else ""
     message = f"{error.reason}{nearest}"
-    written = file.places.get(place)
-    if written is None:
+    if (written := file.places.get(place)) is None:
         # Nobody wrote a file: the sentence itself is shown.
         return FileProblem(message, 0, f"{place[1]}: {error}")
     words = error.text[slice(*error.span)]

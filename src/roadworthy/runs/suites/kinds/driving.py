@@ -129,8 +129,7 @@ def _notes(entry: DrivingForm, quality: DrivingQuality) -> tuple[str, ...]:
     """Return how often the oracle raises an alarm where there is nothing wrong."""
     if not isinstance(entry.driving, str):
         return ()
-    bound = quality.thresholds.false_alarms
-    if bound is None:
+    if (bound := quality.thresholds.false_alarms) is None:
         return (f"{entry.driving} does not say how often a new good lap raises an alarm: fit it again.",)
     laps = sum(one.limits.laps or 1 for one in quality.scenarios)
     return (" ".join(filter(None, (str(bound), bound.in_laps(laps)))),)
