@@ -328,8 +328,7 @@ def _known_labels(change: FrameChange) -> LabelMap | None:
     """Return the label map that holds for the changed image."""
     if change.after.labels is not None:
         return change.after.labels
-    moved = any(one.keeps is not Keeps.LABELS for one in change.steps)
-    return None if moved else change.before.labels
+    return None if any(one.keeps is not Keeps.LABELS for one in change.steps) else change.before.labels
 
 
 def _agreement(view: _View, labels: LabelMap) -> tuple[float, float]:

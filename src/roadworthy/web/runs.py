@@ -238,9 +238,8 @@ def _links(name: str, folder: Path, found: RunSummary | None) -> tuple[_Link, ..
     if "coverage" in methods or has_coverage(folder):
         links.append(_Link(f"/coverage/{path}", "Coverage"))
     if drives := find_drives(folder):
-        only = next(iter(drives))
         links.append(
-            _Link(f"/drives/{path}?drive={quote(only, safe='')}", "The drive")
+            _Link(f"/drives/{path}?drive={quote(next(iter(drives)), safe='')}", "The drive")
             if len(drives) == 1
             else _Link("/drives", f"{len(drives)} drives")
         )

@@ -89,8 +89,7 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         if not is_of_file(thing.__module__) or "<locals>" in thing.__qualname__:
             return NotImplemented
-        file = sys.modules[thing.__module__].__file__
-        return imported, (f"{file}:{thing.__qualname__}", "", "function")
+        return imported, (f"{sys.modules[thing.__module__].__file__}:{thing.__qualname__}", "", "function")
 
 
 class _Unpickler(pickle.Unpickler):

@@ -106,8 +106,7 @@ class Pass:
 
     def systems(self) -> list[SystemUnderTest]:
         """Return the models as they are tested."""
-        part = self.trials[0].part
-        return [self.kind.system(self.plan.models[name].system, part) for name in self.models]
+        return [self.kind.system(self.plan.models[name].system, self.trials[0].part) for name in self.models]
 
     def method(self, systems: Iterable[SystemUnderTest] = ()) -> Method:
         """Return what tries the requirements; it learns about the systems that it is to try."""
