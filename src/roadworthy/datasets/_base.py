@@ -267,14 +267,9 @@ def file_names(
     return sorted(found, key=natural_order)
 
 
-def image_names(folder: Path, *, recursive: bool = False) -> list[str]:
-    """Return the names of the image files of a folder, as `file_names` does."""
-    return file_names(folder, recursive=recursive)
-
-
 def image_files(folder: Path, *, recursive: bool = False) -> list[Path]:
     """Return the image files of a folder in natural order; hidden ones are left out."""
-    return [folder / name for name in image_names(folder, recursive=recursive)]
+    return [folder / name for name in file_names(folder, recursive=recursive)]
 
 
 def stem_of(path: str) -> str:
@@ -471,6 +466,8 @@ class BaseDataset(ABC):
         (['grey-10', 'grey-20'], {'grey-30': 'grey-30.png is cut short'})
     """
 
+    _drives: list[str] | None = None  # of all frames, where their time stamps or a column tell
+
     def __init__(self, name: str, ids: Sequence[str], *, on_error: OnError = "raise") -> None:
         if on_error not in get_args(OnError):
             raise InputError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
@@ -516,7 +513,7 @@ class BaseDataset(ABC):
 
         Where a reader does not know of any, that is the frame itself.
         """
-        return self.all_ids[number]
+        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     @property
     def skipped(self) -> Mapping[str, str]:

@@ -204,10 +204,8 @@ class _Naming:
         if self.classes is not None:
             return list(dict.fromkeys(self.classes))
         # The order of the ontology, so that the numbers depend on the classes and not on who comes first.
-        order: dict[str, int] = {}
-        for element in ontology().elements.values():
-            for word in (element.name, *element.kinds):
-                order[word] = len(order)
+        known = (word for one in ontology().elements.values() for word in (one.name, *one.kinds))
+        order = {word: place for place, word in enumerate(known)}
         return sorted(set(used), key=order.__getitem__)
 
 

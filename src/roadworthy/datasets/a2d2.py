@@ -137,7 +137,7 @@ class A2D2Dataset(_base.BaseDataset):
 def _found(root: Path, camera: Camera) -> dict[str, dict[str, str]]:
     """Return images and label maps by the id of their frame: time of the drive, camera and number."""
     found: dict[str, dict[str, str]] = {"camera": {}, "label": {}}
-    for name in _base.image_names(root, recursive=True):
+    for name in _base.file_names(root, recursive=True):
         if (match := _NAME.fullmatch(name.rpartition("/")[2])) and camera in (match[3], "all"):
             found[match[2]][f"{match[1]}_{match[3]}_{match[4]}"] = name
     return found

@@ -68,7 +68,7 @@ class KittiDataset(_base.BaseDataset):
         self._on_invalid: _base.OnUnknown = on_invalid
         self._outside: _base.Outside = outside
         images = self._folder / "image_2"
-        self._images = _base.by_stem(_base.image_names(images)) if is_folder(images) else {}
+        self._images = _base.by_stem(_base.file_names(images)) if is_folder(images) else {}
         self._has = {name: is_folder(self._folder / name) for name in ("label_2", "calib")}
         ids = sorted(self._images.keys() | _stems(self._folder / "label_2"), key=_base.natural_order)
         if not ids:

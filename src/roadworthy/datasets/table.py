@@ -101,13 +101,9 @@ class TableDataset(BaseDataset):
         rows = range(len(self._files))
         if drive is not None:
             (named,) = self._columns(drive)
-            self._drives: list[str] | None = [self._table.key(row, named) for row in rows]
+            self._drives = [self._table.key(row, named) for row in rows]
         else:
             self._drives = drives_by_time([self._timestamp(row) for row in rows])
-
-    def cluster(self, number: int) -> str:
-        """Return the drive of a frame."""
-        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy._tables import Table, csv_file, read_rows
-from roadworthy.datasets._base import BaseDataset, OnError, by_stem, drives_by_time, image_names, stem_of
+from roadworthy.datasets._base import BaseDataset, OnError, by_stem, drives_by_time, file_names, stem_of
 from roadworthy.errors import FrameError, InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -70,10 +70,6 @@ class UdacityCh2Dataset(BaseDataset):
         self._files = _files(table, camera)
         super().__init__(f"udacity-ch2:{path}", [stem_of(one) for one in self._files], on_error=on_error)
         self._drives = drives_by_time([_nanoseconds(id) for id in self.all_ids])
-
-    def cluster(self, number: int) -> str:
-        """Return the drive of a frame, by the time stamps."""
-        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
@@ -146,7 +142,7 @@ def _files(table: Table, camera: Camera) -> list[str]:
         return [table.key(index, "filename") for index in range(len(table.rows))]
     folders = [name for name in ("frames", camera, "images") if is_folder(table.path.parent / name)]
     folder = folders[0] if folders else "."
-    known = by_stem(image_names(table.path.parent / folder))
+    known = by_stem(file_names(table.path.parent / folder))
     ids = (table.key(index, "frame_id") for index in range(len(table.rows)))
     return [f"{folder}/{known.get(id, f'{id}.jpg')}" for id in ids]
 
@@ -183,10 +179,6 @@ class UdacitySimDataset(BaseDataset):
         written = (self._table.key(index, camera) for index in range(len(self._table.rows)))
         super().__init__(f"udacity-sim:{path}", [stem_of(one) for one in written], on_error=on_error)
         self._drives = drives_by_time([_timestamp(id) for id in self.all_ids])
-
-    def cluster(self, number: int) -> str:
-        """Return the drive of a frame, by the time stamps."""
-        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""

@@ -378,7 +378,8 @@ def _output_lines(outputs: Sequence[Tensor]) -> Iterator[str]:
         yield "  activation: softmax   # or none, if the network ends with it; sigmoid"
     elif len(outputs) == 1 and ranks == {4}:
         yield "  task: segmentation"
-        yield f"  classes: {_class_list(outputs[0].shape[1] or 2)}   # their names, in the order of the numbers"
+        names = _class_list(outputs[0].shape[1] or 2)
+        yield f"  classes: {names}   # their names, in the order of the numbers"
     else:
         yield "  task: detection"
         yield f"  head: {_likely_head(outputs)}   # or yolov5, yolov8, darknet, rows, ssd, separate"

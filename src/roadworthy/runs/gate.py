@@ -318,8 +318,7 @@ def _refusal(change: FrameChange, original: _Original, detected: Boxes | None) -
     for step in change.steps:
         asked = _asked(step)
         if asked is not None and asked.what.condition is None and not step.is_identity:
-            reason = _operation_failed(change, asked, view, original, detected)
-            if reason:
+            if reason := _operation_failed(change, asked, view, original, detected):
                 return reason
     return _things_lost(change, view, original)
 
@@ -462,9 +461,7 @@ def _box_of(frame: Frame, element: str) -> tuple[float, ...] | None:
 def _things_lost(change: FrameChange, view: _View, original: _Original) -> str:
     """Return a complaint where a large thing that nobody asked to change is not seen any more."""
     before = change.before.labels
-    if before is None or change.after.image.shape != change.before.image.shape:
-        return ""
-    if _is_moved(change):
+    if before is None or _is_moved(change) or change.after.image.shape != change.before.image.shape:
         return ""
     before = view.reduced(before)
     after = before if change.after.labels is None else view.reduced(change.after.labels)

@@ -127,8 +127,7 @@ def load_module(source: str | Path, *, variant: Variant | None = None) -> torch.
 
 def _check_same(model: Any, variant: Variant, path: Path) -> None:
     """Refuse a file that says of itself to be something else, such as steering where speed is wanted."""
-    document = _document_in(model, path)
-    if document is None:
+    if (document := _document_in(model, path)) is None:
         return
     said = f"{document['architecture']} for {', '.join(document['outputs'])}"
     wanted = f"{variant.name} for {', '.join(variant.outputs)}"

@@ -281,8 +281,7 @@ class ProcessQueue:
         return self.job(id)
 
     def _signal(self, job: Job) -> None:
-        process = self._processes.get(job.id)
-        if process is not None:
+        if (process := self._processes.get(job.id)) is not None:
             process.terminate()
             return
         if (pid := _pid_of(job.folder)) is not None:
