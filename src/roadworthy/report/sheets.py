@@ -188,8 +188,7 @@ def _slower(pair: Pair) -> str:
 
 
 def _changed(pair: Pair) -> str:
-    share = np.any(pair.before.image != pair.after.image, axis=2).mean()
-    return f"{share:.0%} of pixels"
+    return f"{np.any(pair.before.image != pair.after.image, axis=2).mean():.0%} of pixels"
 
 
 def _draw_line(

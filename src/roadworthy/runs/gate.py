@@ -318,7 +318,8 @@ def _refusal(change: FrameChange, original: _Original, detected: Boxes | None) -
     for step in change.steps:
         asked = _asked(step)
         if asked is not None and asked.what.condition is None and not step.is_identity:
-            if reason := _operation_failed(change, asked, view, original, detected):
+            reason = _operation_failed(change, asked, view, original, detected)
+            if reason:
                 return reason
     return _things_lost(change, view, original)
 
