@@ -102,9 +102,7 @@ class Bdd100kDataset(_base.BaseDataset):
         shares: dict[str, list[float]] = {"occlusion": [], "truncation": []}
         for index, label in enumerate(_mappings("labels", entry.get("labels") or [])):
             where = f"label {index}"
-            if label.get("box2d") is None:
-                continue
-            if (meaning := self._meaning(where, label.get("category"))) is None:
+            if label.get("box2d") is None or (meaning := self._meaning(where, label.get("category"))) is None:
                 continue
             given = label.get("attributes") or {}
             if not isinstance(given, Mapping):

@@ -174,10 +174,8 @@ def described(
     changed = [_set(document, key, value) for key, value in changes.items()]
 
     def place_of(*place: str) -> str:
-        for one in changed:
-            if place[: len(one)] == one:
-                return f"option {'.'.join(place)}"
-        return where(*place)
+        given = any(place[: len(one)] == one for one in changed)
+        return f"option {'.'.join(place)}" if given else where(*place)
 
     form: Any = check_form(_Description, document, place_of)
     output = None if form.output is None else _output(form.output, place_of, folder)

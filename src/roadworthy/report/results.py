@@ -389,13 +389,9 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "no number"
     size = abs(value)
-    if 1000 <= size < 1e7:
-        text = f"{value:,.0f}"
-    elif size >= 100:
-        text = f"{value:.4g}" if size >= 1e7 else f"{value:.0f}"
-    else:
-        text = f"{value:.3g}"
-    return text.replace("-", MINUS)
+    forms = ((1e7, ".4g"), (1000, ",.0f"), (100, ".0f"), (0, ".3g"))
+    form = next(form for least, form in forms if size >= least)
+    return f"{value:{form}}".replace("-", MINUS)
 
 
 def signed(value: float) -> str:

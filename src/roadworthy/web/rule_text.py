@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -159,12 +160,10 @@ def _is_weather(thing: NounReading | None) -> bool:
 
 def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[RoleSpan]:
     amounts: set[int] = set()
-    try:
+    with suppress(RuleError):
         for item in read_items(words, mentioned=mentioned):
             if item.kind in ("modifier", "quantity"):
                 amounts |= set(range(item.first, item.last + 1))
-    except RuleError:
-        pass
     for found in quantities(words):
         amounts |= set(range(found.first, found.last + 1))
     for number in range(len(words)):

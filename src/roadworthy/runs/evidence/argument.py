@@ -199,10 +199,8 @@ def _solution(id: str, one: Argued) -> Node:
 
 def _together(statuses: Sequence[str]) -> str:
     """Return what several outcomes say about one goal: the least good of them."""
-    for status in ("violated", "not tried", "inconclusive"):
-        if status in statuses:
-            return status
-    return "passed" if statuses else "not tried"
+    order = ("violated", "not tried", "inconclusive")
+    return next((one for one in order if one in statuses), "passed" if statuses else "not tried")
 
 
 MOST_EDGES = 400

@@ -177,10 +177,7 @@ def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[BatchJob, di
     fresh: dict[str, Any] = {}
     for name, parcel in packed.parts.items():
         digest = packed.digests.get(name)
-        if digest is not None and digest in systems:
-            known[name] = systems[digest]
-        else:
-            known[name] = unpack(parcel, known)
+        known[name] = systems[digest] if digest is not None and digest in systems else unpack(parcel, known)
         if digest is not None:
             fresh[digest] = known[name]
     systems.clear()

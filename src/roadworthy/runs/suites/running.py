@@ -345,10 +345,9 @@ def run_suite(
         >>> sum(result.outcomes["N1", "dave2"].counts.values())
         4
     """
-    if isinstance(suite, SuitePlan):
-        plan = suite
-    else:
-        plan = plan_suite(suite, only=only, sample=sample, executor=executor)
+    if not isinstance(suite, SuitePlan):
+        suite = plan_suite(suite, only=only, sample=sample, executor=executor)
+    plan = suite
     watch = watcher or RunWatcher()
     begun = time.monotonic()
     tested: Tested | None = None
