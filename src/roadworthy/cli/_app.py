@@ -76,8 +76,7 @@ def _loaded(name: str) -> Any:
     """Return the command or group of a name; its module is imported here."""
     entry = _ENTRIES[name]
     module_name, _, attribute = entry.made_by.partition(":")
-    module = import_module(f"roadworthy.cli.{module_name}")
-    group = get_group(getattr(module, attribute))
+    group = get_group(getattr(import_module(f"roadworthy.cli.{module_name}"), attribute))
     made: Any = group.commands.get(name, group)
     made.name, made.rich_help_panel = name, entry.panel
     if isinstance(made, Group):

@@ -117,8 +117,7 @@ def _info(parameter: inspect.Parameter, form: str, help: str) -> Any:
     given = dict(word.split("=") for word in words if word.startswith(("min=", "envvar=")))
     limits: dict[str, Any] = {**given, **({"min": int(given["min"])} if "min" in given else {})}
     metavar = " ".join(word for word in words if word not in names and word.partition("=")[0] not in given)
-    required = parameter.default is inspect.Parameter.empty
-    if (required and not names) or metavar.startswith("["):
+    if (parameter.default is inspect.Parameter.empty and not names) or metavar.startswith("["):
         return typer.Argument(metavar=metavar.strip("[]") or None, help=help)
     if parameter.default is False or names:
         long = [] if any(name.startswith("--") for name in names) else [parameter.name.replace("_", "-")]

@@ -253,8 +253,7 @@ def answered(
 
     plan = planned(suite, how, usual) if isinstance(suite, Mapping) else suite
     published = run_plan(plan, how, usual, extras=write)
-    undecided = outcome_lines(published.result, only="inconclusive")
-    shown = [*made.get("tables", ()), *lines, *undecided]
+    shown = [*made.get("tables", ()), *lines, *outcome_lines(published.result, only="inconclusive")]
     return answer_of(published, how, shown=shown, document=made.get("document"))
 
 

@@ -30,7 +30,7 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document
-from roadworthy.cli.options import accepted, image_size, numbers, share, two_numbers, words
+from roadworthy.cli.options import accepted, check_within, image_size, numbers, share, two_numbers, words
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import ResultTable
@@ -193,8 +193,7 @@ def cover(
     from roadworthy.report.plots import save
     from roadworthy.report.specifications import SpecificationCoverage
 
-    if boundary < 0:
-        raise InputError(f"--boundary must be 0 or more, got {boundary}")
+    check_within("--boundary", boundary, 0)
     wanted = share("--least", least)
     columns, rows = two_numbers(grid, "--grid is written COLUMNSxROWS, such as 12x5")
     found = SpecificationCoverage(
@@ -415,8 +414,7 @@ def _named(
     """Return what every name that the tests use stands for."""
     known = parse_options(given or (), f"{option} NAME=VALUE")
     used = dict.fromkeys(getattr(test, kind) for test in tests)
-    missing = [name for name in used if name not in known]
-    if missing:
+    if missing := [name for name in used if name not in known]:
         raise InputError(
             f"the suite uses {', '.join(missing)}: say what it is with {option} {missing[0]}=..."
         )

@@ -113,8 +113,7 @@ def search(
     from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.models import load_model
 
-    if worst < 0:
-        raise InputError(f"--worst must be 0 or more, got {worst}")
+    check_within("--worst", worst, 0)
     entry = SearchSettings(
         search=search,
         criterion=criterion,

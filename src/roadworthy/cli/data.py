@@ -191,8 +191,7 @@ def export(
         roadworthy data export kitti:training cars -f yolo --classes car,van
     """
     check_within("--sample", sample, 1)
-    chosen = next((one for one in EXPORT_FORMATS if one == format.lower()), None)
-    if chosen is None:
+    if (chosen := next((one for one in EXPORT_FORMATS if one == format.lower()), None)) is None:
         raise InputError(f"there is no format {format!r}: {suggest(format, EXPORT_FORMATS)}")
     dataset = opened(reference, option, count=sample)
     some = None if sample is None or sample >= len(dataset) else spread(len(dataset), sample)

@@ -94,7 +94,6 @@ class DriveOptions:
             changes = read_yaml(self.settings, "file of metric settings", "targets …").data
         # How many laps there will be, or which sectors, is not known beforehand.
         known = self.simulator.partition(":")[0] == "world" and self.laps
-        kept = {"none": "none", "failing": "failing"}.get(self.video, "all")
         entry = {
             "driving": {} if self.oracle is None else str(self.oracle),
             "simulator": [self.simulator],
@@ -104,7 +103,7 @@ class DriveOptions:
             "metres": self.metres,
             "end_at": [] if self.end_at == ["none"] else self.end_at,
             "sectors": None if known else [WHOLE_DRIVE],
-            "frames": "all" if self.frames else kept,
+            "frames": "all" if self.frames else {"none": "none", "failing": "failing"}.get(self.video, "all"),
             "settings": changes,
         }
         suite = suite_document("driving drive", {"drive": entry}, models=[self.model])

@@ -10,6 +10,7 @@ Options:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -231,10 +232,8 @@ def try_engine(
 def _changes(engine: LearnedEngine, asked: dict[str, Operation]) -> Iterable[tuple[str, Transform]]:
     for words, operation in asked.items():
         yield f"{words}, learned", engine.transform(operation)
-        try:
+        with suppress(InputError):  # nothing built in does it, which is why there are engines
             yield f"{words}, built in", transform_for(operation)
-        except InputError:  # nothing built in does it, which is why there are engines
-            continue
 
 
 @command(app)

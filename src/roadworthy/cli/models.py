@@ -164,8 +164,7 @@ def evaluate(
     # A model that cannot drive says so in its first step, and all the data need not be waited for.
     laps = [training.drive_lap(system, track) for track in tracked(lap or [], "Driving")]
     with bars() as shown:
-        progress = shown.showing("Asking the model")
-        measures = training.evaluate(system, dataset, batch=batch, progress=progress)
+        measures = training.evaluate(system, dataset, batch=batch, progress=shown.showing("Asking the model"))
     document = {
         "model": system.name,
         "dataset": dataset.name,
@@ -198,8 +197,7 @@ def export(
         roadworthy models export trained/dave2 dave2.pt
         roadworthy models export net.pth net.onnx --network dave2 --output steering
     """
-    format = _FORMATS.get(file.suffix.lower())
-    if format is None:
+    if (format := _FORMATS.get(file.suffix.lower())) is None:
         raise InputError(f"the file must end in {', '.join(_FORMATS)}, got {str(file)!r}")
     weights = located_weights(source)
     if network is not None:

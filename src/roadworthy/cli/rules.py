@@ -30,7 +30,7 @@ from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import parse_options, tracked
 from roadworthy.cli._road import RunOptions, TestedOptions, answered
-from roadworthy.cli.options import accepted, share
+from roadworthy.cli.options import accepted, check_within, share
 from roadworthy.errors import InputError, RuleError, suggest
 
 if TYPE_CHECKING:
@@ -288,8 +288,7 @@ def run(
         roadworthy rules run --rules paper.rules --only R5 --data camvid:path --model dave2-udacity
     """
     for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
-        if value < 0:
-            raise InputError(f"{name} must be 0 or more, got {value}")
+        check_within(name, value, 0)
     thresholds = [share("--threshold", one) for one in threshold.split(",") if one.strip()]
     settings = tested.settings()
     texts, skipped = _chosen(_texts(rule or [], rules or []), only or [], settings, how, skip=skip)

@@ -59,6 +59,5 @@ def run(
         ):
             estimate = estimate_suite(plan, how.images, executor, workers=workers)
         return Answer(estimate.document(), estimate.lines(), plan.notes, conclusion=str(estimate))
-    usual = Path(f"{plain_name(plan.suite.name) or 'suite'}-run")
-    published = run_plan(plan, how, usual)
+    published = run_plan(plan, how, Path(f"{plain_name(plan.suite.name) or 'suite'}-run"))
     return answer_of(published, how, shown=outcome_lines(published.result))

@@ -124,8 +124,7 @@ def named_meaning(name: str, class_names: ClassNames, known: Mapping[str, Meanin
         OntologyError: Nothing says what the name means.
     """
     if name in class_names:
-        word = class_names[name]
-        if word is None:
+        if (word := class_names[name]) is None:
             return None
     elif name in known:
         return known[name]
@@ -138,8 +137,7 @@ def box_reading(
     class_names: ClassNames | str | None, on_unknown: OnUnknown, on_invalid: OnUnknown
 ) -> dict[str, Any]:
     """Return how the boxes of a format are read, as `Boxes.from_coco` and the like take it."""
-    names = class_names_of(class_names)
-    return {"class_names": names, "on_unknown": on_unknown, "on_invalid": on_invalid}
+    return {"class_names": class_names_of(class_names), "on_unknown": on_unknown, "on_invalid": on_invalid}
 
 
 def placed(boxes: Boxes, width: int, height: int, outside: Outside) -> tuple[Boxes, dict[str, int]]:
@@ -269,14 +267,9 @@ def file_names(
     return sorted(found, key=natural_order)
 
 
-def image_names(folder: Path, *, recursive: bool = False) -> list[str]:
-    """Return the names of the image files of a folder, as `file_names` does."""
-    return file_names(folder, recursive=recursive)
-
-
 def image_files(folder: Path, *, recursive: bool = False) -> list[Path]:
     """Return the image files of a folder in natural order; hidden ones are left out."""
-    return [folder / name for name in image_names(folder, recursive=recursive)]
+    return [folder / name for name in file_names(folder, recursive=recursive)]
 
 
 def stem_of(path: str) -> str:
@@ -473,6 +466,8 @@ class BaseDataset(ABC):
         (['grey-10', 'grey-20'], {'grey-30': 'grey-30.png is cut short'})
     """
 
+    _drives: list[str] | None = None  # of all frames, where their time stamps or a column tell
+
     def __init__(self, name: str, ids: Sequence[str], *, on_error: OnError = "raise") -> None:
         if on_error not in get_args(OnError):
             raise InputError(f"on_error must be 'raise' or 'skip', got {on_error!r}")
@@ -518,7 +513,7 @@ class BaseDataset(ABC):
 
         Where a reader does not know of any, that is the frame itself.
         """
-        return self.all_ids[number]
+        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     @property
     def skipped(self) -> Mapping[str, str]:

@@ -182,8 +182,7 @@ class _Naming:
         """Return word and index of each box that is written."""
         found = []
         for index, (name, facts) in enumerate(zip(boxes.classes, boxes.attributes, strict=True)):
-            word = self._word(name, facts)
-            if word is None:
+            if (word := self._word(name, facts)) is None:
                 self.left_out[ontology().word_for(name, facts)] += 1
             else:
                 found.append((word, index))
@@ -205,10 +204,8 @@ class _Naming:
         if self.classes is not None:
             return list(dict.fromkeys(self.classes))
         # The order of the ontology, so that the numbers depend on the classes and not on who comes first.
-        order: dict[str, int] = {}
-        for element in ontology().elements.values():
-            for word in (element.name, *element.kinds):
-                order[word] = len(order)
+        known = (word for one in ontology().elements.values() for word in (one.name, *one.kinds))
+        order = {word: place for place, word in enumerate(known)}
         return sorted(set(used), key=order.__getitem__)
 
 
@@ -234,9 +231,7 @@ class _Writer(ABC):
         frame.save_image(self.folder / self.images / f"{stem}.png")
         assert frame.boxes is not None
         self._count_lost(frame)
-        words = [word for word, _ in chosen]
-        boxes = frame.boxes[[index for _, index in chosen]]
-        self.take(stem, frame, boxes, words)
+        self.take(stem, frame, frame.boxes[[index for _, index in chosen]], [word for word, _ in chosen])
         self.frames += 1
 
     @abstractmethod
@@ -296,15 +291,13 @@ class _Kitti(_Writer):
                 for name, (meant, known) in KITTI_TYPES.items()
                 if meant == element and known.items() <= facts.items()
             }
-            name = max(fitting, key=lambda one: len(fitting[one]), default=None)
-            if name is None:
+            if (name := max(fitting, key=lambda one: len(fitting[one]), default=None)) is None:
                 # KITTI separates columns by blanks.
                 name = word.replace(" ", "_").capitalize()
                 extra[name] = word
             names.append(name)
             said.append(fitting.get(name) or ontology().resolve_with_properties(word)[1])
-        renamed = _renamed(boxes, [extra.get(name) for name in names])
-        text = renamed.to_kitti(class_names=extra or None)
+        text = _renamed(boxes, [extra.get(name) for name in names]).to_kitti(class_names=extra or None)
         (self.folder / "label_2" / f"{stem}.txt").write_text(text, "utf-8")
         self.counted.update(line.split()[0] for line in text.splitlines())
         if boxes.occlusion is not None:
@@ -333,10 +326,9 @@ class _Coco(_Writer):
         self.counted.update(words)
 
     def finish(self) -> None:
-        names = self.naming.numbered(self.counted)
         categories = [
             {"id": number, "name": name, "supercategory": ontology().resolve(name).parent or ""}
-            for number, name in enumerate(names, 1)
+            for number, name in enumerate(self.naming.numbered(self.counted), 1)
         ]
         annotations: list[dict[str, object]] = []
         for number, (_, boxes) in enumerate(self._taken, 1):

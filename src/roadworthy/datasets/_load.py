@@ -121,8 +121,7 @@ class ChosenFrames:
             >>> some.indices
             [7, 12]
         """
-        known = getattr(data, "ids", None)
-        if known is None:
+        if (known := getattr(data, "ids", None)) is None:
             raise InputError(f"{data.name} does not list frame ids, so frames cannot be chosen by id")
         places = {id: index for index, id in enumerate(known)}
         for id in ids:
@@ -263,8 +262,7 @@ def reader_for(reference: str) -> Callable[..., Any]:
     try:
         return datasets.get(name)
     except UnknownNameError:
-        exists = is_file(Path(reference)) or is_folder(Path(reference))
-        if not exists and len(Path(name).parts) < 2:
+        if not (is_file(Path(reference)) or is_folder(Path(reference))) and len(Path(name).parts) < 2:
             raise
     guess = _FORMATS.get(Path(reference).suffix.lower(), "folder" if is_folder(Path(reference)) else "format")
     raise UnknownNameError(

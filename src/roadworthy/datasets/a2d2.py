@@ -126,11 +126,9 @@ class A2D2Dataset(_base.BaseDataset):
 
     def _signals(self, number: int) -> Signals:
         id = self.all_ids[number]
-        file = self._bus.get(id.split("_")[0])
-        if file is None:
+        if (file := self._bus.get(id.split("_")[0])) is None:
             return Signals()
-        record = _drive(file, stamp_of([file])).get(id)
-        if record is None:
+        if (record := _drive(file, stamp_of([file])).get(id)) is None:
             raise FrameError(f"{file} has no signals of the frame {id!r}")
         with naming(file):
             return _decoded(id, record, self.units)
@@ -139,7 +137,7 @@ class A2D2Dataset(_base.BaseDataset):
 def _found(root: Path, camera: Camera) -> dict[str, dict[str, str]]:
     """Return images and label maps by the id of their frame: time of the drive, camera and number."""
     found: dict[str, dict[str, str]] = {"camera": {}, "label": {}}
-    for name in _base.image_names(root, recursive=True):
+    for name in _base.file_names(root, recursive=True):
         if (match := _NAME.fullmatch(name.rpartition("/")[2])) and camera in (match[3], "all"):
             found[match[2]][f"{match[1]}_{match[3]}_{match[4]}"] = name
     return found
@@ -198,8 +196,7 @@ def _decoded(id: str, record: Mapping[str, Any], units: SignalUnits) -> Signals:
         sign = _values(id, record, "steering_angle_calculated_sign")
         if sign.shape != angle.shape or not np.isin(sign, (0, 1)).all():
             raise FrameError(f"frame {id!r}: each steering_angle_calculated needs a sign, 0 or 1, got {sign}")
-        usable = angle < _NO_ANGLE
-        signed = np.where(sign == 1, -angle, angle)[usable]
+        signed = np.where(sign == 1, -angle, angle)[angle < _NO_ANGLE]
         if signed.size:
             extra["steering_wheel_angle"] = float(signed.mean())
     speed = _values(id, record, "vehicle_speed")

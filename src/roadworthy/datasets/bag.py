@@ -249,7 +249,7 @@ class BagDataset(BaseDataset):
         twice = {id for id, next in pairwise(ids) if id == next}
         ids = [f"{id}-{number}" if id in twice else id for number, id in enumerate(ids)]
         super().__init__(f"bag:{path}", ids, on_error=on_error)
-        self._drives = drives_by_time([time / 1e9 for _, time in listed]) or []
+        self._drives = drives_by_time([time / 1e9 for _, time in listed])
 
     def _open(self) -> None:
         with telling(self._path, _ADVICE):
@@ -268,10 +268,6 @@ class BagDataset(BaseDataset):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
         self._open()
-
-    def cluster(self, number: int) -> str:
-        """Return the drive of an image, by the time stamps."""
-        return self._drives[number]
 
     def signals(self, index: SupportsIndex) -> Signals:
         """Return the time of an image and what was recorded at it, without decoding it."""

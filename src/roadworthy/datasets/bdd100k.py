@@ -102,10 +102,7 @@ class Bdd100kDataset(_base.BaseDataset):
         shares: dict[str, list[float]] = {"occlusion": [], "truncation": []}
         for index, label in enumerate(_mappings("labels", entry.get("labels") or [])):
             where = f"label {index}"
-            if label.get("box2d") is None:
-                continue
-            meaning = self._meaning(where, label.get("category"))
-            if meaning is None:
+            if label.get("box2d") is None or (meaning := self._meaning(where, label.get("category"))) is None:
                 continue
             given = label.get("attributes") or {}
             if not isinstance(given, Mapping):
@@ -229,8 +226,7 @@ def _signals(entry: Mapping[str, Any]) -> Signals:
 
 def _with_mask(frame: Frame, folder: Path) -> Frame:
     files = (folder / f"{frame.id}.png", folder / f"{frame.id}_train_id.png")
-    file = next((one for one in files if is_file(one)), None)
-    if file is None:
+    if (file := next((one for one in files if is_file(one)), None)) is None:
         return frame
     ids = read_ids(file)
     with naming(file):

@@ -51,11 +51,11 @@ class CamVidDataset(_base.BaseDataset):
         self._images = _base.existing_folder(root / images, "the images of CamVid")
         self._labels = root / label_folder
         self._unknown_colors: _base.UnknownColors = unknown_colors
-        self._image_names = _base.by_stem(_base.image_names(self._images))
+        self._image_names = _base.by_stem(_base.file_names(self._images))
         self._label_names: dict[str, str] = {}
         self._classes: dict[_base.Color, str | None] = {}
         if is_folder(self._labels):
-            found = _base.by_stem(_base.image_names(self._labels))
+            found = _base.by_stem(_base.file_names(self._labels))
             self._label_names = {stem.removesuffix(_LABEL): name for stem, name in found.items()}
             self._classes = _classes(root / "class_dict.csv", class_names)
         ids = sorted(self._image_names.keys() | self._label_names.keys(), key=_base.natural_order)

@@ -190,8 +190,7 @@ def _boxes(instances: NDArray[np.uint16]) -> Boxes:
         axis=1,
     )
     known = _instance_meanings()
-    wrong = [value for value in ids.tolist() if value // 1000 not in known]
-    if wrong:
+    if wrong := [value for value in ids.tolist() if value // 1000 not in known]:
         raise FrameError(
             f"instance {wrong[0]} has the label id {wrong[0] // 1000}: "
             f"expected one with instances, {min(known)} to {max(known)}"

@@ -85,8 +85,7 @@ class CocoDataset(BaseDataset):
                 )
             if self._annotations is None:
                 return Frame(self.all_ids[number], image)
-            annotations = self._annotations.get(entry["id"], ())
-            boxes = Boxes.from_coco(annotations, self._categories, **self._reading)
+            boxes = Boxes.from_coco(self._annotations.get(entry["id"], ()), self._categories, **self._reading)
             boxes, counted = placed(boxes, width, height, self._outside)
         return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
 
@@ -117,8 +116,7 @@ def _listed(document: Any, key: str) -> list[dict[str, Any]] | None:
             "expected a JSON object with 'images', 'annotations' and 'categories', "
             f"got a {type(document).__name__}; results of a detector have no images of their own"
         )
-    listed = document.get(key)
-    if listed is None:
+    if (listed := document.get(key)) is None:
         return None
     if not isinstance(listed, list):
         raise FrameError(f"{key!r} must be a list, got {type(listed).__name__}")
@@ -154,8 +152,7 @@ def _annotations(
     document: Any, images: Mapping[object, Mapping[str, Any]]
 ) -> dict[object, list[dict[str, Any]]] | None:
     """Return the annotations of each image, or None when the file has no list of them."""
-    listed = _listed(document, "annotations")
-    if listed is None:
+    if (listed := _listed(document, "annotations")) is None:
         return None
     found: dict[object, list[dict[str, Any]]] = {}
     for index, one in enumerate(listed):

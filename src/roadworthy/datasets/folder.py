@@ -118,8 +118,7 @@ class FilmReader:
         return self._length
 
     def __getstate__(self) -> dict[str, Any]:
-        gone = {"_capture": None, "_lock": None, "_process": 0, "_at": -1}
-        return self.__dict__ | gone
+        return self.__dict__ | {"_capture": None, "_lock": None, "_process": 0, "_at": -1}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
@@ -143,8 +142,7 @@ class FilmReader:
                 f"{self.path}: frame {number} of {len(self):,} cannot be decoded, the film is damaged: "
                 "on_error=skip leaves such frames out"
             )
-        turn = _TURNS.get(self._rotation)
-        if turn is not None:
+        if (turn := _TURNS.get(self._rotation)) is not None:
             image = cv2.rotate(image, turn)
         return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image), np.uint8)
 
@@ -387,8 +385,7 @@ def _frame_at(
 ) -> int | None:
     if given is None:
         return None
-    place = _PLACE.fullmatch(str(given))
-    if place is None:
+    if (place := _PLACE.fullmatch(str(given))) is None:
         raise InputError(
             f"{name} must be seconds, such as 12.5, or frames, such as '300 frames', got {given!r}"
         )
@@ -478,8 +475,7 @@ def _logged(segment: Path) -> dict[str, Track]:
     tracks = {}
     for signal, names in _LOGS.items():
         folders = [segment / "processed_log" / "CAN" / name for name in names]
-        folder = next((one for one in folders if is_file(one / "t")), None)
-        if folder is not None:
+        if (folder := next((one for one in folders if is_file(one / "t")), None)) is not None:
             times, values = _array(folder / "t"), _array(folder / "value")
             if len(times) != len(values):
                 raise InputError(f"{folder} has {len(times)} times and {len(values)} values")

@@ -68,7 +68,7 @@ class KittiDataset(_base.BaseDataset):
         self._on_invalid: _base.OnUnknown = on_invalid
         self._outside: _base.Outside = outside
         images = self._folder / "image_2"
-        self._images = _base.by_stem(_base.image_names(images)) if is_folder(images) else {}
+        self._images = _base.by_stem(_base.file_names(images)) if is_folder(images) else {}
         self._has = {name: is_folder(self._folder / name) for name in ("label_2", "calib")}
         ids = sorted(self._images.keys() | _stems(self._folder / "label_2"), key=_base.natural_order)
         if not ids:
@@ -89,15 +89,13 @@ class KittiDataset(_base.BaseDataset):
         image = read_image(self._folder / "image_2" / self._images.get(id, f"{id}.png"))
         metadata: dict[str, object] = {}
         if self._has["calib"]:
-            matrix = self._calibration(number).get("P2")
-            if matrix is None:
+            if (matrix := self._calibration(number).get("P2")) is None:
                 file = self._file("calib", number)
                 raise FrameError(f"{file} has no P2: expected the matrix of the left colour camera")
             metadata["P2"] = tuple(tuple(row) for row in matrix.tolist())
         if not self._has["label_2"]:
             return Frame(id, image, metadata=metadata)
-        regions = self._dont_care(number).tolist()
-        metadata["dont_care"] = tuple(tuple(region) for region in regions)
+        metadata["dont_care"] = tuple(tuple(region) for region in self._dont_care(number).tolist())
         with naming(self._file("label_2", number)):
             boxes, counted = _base.placed(self._boxes(number), image.shape[1], image.shape[0], self._outside)
             return Frame(id, image, boxes=boxes, metadata={**metadata, **counted})
@@ -189,8 +187,7 @@ def _stems(folder: Path) -> set[str]:
 
 
 def _check_results(results: Path, ids: set[str], folder: Path) -> None:
-    unknown = sorted(_stems(results) - ids, key=_base.natural_order)
-    if unknown:
+    if unknown := sorted(_stems(results) - ids, key=_base.natural_order):
         raise InputError(
             f"{results} has results for images that do not exist in {folder}: {shortened(unknown, 1)}; "
             "on_error=skip leaves them out"

@@ -101,13 +101,9 @@ class TableDataset(BaseDataset):
         rows = range(len(self._files))
         if drive is not None:
             (named,) = self._columns(drive)
-            self._drives: list[str] | None = [self._table.key(row, named) for row in rows]
+            self._drives = [self._table.key(row, named) for row in rows]
         else:
             self._drives = drives_by_time([self._timestamp(row) for row in rows])
-
-    def cluster(self, number: int) -> str:
-        """Return the drive of a frame."""
-        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
@@ -133,8 +129,7 @@ class TableDataset(BaseDataset):
     def _listed(self, image: str, images: Path | None) -> list[Path]:
         """Return the image of each row, whether it exists or not."""
         beside = self._table.path.parent
-        column = next(iter(self._columns(image, needed=images is None)), None)
-        if column is None:
+        if (column := next(iter(self._columns(image, needed=images is None)), None)) is None:
             folder = existing_folder(images or beside, "the images of a table without their names")
             names = file_names(folder)
             if len(names) != len(self._table.rows):

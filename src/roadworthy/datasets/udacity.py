@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy._tables import Table, csv_file, read_rows
-from roadworthy.datasets._base import BaseDataset, OnError, by_stem, drives_by_time, image_names, stem_of
+from roadworthy.datasets._base import BaseDataset, OnError, by_stem, drives_by_time, file_names, stem_of
 from roadworthy.errors import FrameError, InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -70,10 +70,6 @@ class UdacityCh2Dataset(BaseDataset):
         self._files = _files(table, camera)
         super().__init__(f"udacity-ch2:{path}", [stem_of(one) for one in self._files], on_error=on_error)
         self._drives = drives_by_time([_nanoseconds(id) for id in self.all_ids])
-
-    def cluster(self, number: int) -> str:
-        """Return the drive of a frame, by the time stamps."""
-        return self.all_ids[number] if self._drives is None else self._drives[number]
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
@@ -146,7 +142,7 @@ def _files(table: Table, camera: Camera) -> list[str]:
         return [table.key(index, "filename") for index in range(len(table.rows))]
     folders = [name for name in ("frames", camera, "images") if is_folder(table.path.parent / name)]
     folder = folders[0] if folders else "."
-    known = by_stem(image_names(table.path.parent / folder))
+    known = by_stem(file_names(table.path.parent / folder))
     ids = (table.key(index, "frame_id") for index in range(len(table.rows)))
     return [f"{folder}/{known.get(id, f'{id}.jpg')}" for id in ids]
 
@@ -184,14 +180,9 @@ class UdacitySimDataset(BaseDataset):
         super().__init__(f"udacity-sim:{path}", [stem_of(one) for one in written], on_error=on_error)
         self._drives = drives_by_time([_timestamp(id) for id in self.all_ids])
 
-    def cluster(self, number: int) -> str:
-        """Return the drive of a frame, by the time stamps."""
-        return self.all_ids[number] if self._drives is None else self._drives[number]
-
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
-        signals = self._signals(number)
-        return Frame(self.all_ids[number], read_image(self._file(number)), signals=signals)
+        return Frame(self.all_ids[number], read_image(self._file(number)), signals=self._signals(number))
 
     def signals(self, index: SupportsIndex) -> Signals:
         """Return the signals of a frame without reading its image."""
@@ -201,8 +192,7 @@ class UdacitySimDataset(BaseDataset):
         written = PureWindowsPath(self._table.text(number, self._camera))
         folder = self._table.path.parent
         places = [folder / "IMG" / written.name, folder / written.name, folder / written.as_posix()]
-        found = next((place for place in places if is_file(place)), None)
-        if found is None:
+        if (found := next((place for place in places if is_file(place)), None)) is None:
             line = self._table.rows[number].line
             raise FrameError(
                 f"cannot read the image {places[0]}: no such file "
@@ -255,8 +245,7 @@ def _log(path: Path) -> Table:
 
 def _timestamp(id: str) -> float | None:
     """Return the seconds that the name of an image tells; the simulator does not say in which time zone."""
-    found = _UDACITY_SIM_TIME.search(id)
-    if found is None:
+    if (found := _UDACITY_SIM_TIME.search(id)) is None:
         return None
     try:
         second = datetime.strptime(found[1], "%Y_%m_%d_%H_%M_%S").replace(tzinfo=UTC).timestamp()

@@ -131,8 +131,7 @@ class WorldDataset(BaseDataset):
 
     def read(self, number: int) -> Frame:
         """Render a frame."""
-        history = self._plan.history
-        earlier = tuple(self._frame(number, back) for back in range(history, 0, -1))
+        earlier = tuple(self._frame(number, back) for back in range(self._plan.history, 0, -1))
         frame = self._frame(number, 0)
         return frame.replace(previous=earlier) if earlier else frame
 
@@ -160,8 +159,7 @@ class WorldDataset(BaseDataset):
         frame = frame_of(self._scene(number, back), plan.camera, id=id)
         if plan.sequence == 1 and not plan.history:
             return frame
-        timestamp = (step - back + plan.history) / plan.fps
-        signals = dataclasses.replace(frame.signals, timestamp=timestamp)
+        signals = dataclasses.replace(frame.signals, timestamp=(step - back + plan.history) / plan.fps)
         return frame.replace(signals=signals, metadata={**frame.metadata, "sequence": drive})
 
 
@@ -209,8 +207,7 @@ def _next(scene: Scene, dt: float) -> Scene:
     state = advance(state, steering, speed, dt)
     s, d = road.locate(state.x, state.y, near=scene.s)
     yaw = math.remainder(float(road.heading(s)) - state.heading, 2 * math.pi)
-    actors = traffic_after(scene, dt)
-    moved = scene.replace(s=s, d=d, yaw=yaw, actors=actors, seed=(scene.seed + 1) % 2**31)
+    moved = scene.replace(s=s, d=d, yaw=yaw, actors=traffic_after(scene, dt), seed=(scene.seed + 1) % 2**31)
     return moved.replace(speed=careful_driver(moved).speed)
 
 
@@ -259,8 +256,7 @@ def _level(given: str | float) -> str | float:
 
 def _size(given: Any) -> tuple[int, int]:
     if isinstance(given, str):
-        found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", given)
-        if found:
+        if found := re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", given):
             return int(found[1]), int(found[2])
     elif isinstance(given, Sequence) and len(given) == 2 and all(isinstance(one, int) for one in given):
         return given[0], given[1]

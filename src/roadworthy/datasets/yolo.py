@@ -62,8 +62,7 @@ class YoloDataset(_base.BaseDataset):
         if names is not None:
             parts = names.split(",") if isinstance(names, str) else names
             given = dict(enumerate(str(one).strip() for one in parts))
-        file = _yaml_file(Path(path))
-        if file is not None:
+        if (file := _yaml_file(Path(path))) is not None:
             with naming(file):
                 root, self._files, self._names = _from_yaml(file, split, given)
         else:
@@ -154,8 +153,7 @@ def _split_files(root: Path, split: str, given: object) -> list[Path]:
     for one in given if isinstance(given, list) else [given]:
         if not isinstance(one, str):
             raise FrameError(f"{split!r} must name a folder or a text file, got {one!r}")
-        place = _existing(root, one.replace("\\", "/"))
-        if place is None:
+        if (place := _existing(root, one.replace("\\", "/"))) is None:
             raise InputError(f"images of {split!r} must be a folder or text file, found none at {root / one}")
         found = _base.image_files(place, recursive=True) if is_folder(place) else _image_list(place, root)
         if not found:
@@ -175,8 +173,7 @@ def _existing(root: Path, name: str) -> Path | None:
 def _image_list(file: Path, root: Path) -> list[Path]:
     found = []
     for line in read_text(file).splitlines():
-        name = line.strip().replace("\\", "/")
-        if name:
+        if name := line.strip().replace("\\", "/"):
             # "./" is the folder of the list, as the trainers of YOLO have it.
             start = file.parent if name.startswith("./") or not is_file(root / name) else root
             found.append(start / name)

@@ -192,8 +192,7 @@ class _Column:
         start = np.searchsorted(other.image, self.image, "left")
         counts = np.searchsorted(other.image, self.image, "right") - start
         mine = np.repeat(np.arange(len(self.image)), counts)
-        within = np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return mine, start[mine] + within
+        return mine, start[mine] + np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _overlap(
@@ -324,5 +323,4 @@ def interpolated_precision(right: NDArray[np.bool_], things: int) -> float:
     best_later = np.maximum.accumulate(precision[::-1])[::-1]
     # In whole numbers, because 0.29 as a float may be a little more than 29 of 100 things.
     reached = np.searchsorted(hits * 100, _PERCENT * things, side="left")
-    values = np.append(best_later, 0.0)[reached]
-    return float(values.mean())
+    return float(np.append(best_later, 0.0)[reached].mean())

@@ -46,10 +46,9 @@ def _mapped(value: object) -> object:
     """Take text such as "person=pedestrian,dog=none" as a mapping."""
     if not isinstance(value, str):
         return value
-    pairs = [part.partition("=") for part in value.split(",") if part.strip()]
     return {
         name.strip(): None if word.strip().lower() in ("", "none", "null") else word.strip()
-        for name, _, word in pairs
+        for name, _, word in [part.partition("=") for part in value.split(",") if part.strip()]
     }
 
 
@@ -175,15 +174,12 @@ def described(
     changed = [_set(document, key, value) for key, value in changes.items()]
 
     def place_of(*place: str) -> str:
-        for one in changed:
-            if place[: len(one)] == one:
-                return f"option {'.'.join(place)}"
-        return where(*place)
+        given = any(place[: len(one)] == one for one in changed)
+        return f"option {'.'.join(place)}" if given else where(*place)
 
     form: Any = check_form(_Description, document, place_of)
     output = None if form.output is None else _output(form.output, place_of, folder)
-    with_input = "input" in document or "batch" in document
-    if output is None and with_input:
+    if output is None and ("input" in document or "batch" in document):
         raise InputError(
             f"{place_of('input')}: an input is described but no output: say what the model answers, "
             "such as output: {signals: [steering]}"
@@ -283,8 +279,7 @@ def _changed(declared: Any) -> dict[str, Any]:
     for one in dataclasses.fields(declared):
         value = getattr(declared, one.name)
         made = one.default_factory
-        usual = one.default if made is dataclasses.MISSING else made()
-        if value != usual:
+        if value != (one.default if made is dataclasses.MISSING else made()):
             found[one.name] = _plain(value)
     return found
 

@@ -256,8 +256,7 @@ class DetectionOutput:
             best, order = order[0], order[1:]
             kept.append(best)
             low = np.maximum(xyxy[best, :2], xyxy[order, :2])
-            high = np.minimum(xyxy[best, 2:], xyxy[order, 2:])
-            shared = np.clip(high - low, 0, None).prod(axis=1)
+            shared = np.clip(np.minimum(xyxy[best, 2:], xyxy[order, 2:]) - low, 0, None).prod(axis=1)
             union = area[best] + area[order] - shared
             threshold = np.where(elements[order] == elements[best], across, _NEVER)
             threshold[numbers[order] == numbers[best]] = within

@@ -142,8 +142,7 @@ def _npy(images: NDArray[Any], ids: list[str]) -> tuple[bytes, dict[str, str]]:
 
 def _png(images: NDArray[Any], ids: list[str]) -> tuple[bytes, dict[str, str]]:
     pictures = [base64.b64encode(encode_image(image, ".png")).decode() for image in images]
-    body = json.dumps({"ids": ids, "images": pictures})
-    return body.encode(), {"Content-Type": "application/json"}
+    return json.dumps({"ids": ids, "images": pictures}).encode(), {"Content-Type": "application/json"}
 
 
 _DATATYPES = {"FP32": "float32", "FP16": "float16", "FP64": "float64", "UINT8": "uint8"}

@@ -52,8 +52,7 @@ def huggingface_model(
     for file in (folder / one for one in _EXPORTS):
         if is_file(file):
             return onnx_model(file, spec=spec, name=label, device=device, threads=threads, timeout=timeout)
-    weights = next((folder / one for one in _WEIGHTS if is_file(folder / one)), None)
-    if weights is None:
+    if (weights := next((folder / one for one in _WEIGHTS if is_file(folder / one)), None)) is None:
         raise InputError(f"{folder} has no network: expected {', '.join((*_EXPORTS, *_WEIGHTS))}")
     told = read_json(folder / "config.json")
     module, wanted = (
@@ -93,8 +92,7 @@ _ANSWERS = {"ForObjectDetection": ("logits", "pred_boxes"), "ForDepthEstimation"
 def _from_transformers(told: Any, folder: Path) -> tuple[Any, tuple[Tensor, ...]]:
     what = str(next(iter(told.get("architectures") or ()), ""))
     library = _library("transformers", folder)
-    kind = getattr(library, what, None)
-    if kind is None:
+    if (kind := getattr(library, what, None)) is None:
         raise InputError(f"{folder}: transformers {library.__version__} has no {what or 'architectures'}")
     module = kind.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     names = next((one for end, one in _ANSWERS.items() if what.endswith(end)), ("logits",))

@@ -110,8 +110,7 @@ class ImageInput:
                 )
         if 0 in self.std:
             raise InputError(f"std must not be 0, got {self.std}")
-        scaled = self.range not in (None, (0, 255)) or self.mean or self.std
-        if self.dtype == "uint8" and scaled:
+        if self.dtype == "uint8" and (self.range not in (None, (0, 255)) or self.mean or self.std):
             raise InputError("an input of uint8 cannot be scaled: leave out range, mean and std")
 
     @property
@@ -189,8 +188,7 @@ class ImageInput:
 
     @property
     def _stacked_channels(self) -> int:
-        frames = self.history + 1 if self.stacking == "channels" else 1
-        return self.channels * frames
+        return self.channels * (self.history + 1 if self.stacking == "channels" else 1)
 
     def view(self, frame: Frame) -> View:
         """Return what the network sees of a frame.
@@ -211,8 +209,7 @@ class ImageInput:
                 f"got {', '.join(f'{one.width}x{one.height}' for one in (*earlier, frame))}; "
                 "declare the input's width and height"
             )
-        images = np.stack([image for image, _ in seen])
-        return dataclasses.replace(seen[-1][1], images=images)
+        return dataclasses.replace(seen[-1][1], images=np.stack([image for image, _ in seen]))
 
     def _seen(self, frame: Frame) -> tuple[NDArray[np.uint8], View]:
         top, bottom = (round(rows * frame.height) if rows < 1 else int(rows) for rows in self.crop)
@@ -237,8 +234,7 @@ class ImageInput:
             canvas = np.full((height, width, 3), _PADDING, np.uint8)
             canvas[max(0, above) :, max(0, left) :][: image.shape[0], : image.shape[1]] = image
             image = canvas
-        view = View(frame, image[None], top, kept, left, above, *inner)
-        return self._colored(image), view
+        return self._colored(image), View(frame, image[None], top, kept, left, above, *inner)
 
     def _resized(self, image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
         import cv2

@@ -259,8 +259,7 @@ class Network(Generic[P]):
         """
         answers: dict[int, P] = {}
         for numbers, views in self._batches(frames):
-            arrays = self._run(views)
-            answers.update(zip(numbers, self._decoded(arrays, views), strict=True))
+            answers.update(zip(numbers, self._decoded(self._run(views), views), strict=True))
         return [answers[number] for number in range(len(frames))]
 
     def _batches(self, frames: Sequence[Frame]) -> Iterator[tuple[list[int], list[View]]]:
@@ -297,9 +296,7 @@ class Network(Generic[P]):
                 f"{self.name} raised {type(error).__name__} on {named_frames(frames)}: "
                 f"{reason}{raised_at(error)}{hint}"
             ) from error
-        if len(images) > count:
-            return {name: array[:count] for name, array in arrays.items()}
-        return arrays
+        return {name: array[:count] for name, array in arrays.items()} if len(images) > count else arrays
 
     def _decoded(self, arrays: Arrays, views: Sequence[View]) -> list[P]:
         try:

@@ -168,8 +168,7 @@ def import_files(paths: Iterable[Path]) -> list[PublicNetwork]:
     """
     found: dict[str, PublicNetwork] = {}
     for path in paths:
-        known = known_file(path)
-        if known is None:
+        if (known := known_file(path)) is None:
             raise InputError(_unknown(path))
         network, name = known
         make_writable(network.folder)
@@ -187,8 +186,7 @@ def _describe(network: PublicNetwork) -> None:
 
     write_json(network.folder / _CARD, network.card())
     if network.describe:
-        written = {"name": network.name, **network.describe}
-        text = yaml.safe_dump(written, sort_keys=False, allow_unicode=True)
+        text = yaml.safe_dump({"name": network.name, **network.describe}, sort_keys=False, allow_unicode=True)
         write_text(network.folder / _DESCRIPTION, text)
 
 

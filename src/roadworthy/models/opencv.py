@@ -36,8 +36,7 @@ def read_darknet(cfg: Path, weights: Path) -> Any:
 
     data = np.fromfile(weights, np.uint8)
     header = _header(data, weights)
-    text = _with_all_scores(_text(cfg))
-    net = cv2.dnn.readNetFromDarknet(np.frombuffer(text.encode(), np.uint8), data)
+    net = cv2.dnn.readNetFromDarknet(np.frombuffer(_with_all_scores(_text(cfg)).encode(), np.uint8), data)
     layers = [net.getLayer(name) for name in net.getLayerNames()]
     # The only parameters of a region layer are its anchors, which stand in the cfg file.
     numbers = sum(blob.size for layer in layers if layer.type != "Region" for blob in layer.blobs)

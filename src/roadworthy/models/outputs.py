@@ -289,8 +289,7 @@ class DepthOutput:
             raise SystemUnderTestError(
                 f"expected a number per pixel, (n, height, width), got shape {array.shape}; correct outputs"
             )
-        metric = self.values == "metres"
-        if metric:
+        if metric := self.values == "metres":
             array = 1 / np.maximum(array, _NEAREST)
         return [
             InverseDepth(view.values_to_frame(own), metric) for view, own in zip(views, array, strict=True)

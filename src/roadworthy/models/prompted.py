@@ -94,10 +94,9 @@ class BoxSegmenter(_Imported):
         if not len(boxes):
             return masks
         scale = np.array([_SIDE / width, _SIDE / height], np.float32)
-        points = boxes.xyxy.astype(np.float32).reshape(-1, 2, 2) * scale
         given = {
             **self._embedded(image),
-            "point_coords": points,
+            "point_coords": boxes.xyxy.astype(np.float32).reshape(-1, 2, 2) * scale,
             "point_labels": np.tile(np.array(_CORNERS, np.float32), (len(boxes), 1)),
             "mask_input": np.zeros((len(boxes), 1, 256, 256), np.float32),
             "has_mask_input": np.zeros(1, np.float32),

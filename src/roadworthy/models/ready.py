@@ -52,8 +52,7 @@ def _classes(names: Sequence[str]) -> str | int | list[str]:
     """Return classes as a description has them: the name of their list, or how many where none has a name."""
     if list(names) == list(map(str, range(len(names)))):
         return len(names)
-    known = (name for name, one in class_lists().items() if one.names == tuple(names))
-    return next(known, list(names))
+    return next((name for name, one in class_lists().items() if one.names == tuple(names)), list(names))
 
 
 def _detector(names: Sequence[str], **others: Any) -> dict[str, Any]:
@@ -193,10 +192,9 @@ def _hugging_face(told: Mapping[str, Any], folder: Path, declared: Tensor | None
         return None
     used = answer.setdefault("outputs", ["predicted_depth" if answer["task"] == "depth" else "logits"])
     path = folder / "preprocessor_config.json"
-    prepared = read_json(path) if is_file(path) else {}
     return Recognised(
         f"a Hugging Face {what} with the outputs {', '.join(used)}",
-        {"input": _prepared(prepared, declared), "output": answer},
+        {"input": _prepared(read_json(path) if is_file(path) else {}, declared), "output": answer},
     )
 
 
@@ -231,9 +229,7 @@ def _exported(declared: Tensor | None) -> dict[str, Any]:
 
 def _size(told: Any) -> dict[str, int]:
     """Return a size as newer processors write it; older ones have one number for both sides."""
-    if isinstance(told, int):
-        return {"height": told, "width": told}
-    return dict(told or {})
+    return {"height": told, "width": told} if isinstance(told, int) else dict(told or {})
 
 
 def _module(runtime: Runtime) -> Recognised | None:

@@ -192,8 +192,7 @@ def _agreeing(pairs: Sequence[tuple[LabelMap, LabelMap]]) -> Iterable[Measure]:
 
 
 def _recognised(pairs: Sequence[tuple[str | None, str]]) -> Iterable[Measure]:
-    known = [(truth, best) for truth, best in pairs if truth is not None]
-    if known:
+    if known := [(truth, best) for truth, best in pairs if truth is not None]:
         table = confusion([truth for truth, _ in known], [best for _, best in known])
         yield Measure("right class", table.accuracy, "share", len(known))
 
@@ -285,8 +284,7 @@ class ClassScorer:
         """Take the class scores for some frames; those of frames without a known class are left out."""
         for frame, answer in zip(frames, answers, strict=True):
             assert isinstance(answer, ClassScores)
-            word = true_class(frame)
-            if word is not None:
+            if (word := true_class(frame)) is not None:
                 self._truth.append(word)
                 self._found.append(answer.best)
 

@@ -85,8 +85,7 @@ def torch_model(
     except RuntimeError as error:
         raise InputError(f"{label} cannot run on device {device!r}: {str(error).splitlines()[0]}") from error
     source = inspect.getsourcefile(imported(module, "torch:", "Class")) if isinstance(module, str) else None
-    files = tuple(Path(file) for file in (weights, source) if file is not None)
-    runtime = TorchRuntime(built, device, files)
+    runtime = TorchRuntime(built, device, tuple(Path(file) for file in (weights, source) if file is not None))
     random = isinstance(module, str) and weights is None and any(True for _ in built.parameters())
     notes = [_NO_WEIGHTS] if random else []
     return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout, notes=notes)

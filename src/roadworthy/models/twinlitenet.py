@@ -101,8 +101,7 @@ class _Channels(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         flat = x.flatten(2)
         energy = flat @ flat.transpose(1, 2)
-        attention = (energy.amax(-1, keepdim=True) - energy).softmax(-1)
-        return self.gamma * (attention @ flat).view_as(x) + x
+        return self.gamma * ((energy.amax(-1, keepdim=True) - energy).softmax(-1) @ flat).view_as(x) + x
 
 
 class _Encoder(nn.Module):

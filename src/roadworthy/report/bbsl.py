@@ -155,7 +155,6 @@ class _NameWriter:
             down = sum(abs(x - other[0]) < 200 and abs(y - other[1]) < 20 for other in self._taken)
             self._taken.append((x, y))
             place["xytext"] = (3, -3 - 12 * down)
-        under = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0}
         self._axes.annotate(
             text,
             (x, y),
@@ -163,7 +162,7 @@ class _NameWriter:
             textcoords="offset points",
             color=color,
             fontsize=8.5,
-            bbox=under,
+            bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.0},
         )
 
 
@@ -216,8 +215,7 @@ def draw_cells(
     _tell_colors(figure, zones or {})
     for place, cell in zip(axes.flat, cells, strict=False):
         verdicts = f"IoU {_sign(cell.iou)} · specification {_sign(cell.specification)}"
-        name = f"expected {cell.expectation} · {verdicts} · {len(cell)}"
-        place.set_title(name, loc="left", fontsize=8.5)
+        place.set_title(f"expected {cell.expectation} · {verdicts} · {len(cell)}", loc="left", fontsize=8.5)
         examples = cell.examples(1)
         if not examples:
             _draw_none(place, size)

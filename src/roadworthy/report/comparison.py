@@ -163,8 +163,7 @@ def _html(comparison: Comparison, first: StoredRun, second: StoredRun) -> str:
     for one in comparison.differences:
         for case in one.examples_broken[: 3 if one.verdict is ComparisonVerdict.REGRESSION else 1]:
             if len(examples) < _CARDS:
-                images = thumbnails.of(case.images_after.split()) or []
-                examples.append(_Example(one, case, tuple(images)))
+                examples.append(_Example(one, case, tuple(thumbnails.of(case.images_after.split()) or [])))
     return (
         environment()
         .get_template("comparison.html.jinja")

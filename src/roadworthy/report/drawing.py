@@ -97,8 +97,7 @@ def draw_text(
         bold: Whether strokes are thicker.
     """
     mask, _, margin = _inked(text, size, bold)
-    top = round(y - size / 2) - margin
-    blend_mask(canvas, mask, round(x) - margin, top, color)
+    blend_mask(canvas, mask, round(x) - margin, round(y - size / 2) - margin, color)
 
 
 def blend_mask(
@@ -112,19 +111,15 @@ def blend_mask(
         return
     share = mask[y1 - top : y2 - top, x1 - left : x2 - left, None]
     under = canvas[y1:y2, x1:x2]
-    mixed = under + (np.asarray(color, np.float32) - under) * share
-    canvas[y1:y2, x1:x2] = np.rint(mixed).astype(np.uint8)
+    canvas[y1:y2, x1:x2] = np.rint(under + (np.asarray(color, np.float32) - under) * share).astype(np.uint8)
 
 
 def fitted(text: str, size: float, width: float, *, bold: bool = False) -> str:
     """Return the text, or its beginning with dots where it is wider than there is room."""
     if text_width(text, size, bold=bold) <= width:
         return text
-    for end in range(len(text) - 1, 0, -1):
-        short = text[:end].rstrip() + "..."
-        if text_width(short, size, bold=bold) <= width:
-            return short
-    return ""
+    shorter = (text[:end].rstrip() + "..." for end in range(len(text) - 1, 0, -1))
+    return next((one for one in shorter if text_width(one, size, bold=bold) <= width), "")
 
 
 @lru_cache(maxsize=4096)
@@ -410,8 +405,7 @@ def _mixed(canvas: Image, colors: Image, share: float | NDArray[np.float32]) -> 
     if isinstance(share, np.ndarray):
         larger = cv2.resize(share, size, interpolation=cv2.INTER_NEAREST_EXACT)
         share = np.asarray(larger, np.float32)[..., None]
-    mixed = canvas + (over.astype(np.float32) - canvas) * share
-    return np.rint(mixed).astype(np.uint8)
+    return np.rint(canvas + (over.astype(np.float32) - canvas) * share).astype(np.uint8)
 
 
 def _with_labels(canvas: Image, labels: LabelMap) -> Image:
@@ -470,7 +464,6 @@ def draw_signals(signals: Signals, width: int, label: str = "") -> Image:
         draw_text(strip, f"{abs(steering):.1f}°{side}", x + 38, 17, 10, BRIGHT)
         x += 38 + text_width("00.0° right", 10) + 20
     if speed is not None:
-        words = f"{round(speed * 3.6)} km/h"
         end = width - 12.0 - text_width("000 km/h", 10) - 8
         if end - x > 24:
             round_rectangle(strip, (x, 14), (end, 20), 3, (60, 65, 76))
@@ -478,7 +471,7 @@ def draw_signals(signals: Signals, width: int, label: str = "") -> Image:
             if share * (end - x) >= 1:
                 round_rectangle(strip, (x, 14), (x + share * (end - x), 20), 3, ACCENT)
             x = end + 8
-        words = fitted(words, 10, width - x)
+        words = fitted(f"{round(speed * 3.6)} km/h", 10, width - x)
         draw_text(strip, words, width - 12 - text_width(words, 10), 17, 10, BRIGHT)
     return strip
 

@@ -142,8 +142,7 @@ class DriveMetrics:
                 last = f"needs {lacking[name]}" if lacking[name] else "ok"
             rows.append(row)
             cells.append((name, row["meaning"], row["unit"], last))
-        columns = ("metric", "meaning", "unit", "uses" if drive is None else "")
-        table = ResultTable("", columns, tuple(cells))
+        table = ResultTable("", ("metric", "meaning", "unit", "uses" if drive is None else ""), tuple(cells))
         if drive is None:
             return cls(rows, {"metrics": rows}, table)
         count = sum(row["computable"] for row in rows)
@@ -271,8 +270,7 @@ class DriveReport:
         """
         _copy(self._kept, self.folder / DRIVE_FILE)
         write_rows(sector_rows(self._sectors, partial_sectors(self.drive)), self.folder / "metrics.csv")
-        alarms = failing_sectors(self.drive)
-        figure = drive_figure(self.drive, metric, alarms=alarms, settings=self._settings)
+        figure = drive_figure(self.drive, metric, alarms=failing_sectors(self.drive), settings=self._settings)
         save(figure, self.folder / "drive.png")
         if self._frames.is_file():
             try:

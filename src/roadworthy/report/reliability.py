@@ -85,8 +85,7 @@ class ReliabilityReport:
             column = "measure.similarity" if one.preserve == "prediction" else "measure.after"
             if "required" not in outcome.measures or id in benchmarks:
                 continue
-            stored = read_rows(self.result.folder_of(id, model))
-            rows = [row for row in stored if row.get(column) is not None]
+            rows = [row for row in read_rows(self.result.folder_of(id, model)) if row.get(column) is not None]
             changes, values = (
                 np.array([float(str(row[name])) for row in rows]) for name in ("visual_change", column)
             )

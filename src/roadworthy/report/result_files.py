@@ -128,8 +128,7 @@ def _details(run: StoredRun, result: Result, *, detailed: bool) -> str:
     unmade = f", engine errors {number}" if (number := counts[Status.ENGINE_ERROR]) else ""
     lines.append(f"not applicable {counts[Status.NOT_APPLICABLE]}, errors {counts[Status.ERROR]}{unmade}")
     lines.append(f"severity {requirement.severity}" + _listed(requirement.tags))
-    rows = run.worst(requirement.id, result.system, _WORST) if detailed else []
-    for row in rows:
+    for row in run.worst(requirement.id, result.system, _WORST) if detailed else []:
         lines += _case(row)
     lines.append(f"rows: {result.folder}")
     return "\n" + "\n".join(lines) + "\n"
@@ -146,10 +145,9 @@ def _case(row: dict[str, Scalar]) -> list[str]:
     if isinstance(change, float):
         told += f", visual change {change:.2f}"
     told += _estimated(row)
-    images = str(row["images"] or "").split()
     return [
         f"worst: {clipped(str(row['case']), 120)}: {clipped(told)}",
-        *(f"  image: images/{one[:2]}/{one}.png" for one in images),
+        *(f"  image: images/{one[:2]}/{one}.png" for one in str(row["images"] or "").split()),
     ]
 
 
@@ -211,8 +209,7 @@ def _summary(run: StoredRun, report: str) -> str:
     ]
     if len(results) > _LINES:
         lines += [f"{count(len(results) - _LINES)} more, none of them worse, are not shown.", ""]
-    worst = _worst(run, results)
-    if worst:
+    if worst := _worst(run, results):
         lines += ["**The worst failures**", "", *worst, ""]
     return "\n".join([*lines, f"[Full report]({report})", ""])
 

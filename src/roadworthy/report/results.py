@@ -313,8 +313,7 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
         Standing.INCONCLUSIVE: ("needs more cases to decide", "need more cases to decide"),
     }
     for standing, (one, several) in words.items():
-        number = counted[standing]
-        if number:
+        if number := counted[standing]:
             parts.append(f"{number:,} of {all_of:,} requirements {one if number == 1 else several}")
     if not parts:
         failed = cases[Status.VIOLATED] + cases[Status.ERROR]
@@ -328,8 +327,7 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
     if all_of == 1:
         return f"The requirement {parts[0].partition('requirements ')[2]}."
     first, *others = parts
-    rest = [part.replace(f" of {all_of:,} requirements", "", 1) for part in others]
-    return "; ".join([first, *rest]) + "."
+    return "; ".join([first, *(part.replace(f" of {all_of:,} requirements", "", 1) for part in others)]) + "."
 
 
 def _number(value: Scalar) -> float | None:
@@ -391,13 +389,9 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "no number"
     size = abs(value)
-    if 1000 <= size < 1e7:
-        text = f"{value:,.0f}"
-    elif size >= 100:
-        text = f"{value:.4g}" if size >= 1e7 else f"{value:.0f}"
-    else:
-        text = f"{value:.3g}"
-    return text.replace("-", MINUS)
+    forms = ((1e7, ".4g"), (1000, ",.0f"), (100, ".0f"), (0, ".3g"))
+    form = next(form for least, form in forms if size >= least)
+    return f"{value:{form}}".replace("-", MINUS)
 
 
 def signed(value: float) -> str:

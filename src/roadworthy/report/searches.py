@@ -135,8 +135,7 @@ class SearchReport:
             )
             for one in self.findings[:_LISTED]
         )
-        failures = self.growth.failures[-1]
-        title = f"{failures} failures are {len(self.findings)} findings, the worst first"
+        title = f"{self.growth.failures[-1]} failures are {len(self.findings)} findings, the worst first"
         holes = self.functional.holes()
         more = len(holes) - _HOLES
         bins = f"The tries visit {self.functional.covered} of {self.functional.total} bins"

@@ -137,8 +137,7 @@ def frame_sheet(
         strips.append(draw_legend({name for labels in maps for name in labels.present()}, width))
     if "depth" in chosen and any(frame.depth is not None for frame, _ in drawn):
         strips.append(draw_depth_legend(width))
-    footer = np.vstack(strips) if strips else None
-    return contact_sheet(tiles, columns, title=title, note=note, footer=footer)
+    return contact_sheet(tiles, columns, title=title, note=note, footer=np.vstack(strips) if strips else None)
 
 
 def pair_sheet(pairs: Sequence[Pair], *, scale: float = 2.0, title: str = "", note: str = "") -> Image:
@@ -189,8 +188,7 @@ def _slower(pair: Pair) -> str:
 
 
 def _changed(pair: Pair) -> str:
-    share = np.any(pair.before.image != pair.after.image, axis=2).mean()
-    return f"{share:.0%} of pixels"
+    return f"{np.any(pair.before.image != pair.after.image, axis=2).mean():.0%} of pixels"
 
 
 def _draw_line(
@@ -316,8 +314,7 @@ def _tile(
     try:
         changed = change(frame, rng)
     except (NotApplicable, EngineError) as error:
-        faded = frame.replace(image=frame.image // 3)
-        return Tile(draw_frame(faded, "none", scale), error.reason)
+        return Tile(draw_frame(frame.replace(image=frame.image // 3), "none", scale), error.reason)
     shown = {one.name: getattr(change, one.name) for one in change.parameters() if one.sets_strength}
     words = said or ", ".join(f"{name} {value:.3g}" for name, value in shown.items()) or _settings(change)
     told = [f"Δv {changed.visual_change:.2f}", estimated_by(changed.metadata)]
@@ -326,8 +323,7 @@ def _tile(
 
 def _settings(change: Transform) -> str:
     """Return the values that make a change what it is, without their names: "pedestrian, in front of, …"."""
-    inside = str(change).removeprefix(change.name)[1:-1]
-    return re.sub(r"\w+=", "", inside) or "changed"
+    return re.sub(r"\w+=", "", str(change).removeprefix(change.name)[1:-1]) or "changed"
 
 
 def prediction_sheet(

@@ -61,7 +61,6 @@ class WorldTour:
 
     def write(self, folder: Path) -> dict[str, Path]:
         """Write the sheets into a folder; return their files by name."""
-        pairs = self.pairs
         sheets = {
             "world": frame_sheet(
                 self.frames(),
@@ -71,7 +70,7 @@ class WorldTour:
             ),
             "ground-truth": ground_truth_sheet(),
             "counterfactuals": pair_sheet(
-                pairs, scale=1.5, title="Counterfactuals", note="the same scene with one thing changed"
+                self.pairs, scale=1.5, title="Counterfactuals", note="the same scene with one thing changed"
             ),
         }
         for name, sheet in sheets.items():
@@ -96,8 +95,7 @@ class WorldTour:
             before, after = pair.before.signals, pair.after.signals
             old, new = before.speed or 0.0, after.speed or 0.0
             speeds = f"{old * 3.6:3.0f} → {new * 3.6:3.0f}"
-            angles = f"{_degrees(before)} → {_degrees(after)}"
-            rows.append((pair.title, speeds, _change(old, new), angles))
+            rows.append((pair.title, speeds, _change(old, new), f"{_degrees(before)} → {_degrees(after)}"))
         title = "What a careful driver does before and after one change"
         return ResultTable(title, ("change", "speed in km/h", "", "steering in °"), tuple(rows))
 

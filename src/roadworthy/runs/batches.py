@@ -81,14 +81,11 @@ class JudgedCase:
         if said:
             verdict = replace(verdict, measures={**verdict.measures, **said})
         changed = [frame for frame in frames if frame.visual_change is not None]
-        if not changed:
-            return replace(self, verdict=verdict, frames=frames)
-        if verdict.visual_change is None:
+        if changed and verdict.visual_change is None:
             largest = max(frame.visual_change for frame in changed if frame.visual_change is not None)
             verdict = replace(verdict, visual_change=largest)
         if len(changed) == 1 and changed[0].tolerated is not None:
-            measures = {**verdict.measures, "tolerated": changed[0].tolerated}
-            verdict = replace(verdict, measures=measures)
+            verdict = replace(verdict, measures={**verdict.measures, "tolerated": changed[0].tolerated})
         return replace(self, verdict=verdict, frames=frames)
 
 
@@ -311,10 +308,7 @@ def _replies(
         try:
             replies.extend(guarded.observe(chunk) if observed else map(Reply, guarded.predict(chunk)))
         except SystemUnderTestError as error:
-            if len(chunk) == 1:
-                replies.append(error)
-            else:
-                replies.extend(_replies(system, chunk, 1, observed=observed))
+            replies += [error] if len(chunk) == 1 else _replies(system, chunk, 1, observed=observed)
     return replies
 
 
@@ -486,10 +480,7 @@ def _sources(case: Case) -> Iterator[FrameSource]:
 def _units(case: Case) -> Iterator[FrameSource | RecordDrive]:
     """Yield what a batch is measured by: the frames to predict and the drives to drive."""
     for item in case.asks:
-        if isinstance(item, Predict):
-            yield from item.frames
-        else:
-            yield item
+        yield from item.frames if isinstance(item, Predict) else (item,)
 
 
 def _describe(frames: Sequence[Frame]) -> str:

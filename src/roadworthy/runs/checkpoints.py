@@ -123,8 +123,7 @@ class Checkpoints:
         if not resume or not isinstance(method, ResumableMethod):
             return
         self._goes_on = True
-        stood = read_checkpoint(folder)
-        if stood is not None:
+        if (stood := read_checkpoint(folder)) is not None:
             stood.check(self._about, folder)
             method.restore(requirement, stood.state)
             self._rows = stood.rows

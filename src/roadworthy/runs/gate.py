@@ -211,8 +211,7 @@ def _without_detail(image: Image) -> tuple[float, float]:
     grey = cv2.cvtColor(_shrunk(image, _WIDTH), cv2.COLOR_RGB2GRAY)
     highest, lowest = cv2.dilate(grey, _NEIGHBOURS), cv2.erode(grey, _NEIGHBOURS)
     flat = cv2.subtract(highest, lowest) <= _RANGE
-    blank = flat & ((highest <= _BLACK) | (lowest >= _WHITE))
-    return float(np.mean(blank)), float(np.mean(flat))
+    return float(np.mean(flat & ((highest <= _BLACK) | (lowest >= _WHITE)))), float(np.mean(flat))
 
 
 def _shrunk(image: Image, width: int) -> Image:
@@ -329,8 +328,7 @@ def _known_labels(change: FrameChange) -> LabelMap | None:
     """Return the label map that holds for the changed image."""
     if change.after.labels is not None:
         return change.after.labels
-    moved = any(one.keeps is not Keeps.LABELS for one in change.steps)
-    return None if moved else change.before.labels
+    return None if any(one.keeps is not Keeps.LABELS for one in change.steps) else change.before.labels
 
 
 def _agreement(view: _View, labels: LabelMap) -> tuple[float, float]:
@@ -464,15 +462,12 @@ def _box_of(frame: Frame, element: str) -> tuple[float, ...] | None:
 def _things_lost(change: FrameChange, view: _View, original: _Original) -> str:
     """Return a complaint where a large thing that nobody asked to change is not seen any more."""
     before = change.before.labels
-    if before is None or change.after.image.shape != change.before.image.shape:
-        return ""
-    if _is_moved(change):
+    if before is None or _is_moved(change) or change.after.image.shape != change.before.image.shape:
         return ""
     before = view.reduced(before)
     after = before if change.after.labels is None else view.reduced(change.after.labels)
     kept = before.ids == after.ids
-    differs = cv2.absdiff(change.before.image, change.after.image).max(axis=2) > _RANGE
-    touched = view.covered(differs) > 0
+    touched = view.covered(cv2.absdiff(change.before.image, change.after.image).max(axis=2) > _RANGE) > 0
     for words in (_PEOPLE, ("vehicle",)):
         count, parts, stats, _ = cv2.connectedComponentsWithStats(before.mask(*words).astype(np.uint8))
         for number in range(1, count):

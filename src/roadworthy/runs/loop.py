@@ -131,11 +131,10 @@ class Work:
                     if self.settled is not None:
                         self.settled()
 
-        tested = frozenset(self.stores)
         job = BatchJob(
             self.method,
             self.systems,
-            tested,
+            frozenset(self.stores),
             self.batch_size,
             self.retention,
             self.simulator,
@@ -237,9 +236,7 @@ class Work:
         pair = case.requirement_id, result.system
         verdict = result.verdict
         told = self.method.feedback(case, verdict)
-        if isinstance(told, TakeBack):
-            return
-        if self._stored[pair].check(case) or self._is_decided(case, pair):
+        if isinstance(told, TakeBack) or self._stored[pair].check(case) or self._is_decided(case, pair):
             return
         if told:
             verdict = replace(verdict, measures={**verdict.measures, **told})

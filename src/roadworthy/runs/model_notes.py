@@ -238,36 +238,24 @@ def _cropped(cropped: float) -> str:
 def _ranges(answers: Sequence[Prediction]) -> dict[str, str]:
     """Return what was answered, in a line for each kind of answer."""
     found: dict[str, str] = {}
-    values: dict[str, list[float]] = {}
-    for answer in answers:
-        if isinstance(answer, Signals):
-            for name, value in answer.as_dict().items():
-                values.setdefault(name, []).append(value)
-    for name, given in values.items():
-        if name != "timestamp":
-            found[name] = f"{min(given):.3g} to {max(given):.3g}{_UNITS.get(name, '')}"
+    told = [answer.as_dict() for answer in answers if isinstance(answer, Signals)]
+    for name in dict.fromkeys(name for one in told for name in one if name != "timestamp"):
+        values = [one[name] for one in told if name in one]
+        found[name] = f"{min(values):.3g} to {max(values):.3g}{_UNITS.get(name, '')}"
     boxes = Counter(name for answer in answers if isinstance(answer, Boxes) for name in answer.classes)
     if any(isinstance(answer, Boxes) for answer in answers):
         found["boxes"] = _counts(boxes.most_common()) or "none"
-    best = Counter(answer.best for answer in answers if isinstance(answer, ClassScores))
-    if best:
+    if best := Counter(answer.best for answer in answers if isinstance(answer, ClassScores)):
         found["best class"] = _counts(best.most_common(8))
-    depths = [answer for answer in answers if isinstance(answer, InverseDepth)]
-    if depths:
-        low, high = (
-            min(float(np.nanmin(one.values)) for one in depths),
-            max(float(np.nanmax(one.values)) for one in depths),
-        )
+    if depths := [answer for answer in answers if isinstance(answer, InverseDepth)]:
+        low = min(float(np.nanmin(one.values)) for one in depths)
+        high = max(float(np.nanmax(one.values)) for one in depths)
         unit = " per metre" if all(one.metric for one in depths) else ", higher is nearer, no unit"
         found["inverse depth"] = f"{low:.3g} to {high:.3g}{unit}"
-    paths = [answer for answer in answers if isinstance(answer, PlannedPath)]
-    if paths:
+    if paths := [answer for answer in answers if isinstance(answer, PlannedPath)]:
         ends = [float(one.points[-1, 0]) for one in paths]
         found["path"] = f"{min(ends):.3g} to {max(ends):.3g} m ahead after {paths[0].times[-1]:g} s"
-    pixels: Counter[str] = Counter()
-    for answer in answers:
-        if isinstance(answer, LabelMap):
-            pixels.update(answer.present())
+    pixels = sum((Counter(one.present()) for one in answers if isinstance(one, LabelMap)), Counter[str]())
     if total := sum(pixels.values()):
         found["pixels"] = _counts((name, f"{one / total:.1%}") for name, one in pixels.most_common())
     return found
@@ -437,8 +425,7 @@ def _alike(system: SystemUnderTest, answers: Sequence[Prediction]) -> Iterator[s
 
 def _misspelt(answers: Sequence[Prediction]) -> Iterator[str]:
     known = [one.name for one in fields(Signals) if one.name != "extra"]
-    extra = {name: None for answer in answers if isinstance(answer, Signals) for name in answer.extra}
-    for name in extra:
+    for name in {name: None for answer in answers if isinstance(answer, Signals) for name in answer.extra}:
         for meant in get_close_matches(name.lower(), known, n=1, cutoff=0.7):
             yield f"{name!r} is kept as an extra signal; did you mean {meant!r}?"
 

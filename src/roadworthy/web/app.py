@@ -139,8 +139,7 @@ def _told(request: Request, status: int, heading: str, reason: str) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    status = 422 if isinstance(error, InputError) else 500
-    return _told(request, status, "That did not work", str(error))
+    return _told(request, 422 if isinstance(error, InputError) else 500, "That did not work", str(error))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -231,8 +231,7 @@ def _text(document: Mapping[str, Any], case: Mapping[str, Any], where: str) -> s
     margin = "" if case["margin"] is None else f", margin {case['margin']!r}"
     # A line end in a name would end the comment.
     about = f"{case['case']} of {case['requirement']} on {case['system']}: {case['status']}{margin}"
-    lines = [" ".join(f"# {one}".split()) for one in (about, where)]
-    return "\n".join([*lines, yaml_text(document)])
+    return "\n".join([*(" ".join(f"# {one}".split()) for one in (about, where)), yaml_text(document)])
 
 
 def _name(text: str) -> str:

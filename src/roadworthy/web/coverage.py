@@ -191,8 +191,7 @@ def failures_chart(growth: CoverageGrowth) -> Markup:
 
 def _by_tries(values: Sequence[float], span: tuple[float, float], line: str, **labels: Any) -> Markup:
     chart = Chart((0, max(len(values) - 1, 1)), span, x_label="tries", **labels)
-    step = max(1, len(values) // _POINTS)
-    places = dict.fromkeys([*range(0, len(values), step), len(values) - 1])
+    places = dict.fromkeys([*range(0, len(values), max(1, len(values) // _POINTS)), len(values) - 1])
     chart.line([(float(place), float(values[place])) for place in places], line)
     return chart.svg()
 

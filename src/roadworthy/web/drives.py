@@ -153,12 +153,9 @@ def _on_paper(way: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     low, high = np.nanmin(way, axis=0), np.nanmax(way, axis=0)
     spread = np.maximum(high - low, LEAST_EXTENT)
     middle = (low + high) / 2
-    scale = (_WIDTH - 2 * _EDGE) / float(spread[0])
-    tall = min(float(spread[1]) * scale, 1.1 * _WIDTH)
-    scale = min(scale, tall / float(spread[1]))
+    scale = min((_WIDTH - 2 * _EDGE) / float(spread[0]), 1.1 * _WIDTH / float(spread[1]))
     height = round(float(spread[1]) * scale) + 2 * _EDGE
-    placed = (way - middle) * (scale, -scale) + (_WIDTH / 2, height / 2)
-    return placed, height
+    return (way - middle) * (scale, -scale) + (_WIDTH / 2, height / 2), height
 
 
 def _range(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -202,8 +199,7 @@ def _names(drive: Drive, places: NDArray[np.float64], alarms: Collection[str]) -
 
 def _marks(drive: Drive, places: NDArray[np.float64]) -> Iterator[Markup]:
     for name, kind in _EVENTS.items():
-        happening = drive.events.get(name)
-        if happening is None:
+        if (happening := drive.events.get(name)) is None:
             continue
         begins = happening & ~np.concatenate([[False], happening[:-1]])
         for row in np.flatnonzero(begins & np.isfinite(places).all(axis=1)):
@@ -342,8 +338,7 @@ def drive(
     request: Request, services: Here, root: RunFolder, name: str, drive: Short = ".", metric: Short = "LP"
 ) -> Response:
     """Return one drive."""
-    place = find_drives(root).get(drive)
-    if place is None:
+    if (place := find_drives(root).get(drive)) is None:
         raise HTTPException(404, "There is no such drive. The page Drives lists all of them.")
     found: ShownDrive | None = None
     problem = ""

@@ -99,8 +99,7 @@ class _Place(Selection):
 @router.get("/{name}/place")
 def place(services: Here, folder: RunFolder, asked: Annotated[_Place, Query()]) -> dict[str, int | None]:
     """Return the place of a case among the selected ones, so that one can go on from there."""
-    wall = services.walls.kept(folder)
-    return {"place": wall.place(asked, asked.of, asked.on, asked.case)}
+    return {"place": services.walls.kept(folder).place(asked, asked.of, asked.on, asked.case)}
 
 
 @router.get("/{name}/case")

@@ -98,15 +98,13 @@ def preview(ask: RulesAsk | BbslAsk, count: int, pictures: PictureCache) -> dict
             )
         shown = [_labelled(trial, index, pictures) for index in chosen]
     else:
-        cases = _cases_of(trial, set(chosen), ask.seed)
-        shown = [_changed(trial, case, pictures) for case in cases]
+        shown = [_changed(trial, case, pictures) for case in _cases_of(trial, set(chosen), ask.seed)]
     return {"model": trial.system.name, "data": trial.data.name, "of": len(trial.data), "frames": shown}
 
 
 def _cases_of(trial: PreviewTrial, chosen: set[int], seed: int) -> Iterator[Case]:
     """Yield the cases of some frames, as the runner will have them: with the same random numbers."""
-    rng = rng_for(seed, "cases")
-    cases = trial.method.cases(trial.requirement, trial.data, rng)
+    cases = trial.method.cases(trial.requirement, trial.data, rng_for(seed, "cases"))
     for number, case in enumerate(islice(cases, max(chosen) + 1)):
         if number in chosen and isinstance(case, Case):
             yield case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -159,17 +160,14 @@ def _is_weather(thing: NounReading | None) -> bool:
 
 def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[RoleSpan]:
     amounts: set[int] = set()
-    try:
+    with suppress(RuleError):
         for item in read_items(words, mentioned=mentioned):
             if item.kind in ("modifier", "quantity"):
                 amounts |= set(range(item.first, item.last + 1))
-    except RuleError:
-        pass
     for found in quantities(words):
         amounts |= set(range(found.first, found.last + 1))
     for number in range(len(words)):
-        role = "quantity" if number in amounts else "outcome"
-        yield RoleSpan(*words[number : number + 1].span, role)
+        yield RoleSpan(*words[number : number + 1].span, "quantity" if number in amounts else "outcome")
 
 
 def _joined(marks: Sequence[RoleSpan]) -> list[RoleSpan]:
@@ -258,8 +256,7 @@ def _trouble_of(error: RuleError) -> Trouble:
 def _spelled(error: RuleError) -> Iterator[_Changed]:
     """Yield the text with each suggestion in the place of the word that is most like it."""
     for suggestion in error.suggestions:
-        word = nearest_word(error.text, *error.span, suggestion)
-        if word is not None:
+        if (word := nearest_word(error.text, *error.span, suggestion)) is not None:
             yield _put(error.text, *word, suggestion, suggestion)
 
 

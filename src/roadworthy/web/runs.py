@@ -208,8 +208,7 @@ def run(request: Request, services: Here, name: str) -> Response:
 @router.get("/runs/{name}/files/{path:path}")
 def file(folder: RunFolder, path: str) -> Response:
     """Return a file of a run: pictures and its report to be shown, all else to be kept."""
-    found = file_below(folder, path)
-    if found is None:
+    if (found := file_below(folder, path)) is None:
         raise HTTPException(404, "This run has no such file.")
     if path == REPORT:
         return FileResponse(found, media_type="text/html", headers={"content-security-policy": REPORT_POLICY})
@@ -239,9 +238,8 @@ def _links(name: str, folder: Path, found: RunSummary | None) -> tuple[_Link, ..
     if "coverage" in methods or has_coverage(folder):
         links.append(_Link(f"/coverage/{path}", "Coverage"))
     if drives := find_drives(folder):
-        only = next(iter(drives))
         links.append(
-            _Link(f"/drives/{path}?drive={quote(only, safe='')}", "The drive")
+            _Link(f"/drives/{path}?drive={quote(next(iter(drives)), safe='')}", "The drive")
             if len(drives) == 1
             else _Link("/drives", f"{len(drives)} drives")
         )

@@ -68,8 +68,7 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
 
 def _answers(row: Mapping[str, Scalar]) -> Iterator[dict[str, Any]]:
     """Yield what the model answered, what decides about the margin first."""
-    found = sorted(_compared(row), key=lambda one: one[0])
-    for _, output, words, before, after, part in found:
+    for _, output, words, before, after, part in sorted(_compared(row), key=lambda one: one[0]):
         yield {
             "output": output,
             "unit": "°" if output == "steering" else unit_of(output),
@@ -115,8 +114,7 @@ def _unit(row: Mapping[str, Scalar]) -> str:
     if row.get(f"{MEASURE}label") is not None:
         # Equation 2 of DeepTest is about squared errors.
         return _SQUARES.get(str(row.get(f"{PARAMETER}output")), "")
-    answers = list(_answers(row))
-    if answers:
+    if answers := list(_answers(row)):
         return str(answers[0]["unit"])
     return " px" if dict(_boxes(row)) else ""
 

@@ -123,18 +123,15 @@ def _trouble(text: str, problem: SpecificationProblem) -> dict[str, Any]:
     fixes = tuple(_fixes(text, problem))
     # What is meant stands on a button already.
     reason = re.sub(r"; did you mean '[^']*'\?$", "", problem.message) if fixes else problem.message
-    trouble = Trouble(reason, begin, end, fixes)
-    return {**trouble.as_dict(), "line": line, "column": column}
+    return {**Trouble(reason, begin, end, fixes).as_dict(), "line": line, "column": column}
 
 
 def _fixes(text: str, problem: SpecificationProblem) -> Iterator[Fix]:
     """Yield what a message guesses to be meant, put in the place of what is written."""
-    guess = _MEANT.search(problem.message)
-    if guess is None:
+    if (guess := _MEANT.search(problem.message)) is None:
         return
     start, stop = problem.span.start, problem.span.stop
-    written = text[start:stop]
-    at = written.find(guess["wrong"])
+    at = text[start:stop].find(guess["wrong"])
     if at < 0:
         return
     begin = start + at

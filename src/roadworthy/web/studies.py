@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.errors import InputError
@@ -15,7 +15,7 @@ from roadworthy.studies.pairs import draw_pairs
 from roadworthy.studies.study import rater_name
 from roadworthy.web.compare import known_runs, systems_of
 from roadworthy.web.pages import shown_file
-from roadworthy.web.services import Services, folder_of, services_of
+from roadworthy.web.services import Here, Services, folder_of
 from roadworthy.web.settings import file_below
 from roadworthy.web.wall import mark_agreement
 
@@ -53,10 +53,20 @@ class _Answer(_Begin):
     values: dict[str, int | float | str | None] = Field(max_length=8)
 
 
+def _task(services: Here, run: str, id: str) -> Study:
+    folder = folder_of(services, run)
+    try:
+        return open_study(folder, id)
+    except InputError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+_Task: TypeAlias = Annotated[Study, Depends(_task)]
+
+
 @router.get("")
-def page(request: Request) -> Response:
+def page(request: Request, services: Here) -> Response:
     """Return the list of studies, and the form that draws one."""
-    services = services_of(request)
     runs = known_runs(services)
     marks = [(one, mark_agreement(one.folder)) for one in runs]
     return services.pages.page(
@@ -72,19 +82,16 @@ def page(request: Request) -> Response:
 
 
 @router.post("/draw", status_code=201)
-def draw(request: Request, asked: _Draw) -> dict[str, str]:
+def draw(services: Here, asked: _Draw) -> dict[str, str]:
     """Draw a blind study from a run."""
-    services = services_of(request)
     how = asked.model_dump(exclude={"run", "system", "pairs"})
     id = draw_pairs(folder_of(services, asked.run), asked.system, count=asked.pairs, **how)
     return {"url": f"/studies/{quote(asked.run)}/{id}"}
 
 
 @router.get("/{run}/{id}")
-def study(request: Request, run: str, id: str) -> Response:
+def study(request: Request, services: Here, task: _Task, run: str, id: str) -> Response:
     """Return how far a study has come."""
-    services = services_of(request)
-    task = _task(services, run, id)
     parts = task.parts()
     return services.pages.page(
         request,
@@ -99,18 +106,14 @@ def study(request: Request, run: str, id: str) -> Response:
 
 
 @router.get("/{run}/{id}/take")
-def take(request: Request, run: str, id: str) -> Response:
+def take(request: Request, services: Here, task: _Task, run: str, id: str) -> Response:
     """Return the page on which people answer; nothing on it says what is asked about."""
-    services = services_of(request)
-    task = _task(services, run, id)
     return services.pages.page(request, f"take_{task.kind}.html", task=task, url=f"/studies/{run}/{id}")
 
 
 @router.get("/{run}/{id}/results")
-def results(request: Request, run: str, id: str) -> Response:
+def results(request: Request, services: Here, task: _Task, run: str, id: str) -> Response:
     """Return what people think."""
-    services = services_of(request)
-    task = _task(services, run, id)
     problem, found = "The results of this experiment are on the page Thresholds.", None
     try:
         if isinstance(task, PairStudy | ClipStudy):
@@ -122,33 +125,24 @@ def results(request: Request, run: str, id: str) -> Response:
 
 
 @router.post("/{run}/{id}/begin")
-def begin(request: Request, run: str, id: str, asked: _Begin) -> dict[str, Any]:
+def begin(task: _Task, asked: _Begin) -> dict[str, Any]:
     """Return what a person is asked next."""
     rater = rater_name(asked.rater)
-    return {"rater": rater, **_task(services_of(request), run, id).begin(rater)}
+    return {"rater": rater, **task.begin(rater)}
 
 
 @router.post("/{run}/{id}/answer", status_code=201)
-def answer(request: Request, run: str, id: str, said: _Answer) -> dict[str, str]:
+def answer(task: _Task, said: _Answer) -> dict[str, str]:
     """Store an answer."""
-    _task(services_of(request), run, id).answer(rater_name(said.rater), said.item, said.values)
+    task.answer(rater_name(said.rater), said.item, said.values)
     return {"item": said.item}
 
 
 @router.get("/{run}/{id}/shown/{path:path}")
-def shown(request: Request, run: str, id: str, path: str) -> Response:
+def shown(task: _Task, path: str) -> Response:
     """Return a picture or a clip that the plan shows to people."""
-    task = _task(services_of(request), run, id)
     found = file_below(task.home, path) if path in task.shown_files else None
     return shown_file(found, films=True, otherwise="This study shows no such file.")
-
-
-def _task(services: Services, run: str, id: str) -> Study:
-    folder = folder_of(services, run)
-    try:
-        return open_study(folder, id)
-    except InputError as error:
-        raise HTTPException(404, str(error)) from error
 
 
 def _folders(services: Services) -> list[tuple[str, Path]]:

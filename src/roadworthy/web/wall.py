@@ -150,11 +150,10 @@ def mark_agreement(folder: Path) -> MarkAgreement:
     for one in _said(folder):
         latest[one.key][one.rater] = one.mark
     units = [[MARKS.index(mark) for mark in said.values() if mark in MARKS] for said in latest.values()]
-    people = {rater for said in latest.values() for rater, mark in said.items() if mark in MARKS}
     return MarkAgreement(
         krippendorff_alpha(units, "nominal"),
         sum(len(unit) > 1 for unit in units),
-        len(people),
+        len({rater for said in latest.values() for rater, mark in said.items() if mark in MARKS}),
         sum(bool(unit) for unit in units),
     )
 
@@ -335,7 +334,8 @@ class Wall:
         self._run = StoredRun.open(folder)
         self._lock = Lock()  # a database is for one thread at a time
         self._columns = {str(row["name"]) for row in self._ask(_COLUMNS)}
-        self._change = next((one for one in _CHANGES if one in self._columns), None)
+        change = next((one for one in _CHANGES if one in self._columns), None)
+        self._facets = {"requirement": "requirement", "system": "system", "change": change}
         # What is chosen is looked up here, and never put into a question as it is.
         self._quantities = quantities_of(self._columns)
         self._orders = orders_of(self._columns)
@@ -351,7 +351,6 @@ class Wall:
 
     def facets(self) -> dict[str, list[tuple[str, int]]]:
         """Return what can be chosen, each with the number of its failures; tags are those of requirements."""
-        columns = {"requirement": "requirement", "system": "system", "change": self._change}
         failing = _STATUSES["failures"]
         found = {
             name: []
@@ -363,7 +362,7 @@ class Wall:
                     f'WHERE "{column}" IS NOT NULL GROUP BY ALL ORDER BY number DESC, name LIMIT 500'
                 )
             ]
-            for name, column in columns.items()
+            for name, column in self._facets.items()
         }
         failures = dict(found["requirement"])
         tagged = {tag: sum(failures.get(one, 0) for one in ids) for tag, ids in self._tagged().items()}
@@ -448,17 +447,10 @@ class Wall:
             known = ", ".join(self._quantities)
             raise InputError(f"cases are not chosen by {selection.amount!r} here: known are {known}")
         conditions, values = [_STATUSES[selection.status]], list[str | float]()
-
-        def equals(column: str, value: str) -> None:
-            values.append(value)
-            conditions.append(f'"{column}" = ${len(values)}')
-
-        if selection.requirement:
-            equals("requirement", selection.requirement)
-        if selection.system:
-            equals("system", selection.system)
-        if selection.change and self._change is not None:
-            equals(self._change, selection.change)
+        for name, column in self._facets.items():
+            if column is not None and (value := getattr(selection, name)):
+                values.append(value)
+                conditions.append(f'"{column}" = ${len(values)}')
         if selection.tag:
             values.append(_RECORD.join(self._tagged().get(selection.tag, ())))
             conditions.append(f"requirement IN (SELECT unnest(string_split(${len(values)}, chr(30))))")

@@ -80,8 +80,7 @@ def spec(services: Here, typed: _Text) -> dict[str, Any]:
 async def check(request: Request, typed: _Text) -> dict[str, Any]:
     """Return what static checks find out; given up when the page has something newer to ask."""
     services = services_of(request)
-    read = await run_in_threadpool(services.spec, typed.text)
-    if read["state"] != "read":
+    if (await run_in_threadpool(services.spec, typed.text))["state"] != "read":
         return {"state": "unchecked", "reason": "The specification still has errors."}
     asked = asyncio.create_task(services.checks.check(typed.text))
     try:
@@ -104,8 +103,7 @@ def preview(services: Here, wanted: _Preview) -> dict[str, Any]:
 @router.get("/write/pictures/{digest}.png")
 def picture(services: Here, digest: str) -> Response:
     """Return a picture of a preview."""
-    data = services.pictures.get(digest)
-    if data is None:
+    if (data := services.pictures.get(digest)) is None:
         raise HTTPException(404, "This picture has expired. Make the preview again.")
     # Named by its content, so it never changes.
     return Response(

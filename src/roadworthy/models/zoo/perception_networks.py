@@ -293,12 +293,10 @@ def _misfit(
     share, owner = bells.max(1)
     share = share * (share > _LEAST_SHARE)
     own = owner[:, None] == torch.arange(corners.shape[1], device=owner.device)[:, None]
-    total = (own * share[:, None]).sum(2)
-    weight = share / total.take_along_dim(owner, 1).clamp(min=_TINY)
+    weight = share / (own * share[:, None]).sum(2).take_along_dim(owner, 1).clamp(min=_TINY)
     middle, extent = (boxes.movedim(1, -1) * boxes.new_tensor(size * 2)).tensor_split(2, dim=-1)
     given = torch.cat([middle - extent / 2, middle + extent / 2], dim=-1)
-    true = corners.take_along_dim(owner[..., None], 1)
-    return (weight * (1 - generalized_iou(given, true))).sum()
+    return (weight * (1 - generalized_iou(given, corners.take_along_dim(owner[..., None], 1)))).sum()
 
 
 def generalized_iou(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -314,7 +312,6 @@ def generalized_iou(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     area, other_area = ((box[..., 2:] - box[..., :2]).prod(-1) for box in (one, other))
     union = area + other_area - shared
     lowest = torch.minimum(one[..., :2], other[..., :2])
-    highest = torch.maximum(one[..., 2:], other[..., 2:])
-    around = (highest - lowest).prod(-1)
+    around = (torch.maximum(one[..., 2:], other[..., 2:]) - lowest).prod(-1)
     iou: torch.Tensor = shared / union.clamp(min=_TINY)
     return iou - (around - union) / around.clamp(min=_TINY)

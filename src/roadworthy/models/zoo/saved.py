@@ -65,8 +65,7 @@ def read_variant(path: Path) -> Variant:
 
 
 def _variant_in(model: Any, path: Path) -> Variant:
-    document = _document_in(model, path)
-    if document is None:
+    if (document := _document_in(model, path)) is None:
         raise InputError(
             f"{path} is no network of the zoo, so its weights cannot be read into one; export it with "
             "roadworthy models export, or name the architecture and give a state dict"
@@ -79,8 +78,7 @@ def _variant_in(model: Any, path: Path) -> Variant:
 
 def _document_in(model: Any, path: Path) -> dict[str, Any] | None:
     """Return what `metadata_of` wrote; None where it did not."""
-    written = {one.key: one.value for one in model.metadata_props}.get(_KEY)
-    if written is None:
+    if (written := {one.key: one.value for one in model.metadata_props}.get(_KEY)) is None:
         return None
     try:
         found = json.loads(written)
@@ -129,8 +127,7 @@ def load_module(source: str | Path, *, variant: Variant | None = None) -> torch.
 
 def _check_same(model: Any, variant: Variant, path: Path) -> None:
     """Refuse a file that says of itself to be something else, such as steering where speed is wanted."""
-    document = _document_in(model, path)
-    if document is None:
+    if (document := _document_in(model, path)) is None:
         return
     said = f"{document['architecture']} for {', '.join(document['outputs'])}"
     wanted = f"{variant.name} for {', '.join(variant.outputs)}"
@@ -314,8 +311,7 @@ def export(
         write(module, _images(spec.input, 2), beside)
         if format == "onnx":
             _annotate(beside, metadata_of(variant) if notes is None else notes)
-        original = torch_model(module, spec=spec)
-        difference, largest = _difference(original, opened(beside, spec=spec), frames)
+        difference, largest = _difference(torch_model(module, spec=spec), opened(beside, spec=spec), frames)
         # Single precision is relative: 30 m/s cannot be as exact as 0.3.
         allowed = _TOLERANCE * max(1.0, largest)
         if not difference <= allowed:

@@ -90,8 +90,7 @@ def seen_by_people(requirement: Requirement, row: Row) -> HumanTolerance | None:
         >>> seen_by_people(tried, {"visual_change": 0.3}).words
         'people tolerate it (up to 0.8)'
     """
-    change = _number(row, "visual_change")
-    if change is None:
+    if (change := _number(row, "visual_change")) is None:
         return None
     limit = requirement.parameters.get("limit")
     if isinstance(limit, int | float):
@@ -182,8 +181,7 @@ def _reliability(_: Requirement, row: Row) -> RowReading:
 def _bbsl(_: Requirement, row: Row) -> RowReading:
     answers = [("expected", str(row.get("measure.expected") or "–"))]
     answers.append(("found", str(row.get("measure.found") or row.get("reason") or "–")))
-    overlap = _number(row, "measure.iou")
-    if overlap is not None:
+    if (overlap := _number(row, "measure.iou")) is not None:
         answers.append(("IoU", f"{overlap:.2f}"))
     boxes = []
     for kind in ("truth", "detection"):
@@ -197,8 +195,7 @@ def _bbsl(_: Requirement, row: Row) -> RowReading:
 def _driving(requirement: Requirement, row: Row) -> RowReading:
     answers: list[tuple[str, str]] = []
     for metric, (limit, sign) in thresholds_of(requirement).items():
-        value = _number(row, f"measure.{metric}")
-        if value is not None:
+        if (value := _number(row, f"measure.{metric}")) is not None:
             answers.append((metric, f"{number(value)} (must be {sign} {number(limit)})"))
     return RowReading("", tuple(answers), _margin(row, " of the threshold"))
 
@@ -230,9 +227,7 @@ def _margin(row: Row, unit: str = "") -> str:
 
 def _number(row: Row, name: str) -> float | None:
     value = row.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
 
 _READERS: dict[str, Callable[[Requirement, Row], RowReading]] = {
@@ -284,8 +279,7 @@ def failing_rows(run: StoredRun, most: int) -> FailingRows:
         ).fetchall()
         names = ("status", "words", "cases", "requirements", "example")
         reasons = [dict(zip(names, row, strict=False)) for row in found]
-        left_out = found[0][-1] - len(found) if found else 0
-        return FailingRows(reasons, left_out, *_tolerated(connection))
+        return FailingRows(reasons, found[0][-1] - len(found) if found else 0, *_tolerated(connection))
 
 
 def _tolerated(connection: Any) -> tuple[int, int]:
@@ -355,8 +349,7 @@ class Thumbnails:
                 # A run whose images were cleared away still has its rows; the page says how many lack.
                 self.missing += 1
                 return []
-            uri = small_copy(image)
-            made.append(Thumbnail(uri, image.shape[1], image.shape[0], digest, image))
+            made.append(Thumbnail(small_copy(image), image.shape[1], image.shape[0], digest, image))
         self._left -= sum(len(one.uri) for one in made)
         return made
 
@@ -471,8 +464,7 @@ def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Th
         driven = requirement.method == "driving"
         what = "No images are kept of drives." if driven else "No image of this case was kept."
         return FailureCard(row, reading, seen, unshown=what)
-    images = thumbnails.of(digests)
-    if images is None:
+    if (images := thumbnails.of(digests)) is None:
         return FailureCard(
             row, reading, seen, unshown="This page has no room for more images; they are in the run."
         )

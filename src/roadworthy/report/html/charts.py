@@ -71,8 +71,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= raw * (1 - 1e-9))
     first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [round(place * step, 12) + 0.0 for place in range(first, last + 1)]
+    return [round(place * step, 12) + 0.0 for place in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 @dataclass(frozen=True)
@@ -85,8 +84,7 @@ class _Scale:
     last: float
 
     def __call__(self, value: float) -> float:
-        span = self.high - self.low or 1.0
-        share = min(max((value - self.low) / span, -0.02), 1.02)
+        share = min(max((value - self.low) / (self.high - self.low or 1.0), -0.02), 1.02)
         return round(self.first + share * (self.last - self.first), 1)
 
 
@@ -131,8 +129,7 @@ class Chart:
             if not counted or value == int(value):
                 place = self._y(value)
                 add(_line("grid", left, place, right, place))
-                words = f"{100 * value:g}%" if y_percent else number(value)
-                add(_text(words, _LEFT - 6, place + 3.5, "end"))
+                add(_text(f"{100 * value:g}%" if y_percent else number(value), _LEFT - 6, place + 3.5, "end"))
         for value in ticks(*x, 5):
             add(_text(number(value), self._x(value), HEIGHT - _BOTTOM + 15, "middle"))
         add(_line("axis", left, ground, right, ground))

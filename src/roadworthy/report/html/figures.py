@@ -279,8 +279,7 @@ def _growth(cases: _Cases) -> Figure | None:
         return None
     growth = growth_of(rows, 0.0)
     tries = len(growth.coverage) - 1
-    step = max(1, tries // _POINTS)
-    places = sorted({*range(0, tries + 1, step), tries})
+    places = sorted({*range(0, tries + 1, max(1, tries // _POINTS)), tries})
     first, last, failures = growth.coverage[0], growth.coverage[-1], growth.failures[-1]
     chart = Chart(
         (0, max(tries, 1)),

@@ -222,10 +222,10 @@ def compare(
     named = {storable(before): storable(after) for before, after in matched.items()}
     paired = pair_up(first, second, Pairing(named, frozenset(map(storable, searched))), stoppable)
     differences = _differences(first.pairs, second.pairs, matched, others=not systems)
-    number = sum(1 for one in differences if _pairs_of(one, paired) is not None)
-    measured = [_measured(one, paired, number, alpha) for one in differences]
+    # A requirement without a case that is judged in both runs is not compared.
+    number = sum(1 for one in differences if (both := _pairs_of(one, paired)) is not None and both.kinds)
     ordered = sorted(
-        (_concluded(one, alpha) for one in measured),
+        (_concluded(_measured(one, paired, number, alpha), alpha) for one in differences),
         key=lambda one: (_VERDICTS.index(one.verdict), one.requirement.id, one.after or ""),
     )
     warnings = (*conditions.refusals, *conditions.warnings, *_remarks(ordered))
@@ -268,20 +268,16 @@ def _difference(one: StoredPair | None, other: StoredPair | None) -> Difference:
 
 
 def _pairs_of(one: Difference, pairs: Mapping[Key, PairedCases]) -> PairedCases | None:
-    """Return the cases of a requirement that both runs have, if any of them is judged in both."""
+    """Return the cases of a requirement that both runs have."""
     if one.before is None or one.after is None:
         return None
-    found = pairs.get((storable(one.requirement.id), storable(one.after)))
-    return found if found is not None and found.kinds else None
+    return pairs.get((storable(one.requirement.id), storable(one.after)))
 
 
 def _measured(
     one: Difference, pairs: Mapping[Key, PairedCases], comparisons: int, alpha: float
 ) -> Difference:
-    if one.before is None or one.after is None:
-        return one
-    found = pairs.get((storable(one.requirement.id), storable(one.after)))
-    if found is None:
+    if (found := _pairs_of(one, pairs)) is None:
         return one
     moves = found.moves
     judged = {move: number for move, number in moves.items() if set(move) <= set(_JUDGED)}

@@ -106,8 +106,7 @@ def _remarks(before: Manifest, after: Manifest, systems: Mapping[str, str]) -> I
         if not _sha(data[0][name]) or not _sha(data[1][name]):
             yield f"the data {name!r} has no checksum in one of the runs, so it may have changed"
     for name in ("tool", "settings", "libraries"):
-        differing = _differing(_part(before, name), _part(after, name))
-        if differing:
+        if differing := _differing(_part(before, name), _part(after, name)):
             yield f"{name}: {shortened(differing, _NAMED)}"
 
 
@@ -122,8 +121,7 @@ def _differing(before: Manifest, after: Manifest) -> list[str]:
 def _other_requirements(before: Sequence[StoredPair], after: Sequence[StoredPair]) -> Iterator[str]:
     old = {one.requirement.id: one.requirement for one in before}
     new = {one.requirement.id: one.requirement for one in after}
-    changed = [id for id in old if id in new and _asks(old[id]) != _asks(new[id])]
-    if changed:
+    if changed := [id for id in old if id in new and _asks(old[id]) != _asks(new[id])]:
         yield f"what is required has changed: {shortened(changed, _NAMED)}"
     for words, found in (
         ("no longer tested", [id for id in old if id not in new]),
@@ -296,8 +294,7 @@ def pair_up(
 def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
     """Make the table of pairs: every case of either run once."""
     connection.execute("CREATE TABLE names (before VARCHAR, after VARCHAR)")
-    names = list(map(list, pairing.systems.items()))
-    connection.executemany("INSERT INTO names VALUES ($1, $2)", names)
+    connection.executemany("INSERT INTO names VALUES ($1, $2)", list(map(list, pairing.systems.items())))
     connection.execute("CREATE TABLE searched (requirement VARCHAR)")
     if pairing.unpaired:
         connection.executemany(
@@ -398,8 +395,7 @@ def _worst(kind: str, side: str) -> str:
 def _add_shifts(connection: duckdb.DuckDBPyConnection, found: Mapping[Key, PairedCases]) -> None:
     connection.execute(f"CREATE TABLE shifts AS {_SHIFTS}")
     keys = "SELECT requirement, system, count(*) FROM shifts GROUP BY ALL ORDER BY requirement, system"
-    ordered = "SELECT shift FROM shifts ORDER BY requirement, system"
-    values = connection.execute(ordered).fetchnumpy()["shift"]
+    values = connection.execute("SELECT shift FROM shifts ORDER BY requirement, system").fetchnumpy()["shift"]
     start = 0
     for requirement, system, number in _asked(connection, keys):
         own = np.asarray(values[start : start + number], np.float64)

@@ -199,10 +199,8 @@ def _solution(id: str, one: Argued) -> Node:
 
 def _together(statuses: Sequence[str]) -> str:
     """Return what several outcomes say about one goal: the least good of them."""
-    for status in ("violated", "not tried", "inconclusive"):
-        if status in statuses:
-            return status
-    return "passed" if statuses else "not tried"
+    order = ("violated", "not tried", "inconclusive")
+    return next((one for one in order if one in statuses), "passed" if statuses else "not tried")
 
 
 MOST_EDGES = 400
@@ -297,8 +295,7 @@ def diagram(fragment: Fragment) -> str:
     lines += [f"  classDef {name} {style}" for name, style in _STYLES.items()]
     for name in _STYLES:
         status = "not tried" if name == "untried" else name
-        ids = [node.id for node in fragment.nodes if node.status == status]
-        if ids:
+        if ids := [node.id for node in fragment.nodes if node.status == status]:
             lines.append(f"  class {','.join(ids)} {name}")
     return "\n".join(lines) + "\n"
 
@@ -307,8 +304,7 @@ def _shape(node: Node) -> str:
     left, right = _SHAPES[node.kind]
     note = " (undeveloped)" if node.undeveloped else ""
     short = textwrap.shorten(" ".join(node.text.split()), _LONGEST, placeholder=" …")
-    lines = textwrap.wrap(short, _WIDTH) or [""]
-    words = "<br/>".join([f"{node.id}{note}", *map(_escaped, lines)])
+    words = "<br/>".join([f"{node.id}{note}", *map(_escaped, textwrap.wrap(short, _WIDTH) or [""])])
     return f"{left}{words}{right}"
 
 

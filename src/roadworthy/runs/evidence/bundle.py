@@ -177,8 +177,7 @@ def write_bundle(
                 # What it should be: so whoever verifies the bundle finds it, too.
                 digests[path] = Path(path).stem
             told("Hashing files", number)
-        beside = run.folder if out is None else out.parent
-        scratch = stack.enter_context(_scratch(beside))
+        scratch = stack.enter_context(_scratch(run.folder if out is None else out.parent))
         read = partial(told, "Reading cases")
         written = write_documents(run, scratch, digests, reqif=reqif, functional=functional, progress=read)
         digests |= {path: sha256_of(scratch / path) for path in written.paths}

@@ -197,8 +197,7 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
     found.files = len(listed) - len(differences.missing)
     told_before = {one.what for one in found.findings}
     for path in differences.changed:
-        detail = f"its bytes are not those that were bundled (sha256 {listed[path][:16]}…)"
-        found.add("changed", path, detail)
+        found.add("changed", path, f"its bytes are not those that were bundled (sha256 {listed[path][:16]}…)")
     for path in differences.missing:
         if path in told_before:
             continue
@@ -228,8 +227,7 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
                 margin = 0.0 if status in (Status.PASSED, Status.VIOLATED) else None
                 tally.add(Verdict("-", pair.requirement.id, status, margin, str(error), cluster=cluster))
             if (row["requirement"], row["system"]) != (pair.requirement.id, pair.system):
-                detail = f"case {row['case']!r} is of {row['requirement']} on {row['system']}"
-                found.add("row", where, detail)
+                found.add("row", where, f"case {row['case']!r} is of {row['requirement']} on {row['system']}")
             found.rows += 1
             if found.rows % 1000 == 0:
                 told("Reading cases", found.rows)

@@ -59,8 +59,7 @@ def changes_in(row: Row) -> Iterator[TriedChange]:
     elif (text := row.get("param.transform")) is not None:
         yield _changed(str(text), row.get("visual_change"), None, failed, margin)
     elif (text := row.get("param.transformation")) is not None:
-        amount = _number(row.get("visual_change"))
-        yield TriedChange(str(text), VISUAL_CHANGE, amount, failed, margin)
+        yield TriedChange(str(text), VISUAL_CHANGE, _number(row.get("visual_change")), failed, margin)
     elif (text := row.get("measure.expected")) is not None:
         low, high = _number(row.get("measure.truth.y1")), _number(row.get("measure.truth.y2"))
         amount = None if low is None or high is None else high - low
@@ -114,8 +113,7 @@ def _spelled(text: str) -> tuple[str, str, float | None]:
         kept = []
         for setting in filter(None, (one.strip() for one in step["inside"].split(","))):
             key, _, value = setting.partition("=")
-            number = _parsed(value)
-            if number is None:
+            if (number := _parsed(value)) is None:
                 kept.append(setting)
             else:
                 numbers.append((key, number))
@@ -125,9 +123,7 @@ def _spelled(text: str) -> tuple[str, str, float | None]:
         # In any order and however often: a search joins them in more ways than a catalogue can have lines.
         return " + ".join(sorted(set(names))), "", None
     chosen = [one for one in numbers if one[0] == "amount"] or numbers
-    if len(chosen) == 1:
-        return names[0], *chosen[0]
-    return names[0], "", None
+    return (names[0], *chosen[0]) if len(chosen) == 1 else (names[0], "", None)
 
 
 def _parsed(text: str) -> float | None:

@@ -154,7 +154,6 @@ def index_text(
 
 def _outcomes(tested: Sequence[TestedPair]) -> ResultTable:
     order = ("violated", "not tried", "inconclusive", "passed")
-    sorted_by_need = sorted(tested, key=lambda one: order.index(one.status))
     rows = tuple(
         (
             one.requirement.id,
@@ -165,7 +164,7 @@ def _outcomes(tested: Sequence[TestedPair]) -> ResultTable:
             # Older runs do not know.
             "" if (worth := one.measure("effective_cases")) is None else f"{one.applicable} ≈ {worth:.0f}",
         )
-        for one in sorted_by_need[:_MOST]
+        for one in sorted(tested, key=lambda one: order.index(one.status))[:_MOST]
     )
     left = len(tested) - len(rows)
     note = f"{left} more are in requirement_coverage.csv." if left else ""
@@ -313,15 +312,13 @@ def write_documents(
         created = str((run.manifest or {}).get("started") or EPOCH)
         write_reqif(argued, place / "requirements.reqif", created=created)
         names.append("requirements.reqif")
-    text = index_text(run, tested, found, cases, names, functional)
-    write_text(place / "README.md", text)
+    write_text(place / "README.md", index_text(run, tested, found, cases, names, functional))
     return Written((TRACE, *(f"{FOLDER}/{name}" for name in names)), cases, tuple(tested), tuple(found))
 
 
 def export_reqif(run: StoredRun, path: Path) -> int:
     """Write the requirements of a run with their outcomes as ReqIF, and return how many there are."""
-    digests = {name: sha256_of(run.folder / name) for name in files_below(run.folder)}
-    places = folder_digests(digests)
+    places = folder_digests({name: sha256_of(run.folder / name) for name in files_below(run.folder)})
     argued = [one.argued(places) for one in pair_results(run)]
     write_reqif(argued, path)
     return len(argued)

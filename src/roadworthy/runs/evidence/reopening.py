@@ -271,8 +271,7 @@ def _compare_pairs(run: StoredRun, plan: SuitePlan, found: Verification) -> None
     stored = {(pair.requirement.id, pair.system): pair for pair in run.pairs}
     for trial, model in plan.pairs:
         where = f"{trial.requirement.id} on {model}"
-        pair = stored.get((trial.requirement.id, model))
-        if pair is None:
+        if (pair := stored.get((trial.requirement.id, model))) is None:
             found.add("requirement", where, f"{SUITE} asks for it, and there are no rows of it")
         elif pair.requirement.text != trial.requirement.text and not _ruled_otherwise(run, pair):
             detail = f"{SUITE} says {trial.requirement.text!r}, the run says {pair.requirement.text!r}"
@@ -340,8 +339,7 @@ def _said(outcome: Outcome) -> tuple[OutcomeStatus, Mapping[Status, int], list[s
 
 
 def _compare(title: str, record: Mapping[str, Any], here: Digest | None, found: Verification) -> None:
-    told = record.get("sha256")
-    if told is None:
+    if (told := record.get("sha256")) is None:
         found.notes.append(f"{title} was not hashed when the run was made, so it cannot be compared")
     elif here is None or here.sha256 is None:
         found.notes.append(f"{title} cannot be reached, so it was not compared")

@@ -84,8 +84,7 @@ def reqif_text(argued: Sequence[Argued], *, created: str = EPOCH) -> str:
     for one in argued:
         _add_object(objects, one, created)
     specifications = _element(content, "SPECIFICATIONS")
-    id = _id("specification", _TITLE)
-    specification = _defined(specifications, "SPECIFICATION", id, created, _TITLE)
+    specification = _defined(specifications, "SPECIFICATION", _id("specification", _TITLE), created, _TITLE)
     _reference(_element(specification, "TYPE"), "SPECIFICATION-TYPE-REF", _id("specification type"))
     children = _element(specification, "CHILDREN")
     for one in argued:
@@ -101,13 +100,11 @@ def _add_datatypes(parent: ElementTree.Element, created: str) -> None:
     text = _id("datatype", _TEXT)
     _defined(parent, "DATATYPE-DEFINITION-STRING", text, created, "Text", MAX_LENGTH="1000000")
     for name, values in _CHOICES.items():
-        id = _id("datatype", name)
-        datatype = _defined(parent, "DATATYPE-DEFINITION-ENUMERATION", id, created, name)
+        datatype = _defined(parent, "DATATYPE-DEFINITION-ENUMERATION", _id("datatype", name), created, name)
         specified = _element(datatype, "SPECIFIED-VALUES")
         for number, value in enumerate(values):
             one = _defined(specified, "ENUM-VALUE", _id("value", name, value), created, value)
-            properties = _element(one, "PROPERTIES")
-            _element(properties, "EMBEDDED-VALUE", KEY=str(number), OTHER_CONTENT=value)
+            _element(_element(one, "PROPERTIES"), "EMBEDDED-VALUE", KEY=str(number), OTHER_CONTENT=value)
 
 
 def _add_object_type(parent: ElementTree.Element, created: str) -> None:

@@ -134,8 +134,7 @@ def functional_coverage(data: Iterable[Dataset], *, domain: Path | None = None) 
     """
     found = FunctionalCoverage(domain)
     for one in data:
-        for frame in one:
-            found.update([frame])
+        found.update(one)
     return found
 
 

@@ -186,8 +186,7 @@ def _eligible(
 ) -> Iterator[tuple[str, tuple[str, str], Row]]:
     for pair in stored.pairs:
         key = pair.requirement.id, pair.system
-        trial = trials.get(key[0])
-        if trial is None:
+        if (trial := trials.get(key[0])) is None:
             continue
         judged = 0
         for row in rows_of(pair):
@@ -285,6 +284,5 @@ def _identical(one: Scalar, other: Scalar) -> bool:
 def _close(one: Scalar, other: Scalar, tolerance: float) -> bool:
     if not isinstance(one, int | float) or not isinstance(other, int | float):
         return False
-    if not (math.isfinite(one) and math.isfinite(other)):
-        return False
-    return abs(one - other) <= tolerance * max(1.0, abs(one), abs(other))
+    near = abs(one - other) <= tolerance * max(1.0, abs(one), abs(other))
+    return near and math.isfinite(one) and math.isfinite(other)

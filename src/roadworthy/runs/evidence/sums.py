@@ -62,8 +62,7 @@ def read_sums(path: Path) -> dict[str, str]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
-        found = _LINE.fullmatch(line)
-        if found is None:
+        if (found := _LINE.fullmatch(line)) is None:
             raise InputError(f"{path}:{number}: expected a SHA-256, two spaces and a path, got {line[:80]!r}")
         name = found["path"]
         if found["slash"]:
@@ -138,8 +137,7 @@ def sign_sums(folder: Path, key: Path) -> bytes:
             f"{folder} has no {SUMS} to sign: write it with `roadworthy evidence bundle {folder}`"
         )
     differences = Differences.of(folder)
-    wrong = [*differences.changed, *differences.missing, *differences.added]
-    if wrong:
+    if wrong := [*differences.changed, *differences.missing, *differences.added]:
         raise InputError(f"{folder} is not what its {SUMS} says, so it is not signed: see {wrong[0]}")
     signature: bytes = private.sign((folder / SUMS).read_bytes())
     return signature

@@ -169,8 +169,7 @@ class RayExecutor(CrewExecutor):
         size = workers or max(1, int(room))
         wanted = (size if gpus else 0) if makers is None else makers
         try:
-            crew = _Crew(self._ray, size, gpus, wanted, timeout_s)
-            super().__init__(crew, Limits(timeout_s, memory_mb))
+            super().__init__(_Crew(self._ray, size, gpus, wanted, timeout_s), Limits(timeout_s, memory_mb))
         except BaseException:
             self._leave()
             raise

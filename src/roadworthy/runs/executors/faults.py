@@ -43,8 +43,7 @@ def process_megabytes(pid: int) -> float | None:
     """
     try:
         if sys.platform == "linux":
-            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-            return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+            return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
         told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=True)
         return int(told.stdout) / 2**10
     except (OSError, ValueError, IndexError, subprocess.SubprocessError):

@@ -89,8 +89,7 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         if not is_of_file(thing.__module__) or "<locals>" in thing.__qualname__:
             return NotImplemented
-        file = sys.modules[thing.__module__].__file__
-        return imported, (f"{file}:{thing.__qualname__}", "", "function")
+        return imported, (f"{sys.modules[thing.__module__].__file__}:{thing.__qualname__}", "", "function")
 
 
 class _Unpickler(pickle.Unpickler):
@@ -178,10 +177,7 @@ def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[BatchJob, di
     fresh: dict[str, Any] = {}
     for name, parcel in packed.parts.items():
         digest = packed.digests.get(name)
-        if digest is not None and digest in systems:
-            known[name] = systems[digest]
-        else:
-            known[name] = unpack(parcel, known)
+        known[name] = systems[digest] if digest is not None and digest in systems else unpack(parcel, known)
         if digest is not None:
             fresh[digest] = known[name]
     systems.clear()

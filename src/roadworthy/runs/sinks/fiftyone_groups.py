@@ -77,8 +77,7 @@ def export_fiftyone(
     if not samples:
         shutil.rmtree(folder / "data")
         raise InputError(f"no {' or '.join(statuses)} case of {run.folder} has images: run it keeping images")
-    fields = sorted({name for sample in samples for name in sample})
-    info = {"source": "roadworthy", "fields": fields}
+    info = {"source": "roadworthy", "fields": sorted({name for sample in samples for name in sample})}
     _write(folder / "metadata.json", {"name": "roadworthy", "media_type": "group", "info": info})
     _write(folder / "samples.json", {"samples": samples})
     return ExportedGroups(folder, groups, len(samples), without)

@@ -66,8 +66,7 @@ def export_mlflow(
     mlflow = required("mlflow", extra="mlflow", purpose="write runs into MLflow")
     exceptions = required("mlflow.exceptions", extra="mlflow", purpose="write runs into MLflow")
     try:
-        client = mlflow.MlflowClient(tracking_uri=uri)
-        return _export(client, run, experiment, artifacts)
+        return _export(mlflow.MlflowClient(tracking_uri=uri), run, experiment, artifacts)
     except exceptions.MlflowException as error:
         raise InputError(f"MLflow cannot write to {uri}: {' '.join(str(error).split())[:600]}") from error
 

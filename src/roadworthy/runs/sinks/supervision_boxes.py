@@ -38,8 +38,7 @@ def to_supervision(boxes: Boxes, names: Names, *, class_names: ClassNames | None
     known = dict(enumerate(names)) if isinstance(names, Sequence) else dict(names)
     data: dict[str, Any] = {"class_name": np.array([known[int(one)] for one in target.labels], dtype=str)}
     for name in _SHARES:
-        values = getattr(boxes, name)
-        if values is not None:
+        if (values := getattr(boxes, name)) is not None:
             data[name] = values.copy()
     if any(boxes.attributes):
         data["attributes"] = [dict(one) for one in boxes.attributes]

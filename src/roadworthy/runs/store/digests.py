@@ -144,8 +144,7 @@ def digest_of_model(system: SystemUnderTest) -> Digest:
     """
     network = getattr(system, "network", system)
     settings = _settings(network)
-    found = tuple(Path(path) for path in getattr(network, "files", ()))
-    if found:
+    if found := tuple(Path(path) for path in getattr(network, "files", ())):
         digest = digest_of_files(_named(found), "the files of the network")
         return dataclasses.replace(digest, settings=settings)
     runtime = getattr(network, "runtime", network)
@@ -344,5 +343,4 @@ def _source(function: object) -> Path | None:
 def _recipe(data: WorldDataset | WorldCropsDataset) -> str:
     """Return all options of a data set of the world; what iteration has skipped is none."""
     known = {name: value for name, value in vars(data).items() if name not in ("_reasons", "all_ids")}
-    told = {name: _recipe(one) if isinstance(one, WorldDataset) else one for name, one in known.items()}
-    return repr(told)
+    return repr({name: _recipe(one) if isinstance(one, WorldDataset) else one for name, one in known.items()})

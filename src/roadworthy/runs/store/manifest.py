@@ -22,6 +22,7 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -106,16 +107,12 @@ def begin_manifest(folder: Path, **tested: Unpack[Tested]) -> dict[str, Any]:
         True
     """
     record = _record(tested)
-    there = read_manifest(folder)
-    if there is not None:
+    if (there := read_manifest(folder)) is not None:
         _check_same(there, record, folder)
-        again: dict[str, Any] = {"time": record["started"]}
-        for name in ("libraries", "host"):
-            if there.get(name) != record[name]:
-                again[name] = record[name]
+        other = {name: record[name] for name in ("libraries", "host") if there.get(name) != record[name]}
         growing = [name for name in _GROWING if name in there or name in record]
         grown = {name: {**there.get(name, {}), **record.get(name, {})} for name in growing}
-        continued = [*there.get("continued", []), again]
+        continued = [*there.get("continued", []), {"time": record["started"], **other}]
         asked = list(dict.fromkeys([*there.get("only", ()), *record.get("only", ())]))
         # Once all of the suite was asked for, it is.
         only = {"only": asked} if "only" in there and "only" in record else {}
@@ -144,8 +141,7 @@ def check_manifest(folder: Path, **tested: Unpack[Tested]) -> None:
         ...
         roadworthy.errors.InputError: ... holds a run with seed 7, and it cannot go on with seed 8: ...
     """
-    there = read_manifest(folder)
-    if there is not None:
+    if (there := read_manifest(folder)) is not None:
         _check_same(there, _record(tested), folder)
 
 
@@ -178,8 +174,7 @@ def complete_manifest(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: There is no manifest, or it cannot be written.
     """
-    record = read_manifest(folder)
-    if record is None:
+    if (record := read_manifest(folder)) is None:
         raise InputError(f"{folder} has no {MANIFEST} that could be completed: begin it first")
     record["ended"] = _now()
     write_manifest(folder, record)
@@ -232,10 +227,8 @@ def libraries(names: Sequence[str] = _LIBRARIES) -> dict[str, str]:
     """
     found = {"python": platform.python_version()}
     for name in names:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 
@@ -385,8 +378,7 @@ def add_notes(folder: Path, *, run: Iterable[str] = (), models: ModelNotes | Non
         >>> notes_of(manifest), model_notes(manifest)["dave2"]["coast"]
         (['dave2: speed hardly varies'], [])
     """
-    manifest = read_manifest(folder)
-    if manifest is None:
+    if (manifest := read_manifest(folder)) is None:
         return
     before = _told(manifest)
     known = model_notes(manifest)

@@ -136,8 +136,7 @@ class Parts:
 
     def reopen(self, number: int, rows: list[Row]) -> None:
         """Replace a shard and all after it by an open one, in steps that :meth:`recover` can finish."""
-        content = b"".join(map(encode_row, rows))
-        write_whole(self.folder / f"{_REOPENED}{number:08d}.jsonl", content)
+        write_whole(self.folder / f"{_REOPENED}{number:08d}.jsonl", b"".join(map(encode_row, rows)))
         self._finish_reopening(number)
 
     def _finish_reopening(self, number: int) -> None:

@@ -235,8 +235,7 @@ def read_outcome(record: Mapping[str, Any]) -> Outcome | None:
     Raises:
         InputError: The outcome is not understood.
     """
-    told = record.get("outcome")
-    if told is None:
+    if (told := record.get("outcome")) is None:
         return None
     try:
         notes = tuple(map(str, told.get("notes", ())))

@@ -157,8 +157,7 @@ def names_of(given: object) -> list[str]:
     """
     if isinstance(given, dict):
         return list(given)
-    listed = given if isinstance(given, list) else [given]
-    return [as_name(one) for one in listed if isinstance(one, str)]
+    return [as_name(one) for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)]
 
 
 def as_name(text: str) -> str:
@@ -209,6 +208,7 @@ _ACCEPT = setting(
     "if left out, it is about the cases tried: passed when none of them fails.",
     None,
 )
+_SEVERITY = setting("How bad a violation is; major if left out.", None)
 _MODELS = setting(
     "The models it is for, by their names here; all that predict what it is about if left out.", None
 )
@@ -219,9 +219,7 @@ class DefaultsForm(Form):
     """What holds for every requirement that does not say otherwise."""
 
     tags: Words | None = setting("Added to the tags of every requirement.", None)
-    severity: Literal["minor", "major", "critical"] | None = setting(
-        "How bad a violation is; major if left out.", None
-    )
+    severity: Literal["minor", "major", "critical"] | None = _SEVERITY
     accept: Accept | None = _ACCEPT
     models: Some | None = _MODELS
     data: Some | None = _DATA
@@ -242,9 +240,7 @@ class EntryForm(Form):
     tags: Words | None = setting(
         "Operating-domain terms, standard and clause and the like: [night, ISO 21448:2022 7.3].", None
     )
-    severity: Literal["minor", "major", "critical"] | None = setting(
-        "How bad a violation is; major if left out.", None
-    )
+    severity: Literal["minor", "major", "critical"] | None = _SEVERITY
     accept: Accept | None = _ACCEPT
     models: Some | None = _MODELS
     data: Some | None = _DATA

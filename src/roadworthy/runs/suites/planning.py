@@ -109,8 +109,7 @@ class SuitePlan:
 
     def cases(self, trial: Trial) -> int:
         """Return how many cases a requirement has for each model, at most or about."""
-        frames = len(self.data[trial.data].frames) if trial.data else 0
-        return trial.kind.cases(trial.part, frames)
+        return trial.kind.cases(trial.part, len(self.data[trial.data].frames) if trial.data else 0)
 
 
 def engines_of(plan: SuitePlan) -> dict[str, Digest]:
@@ -272,12 +271,10 @@ class _Planner:
         return not self.only or not known.isdisjoint(self.only)
 
     def _nothing_chosen(self) -> str:
-        known = {*KINDS, *self.form.requirements}
-        for entry in self.form.requirements.values():
-            known.update(tags_of(self.form, entry))
+        tags = [tag for entry in self.form.requirements.values() for tag in tags_of(self.form, entry)]
         return (
             f"no requirement has the id, tag or kind {' or '.join(map(repr, self.only))}: "
-            f"{suggest(self.only[0], known)}"
+            f"{suggest(self.only[0], {*KINDS, *self.form.requirements, *tags})}"
         )
 
     # What is read
@@ -342,11 +339,10 @@ class _Planner:
 
     def _used(self, entries: Mapping[str, EntryForm], key: str) -> list[str]:
         """Return the names of models or data that some entry is for, in the order of the suite."""
-        every = list(getattr(self.form, key))
         used = {name for entry in entries.values() for name in self._names(entry, key)}
         if key == "data":
             used.update(*(kind_of(entry).learns_from(entry) for entry in entries.values()))
-        return [name for name in every if name in used]
+        return [name for name in getattr(self.form, key) if name in used]
 
     def _names(self, entry: EntryForm, key: str) -> list[str]:
         found = getattr(entry, key) or getattr(self.form.defaults, key) or getattr(self.form, key)
@@ -487,8 +483,7 @@ class _Planner:
             ),
         }
         for key in () if self.only else ("models", "data"):
-            unused = [name for name in getattr(self.form, key) if name not in used[key]]
-            if unused:
+            if unused := [name for name in getattr(self.form, key) if name not in used[key]]:
                 note = f"No requirement is for {', '.join(unused)}."
                 self.made.notes.append(note)
                 self.made.of_suite.append(note)

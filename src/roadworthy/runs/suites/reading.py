@@ -80,14 +80,12 @@ def about_rule(file: YamlFile, place: Place, error: RuleError) -> FileProblem:
     """Return a complaint about a rule, with the words underlined that the reader of rules does not know."""
     nearest = f"; known: {', '.join(error.suggestions)}" if error.suggestions else ""
     message = f"{error.reason}{nearest}"
-    written = file.places.get(place)
-    if written is None:
+    if (written := file.places.get(place)) is None:
         # Nobody wrote a file: the sentence itself is shown.
         return FileProblem(message, 0, f"{place[1]}: {error}")
     words = error.text[slice(*error.span)]
     for number in range(written.value.line, written.value.end_line + 1):
-        text = file.line(number)
-        start = text.find(words, written.value.column if number == written.value.line else 0)
+        start = file.line(number).find(words, written.value.column if number == written.value.line else 0)
         if words.strip() and start >= 0:
             return file.problem(message, FileSpan(number, start, number, start + len(words)))
     return complain(file, place, f"{message}: {words!r}")
@@ -116,9 +114,7 @@ class Suite:
     @property
     def folder(self) -> Path:
         """The folder that paths in it count from."""
-        if self.started is not None:
-            return self.started
-        return self.file.path.parent / (self.form.base or "")
+        return self.started if self.started is not None else self.file.path.parent / (self.form.base or "")
 
     @property
     def name(self) -> str:
@@ -338,8 +334,7 @@ def _names_told(file: YamlFile, data: Mapping[str, Any]) -> list[FileProblem]:
         known = names_of(data.get(among))
         for place, entry in asking.items():
             names = entry.get(key) if isinstance(entry, dict) else None
-            listed = names if isinstance(names, list) else [names]
-            for number, name in enumerate(listed):
+            for number, name in enumerate(names if isinstance(names, list) else [names]):
                 if isinstance(name, str) and name not in known:
                     message = f"the suite has no {among} called {name!r}: {suggest(name, known)}"
                     item = (str(number),) if isinstance(names, list) else ()

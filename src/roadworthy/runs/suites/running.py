@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +99,12 @@ class Pass:
 
     def in_order(self) -> Iterator[tuple[str, str]]:
         """Yield the pairs in the order in which they are concluded."""
-        for trial in self.trials:
-            for model in self.models:
-                if (trial.requirement.id, model) in self.pairs:
-                    yield trial.requirement.id, model
+        ids = [one.id for one in self.requirements]
+        return (pair for pair in product(ids, self.models) if pair in self.pairs)
 
     def systems(self) -> list[SystemUnderTest]:
         """Return the models as they are tested."""
-        part = self.trials[0].part
-        return [self.kind.system(self.plan.models[name].system, part) for name in self.models]
+        return [self.kind.system(self.plan.models[name].system, self.trials[0].part) for name in self.models]
 
     def method(self, systems: Iterable[SystemUnderTest] = ()) -> Method:
         """Return what tries the requirements; it learns about the systems that it is to try."""
@@ -266,10 +263,10 @@ class SuiteResult:
 
     def _basis(self) -> str:
         """Return on how little rests what passed because nothing failed, which claims no confidence."""
-        passed = [one for one in self.outcomes.values() if one.status is OutcomeStatus.PASSED]
         tried = [
             (sum(count for status, count in one.counts.items() if status.is_judged), one.measures["clusters"])
-            for one in passed
+            for one in self.outcomes.values()
+            if one.status is OutcomeStatus.PASSED
             if one.measures.get("max_rate") == 0 and "clusters" in one.measures
         ]
         if not tried:
@@ -348,10 +345,9 @@ def run_suite(
         >>> sum(result.outcomes["N1", "dave2"].counts.values())
         4
     """
-    if isinstance(suite, SuitePlan):
-        plan = suite
-    else:
-        plan = plan_suite(suite, only=only, sample=sample, executor=executor)
+    if not isinstance(suite, SuitePlan):
+        suite = plan_suite(suite, only=only, sample=sample, executor=executor)
+    plan = suite
     watch = watcher or RunWatcher()
     begun = time.monotonic()
     tested: Tested | None = None
@@ -367,7 +363,7 @@ def run_suite(
         result = SuiteResult(out, plan, _in_order(plan, before), before=frozenset(before))
         result.preparing = time.monotonic() - begun
         to_do = passes_of(plan, result.before)
-        if not to_do and _has_ended(out):
+        if not to_do and (read_manifest(out) or {}).get("ended") is not None:
             return result
         begin_manifest(out, **_but_budgets(out, plan, tested))
         _keep_suite(plan, out, tested)
@@ -375,8 +371,7 @@ def run_suite(
         written = time.monotonic()
         for one in to_do:
             watch.begins(one.name, one.cases)
-            passes = plan.suite.form.passes * len(one.trials)
-            retained = images, min(1.0, passes / max(1, one.cases))
+            retained = images, min(1.0, plan.suite.form.passes * len(one.trials) / max(1, one.cases))
             _run(one, result, retained, executor, watch)
             # Outcomes also stand beside the rows: thousands of passes need not write all of them each time.
             if time.monotonic() - written > _EVERY or one is to_do[-1]:
@@ -465,15 +460,9 @@ def _in_order(plan: SuitePlan, outcomes: Mapping[tuple[str, str], Outcome]) -> d
     return {pair: outcomes[pair] for one in passes_of(plan) for pair in one.in_order() if pair in outcomes}
 
 
-def _has_ended(out: Path) -> bool:
-    manifest = read_manifest(out)
-    return manifest is not None and manifest.get("ended") is not None
-
-
 def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Tested:
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
-    included = sorted(plan.context.files.items())
     gate = OFF if plan.gate is None else plan.gate.name
     data = {}
     for name, one in plan.data.items():
@@ -484,7 +473,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
         "data": data,
         "suite": {
             suite.path.name: digest_of_text(suite.path.name, suite.file.text),
-            **{name: digest_of_file(path) for name, path in included},
+            **{name: digest_of_file(path) for name, path in sorted(plan.context.files.items())},
         },
         "engines": engines_of(plan),
         "seed": plan.context.seed,
@@ -557,8 +546,7 @@ def _run(
         (pair,) = one.pairs
         if isinstance(error, SystemUnderTestError):
             # The system says so itself: that is an outcome, and a rerun would come to the same.
-            outcome = _without_answers(one, pair, str(error), result.folder)
-            result.outcomes[pair] = outcome
+            outcome = result.outcomes[pair] = _without_answers(one, pair, str(error), result.folder)
             watch.concluded(*pair, outcome)
         else:
             result.failures[pair] = str(error)
@@ -589,10 +577,13 @@ def _write_requirements(result: SuiteResult) -> None:
     records: dict[tuple[str, str], Mapping[str, Any]] = {}
     if path.is_file():
         records = {(str(one["id"]), str(one.get("system", ""))): one for one in read_records(path)}
-    seed = result.plan.context.seed
     for trial, model in result.plan.pairs:
         pair = trial.requirement.id, model
-        about: dict[str, Scalar] = {"data": trial.data, "entry": trial.entry, "seed": seed}
+        about: dict[str, Scalar] = {
+            "data": trial.data,
+            "entry": trial.entry,
+            "seed": result.plan.context.seed,
+        }
         record = requirement_record(trial.requirement, result.outcomes.get(pair), system=model, about=about)
         if pair in result.failures:
             record["problem"] = result.failures[pair]

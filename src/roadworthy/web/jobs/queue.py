@@ -259,8 +259,7 @@ class ProcessQueue:
 
     def _goes_on(self, job: Job) -> bool:
         with self._lock:
-            process = self._processes.get(job.id)
-            if process is not None:
+            if (process := self._processes.get(job.id)) is not None:
                 return process.poll() is None
         try:
             with locked(job.folder):
@@ -282,12 +281,10 @@ class ProcessQueue:
         return self.job(id)
 
     def _signal(self, job: Job) -> None:
-        process = self._processes.get(job.id)
-        if process is not None:
+        if (process := self._processes.get(job.id)) is not None:
             process.terminate()
             return
-        pid = _pid_of(job.folder)
-        if pid is not None:
+        if (pid := _pid_of(job.folder)) is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 

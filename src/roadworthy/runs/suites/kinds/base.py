@@ -81,8 +81,7 @@ class Context:
         file = path if is_named(path) else self.located(path)
         found = self.known[key] = read_engines(file, allow_commands=self.allow_commands)
         for one in found:
-            same = self.engines.setdefault(one.name, one) == one
-            if not same:
+            if self.engines.setdefault(one.name, one) != one:
                 self.engines[f"{path}: {one.name}"] = one
         return found
 

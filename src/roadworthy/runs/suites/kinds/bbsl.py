@@ -57,8 +57,7 @@ class BbslKind(Kind[BbslForm, "BbslMethod | BbslTrackMethod"]):
         from roadworthy.bbsl.method import TEXT, method_for
         from roadworthy.bbsl.testing import find_role
 
-        itself = "endcase" in entry.bbsl
-        file = None if itself else context.located(entry.bbsl)
+        file = None if "endcase" in entry.bbsl else context.located(entry.bbsl)
         spec = parse(entry.bbsl) if file is None else load(file)
         spec.check_types()
         sources: dict[str, Any] = {}

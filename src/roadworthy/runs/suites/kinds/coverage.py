@@ -140,8 +140,7 @@ class CoverageKind(Kind[CoverageForm, Search]):
                 "training is for multisection, boundary, strong-activation and the surprises: name one of "
                 "them, or leave it out"
             )
-        search = Search(settings, entry.counting, entry.training)
-        yield Part("", settings.text, settings.parameters(), search)
+        yield Part("", settings.text, settings.parameters(), Search(settings, entry.counting, entry.training))
 
     def needs(self, part: Part[Search]) -> Collection[str]:
         """Return what its transformations need, or look better with."""

@@ -122,16 +122,14 @@ class DrivingKind(Kind[DrivingForm, "DrivingQuality"]):
         scenarios = part.inside.scenarios
         short = tuple(replace(one, limits=replace(one.limits, metres=_PROBED)) for one in scenarios)
         whole = sum(map(_metres, scenarios))
-        probe = replace(part.inside, scenarios=short)
-        return probe.parameters(), min(1.0, _PROBED * len(scenarios) / whole)
+        return replace(part.inside, scenarios=short).parameters(), min(1.0, _PROBED * len(scenarios) / whole)
 
 
 def _notes(entry: DrivingForm, quality: DrivingQuality) -> tuple[str, ...]:
     """Return how often the oracle raises an alarm where there is nothing wrong."""
     if not isinstance(entry.driving, str):
         return ()
-    bound = quality.thresholds.false_alarms
-    if bound is None:
+    if (bound := quality.thresholds.false_alarms) is None:
         return (f"{entry.driving} does not say how often a new good lap raises an alarm: fit it again.",)
     laps = sum(one.limits.laps or 1 for one in quality.scenarios)
     return (" ".join(filter(None, (str(bound), bound.in_laps(laps)))),)

@@ -242,8 +242,7 @@ def _unanswered(outputs: Collection[str], facts: Facts) -> str:
             return OtherTask(
                 f"{facts.model.name} is a model for {facts.task}, and {gauge.misfit(facts.task, None)}"
             )
-    missing = [one.output for one in gauges if one.misfit(facts.task, facts.known)]
-    if missing:
+    if missing := [one.output for one in gauges if one.misfit(facts.task, facts.known)]:
         return f"{facts.model.name} does not predict {' and '.join(missing)}"
     network = getattr(facts.model.system, "network", facts.model.system)
     return next(filter(None, (one.unknown_to(network) for one in gauges)), "")
