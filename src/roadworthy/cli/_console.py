@@ -192,11 +192,15 @@ def examples(*lines: str) -> str:
     return "\n".join(["[bold]Examples[/bold]", *(f"[dim]$[/dim] [cyan]{line}[/cyan]" for line in lines)])
 
 
+def say(line: str) -> None:
+    """Tell people something that is not among the results: those may be read by a script."""
+    console(stderr=True).print(line, markup=False, soft_wrap=True)
+
+
 def understood(reference: str) -> str:
     """Return data with its format before the path, and say so where the user wrote a path alone."""
     from roadworthy.datasets import spelled
 
-    found = spelled(reference)
-    if found != reference:
-        console(stderr=True).print(f"{reference} is read as {found}", markup=False, soft_wrap=True)
+    if (found := spelled(reference)) != reference:
+        say(f"{reference} is read as {found}")
     return found

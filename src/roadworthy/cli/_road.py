@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from roadworthy.cli._answer import Answer, Shown, write_document
-from roadworthy.cli._console import console, parse_options, progress, tracked, understood
+from roadworthy.cli._console import parse_options, progress, say, tracked, understood
+from roadworthy.cli.options import check_within
 from roadworthy.errors import InputError
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import RESULT_FILE, ResultTable
@@ -68,8 +69,7 @@ class RunOptions:
         """Refuse at once what would be refused when models and data have been opened."""
         if self.out is not None and self.out.exists() and not self.out.is_dir():
             raise InputError(f"cannot make the folder {self.out}: a file has this name; choose another")
-        if self.workers is not None and self.workers < 1:
-            raise InputError(f"--workers must be 1 or more, got {self.workers}")
+        check_within("--workers", self.workers, 1)
         if self.address is not None and self.executor != "ray":
             raise InputError("--address is that of a Ray cluster: add --executor ray")
         if not 0 < self.timeout < math.inf:
@@ -81,7 +81,7 @@ class RunOptions:
         from roadworthy.runs.executors import executor_for
 
         if self.executor == "serial":
-            console(stderr=True).print(_SERIAL, markup=False, soft_wrap=True)
+            say(_SERIAL)
         return executor_for(self.executor, workers=self.workers, address=self.address, timeout_s=self.timeout)
 
 
@@ -145,8 +145,7 @@ def data_document(
     reference: str, options: Sequence[str] | None, sample: int | None = None, **others: Any
 ) -> dict[str, Any]:
     """Return data as a suite has it: its name or name:path, options as typed, and how many frames."""
-    if sample is not None and sample < 1:
-        raise InputError(f"--sample must be 1 or more, got {sample}")
+    check_within("--sample", sample, 1)
     return {
         "data": understood(reference),
         "options": parse_options(options or []),
@@ -217,8 +216,7 @@ def run_plan(
                 watcher=watcher,
             )
         except KeyboardInterrupt:
-            hint = f"Stopped. {watcher.folder} has what was tried: give the same command again to go on"
-            console(stderr=True).print(hint, markup=False, soft_wrap=True)
+            say(f"Stopped. {watcher.folder} has what was tried: give the same command again to go on")
             raise
     progress = lambda files: tracked(list(files), "Writing the report")  # noqa: E731
     return publish(result, extras=extras, progress=progress)
@@ -335,8 +333,7 @@ def _watching(folder: Path) -> Iterator[Any]:
 
             def writes_to(self, folder: Path, reason: str) -> None:
                 self.folder = folder
-                line = f"{reason.partition(': ')[0]}: writing to {folder}. --out FOLDER names another."
-                console(stderr=True).print(line, markup=False, soft_wrap=True)
+                say(f"{reason.partition(': ')[0]}: writing to {folder}. --out FOLDER names another.")
 
             def begins(self, what: str, cases: int) -> None:
                 bar.begin(what, cases)

@@ -12,8 +12,7 @@ Options:
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -333,10 +332,8 @@ def train(
     )
 
 
-@contextmanager
-def _folder(path: Path, resume: bool) -> Iterator[Path]:
+def _folder(path: Path, resume: bool) -> AbstractContextManager[Path]:
     """Make the folder of a training, unless it holds one that is not to be resumed."""
     if not resume and (path / training.CHECKPOINT).exists():
         raise InputError(f"{path} already holds a training: add --resume, or choose another with --out")
-    with training_folder(path, training.CHECKPOINT, "the state after the last whole epoch") as folder:
-        yield folder
+    return training_folder(path, training.CHECKPOINT, "the state after the last whole epoch")

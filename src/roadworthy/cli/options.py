@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roadworthy._files import is_free, numbered
-from roadworthy.cli._console import console, make_folder, parse_options, understood
+from roadworthy.cli._console import make_folder, parse_options, say, understood
 from roadworthy.errors import InputError, check_choice
 
 if TYPE_CHECKING:
@@ -221,23 +221,18 @@ def free_folder(usual: Path, *, resume: bool | None = None) -> Path:
     if resume:
         last = _last_written(usual)
         if last != usual:
-            _say(f"Going on with {last}, the last one; --out FOLDER names another.")
+            say(f"Going on with {last}, the last one; --out FOLDER names another.")
         return last
     found = next(one for one in numbered(usual) if is_free(one))
     if found != usual:
         otherwise = "" if resume is None else f", --resume goes on with {_last_written(usual)}"
-        _say(f"{usual} has something in it: writing to {found}. --out FOLDER names another{otherwise}.")
+        say(f"{usual} has something in it: writing to {found}. --out FOLDER names another{otherwise}.")
     return found
 
 
 def _last_written(usual: Path) -> Path:
     """Return the last folder of a row of numbers that has something in it; the usual one if none has."""
     return [usual, *takewhile(lambda one: not is_free(one), numbered(usual))][-1]
-
-
-def _say(line: str) -> None:
-    # Not among the results: they may be read by a script.
-    console(stderr=True).print(line, markup=False, soft_wrap=True)
 
 
 def next_free(context: typer.Context, parameter: typer.CallbackParam, value: Path) -> Path:
@@ -247,9 +242,7 @@ def next_free(context: typer.Context, parameter: typer.CallbackParam, value: Pat
         return value
     source = context.get_parameter_source(name)
     # By its name: typer has a copy of click of its own, or uses the other, depending on the version.
-    if source is None or source.name != "DEFAULT":
-        return value
-    return free_folder(value)
+    return free_folder(value) if source is not None and source.name == "DEFAULT" else value
 
 
 Out = Annotated[
@@ -282,8 +275,7 @@ def training_folder(path: Path, checkpoint: str, state: str) -> Iterator[Path]:
         yield folder
     except KeyboardInterrupt:
         if (folder / checkpoint).is_file():
-            hint = f"Stopped. {folder} has {state}: go on with --resume --out {folder}"
-            console(stderr=True).print(hint, markup=False, soft_wrap=True)
+            say(f"Stopped. {folder} has {state}: go on with --resume --out {folder}")
         raise
     finally:
         with suppress(OSError):  # a folder that holds something stays

@@ -93,8 +93,7 @@ def _draw(axes: Axes, witness: Witness, axes_of: dict[str, str], title: str) -> 
         else:
             notes.append(f"{name} = {written(call.value)}")
     axes.set_title(title, loc="left")
-    axes.set_xlabel("x" + (f"        {', '.join(notes)}" if notes else ""))
-    axes.set_ylabel("y, up")
+    axes.set(xlabel="x" + (f"        {', '.join(notes)}" if notes else ""), ylabel="y, up")
     _fit(axes, witness)
 
 
@@ -245,8 +244,7 @@ def _draw_none(axes: Axes, size: tuple[float, float]) -> None:
     """Draw an empty cell, as large as the others."""
     wide, high = _show_image(axes, None, size)
     axes.set_facecolor("0.95")
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     axes.text(wide / 2, high / 2, "no test case", ha="center", va="center", color="0.45", fontsize=9)
 
 
@@ -256,9 +254,7 @@ def _show_image(axes: Axes, image: Image | None, size: tuple[float, float]) -> t
     if image is not None:
         high, wide = image.shape[:2]
         axes.imshow(image, extent=(0, wide, high, 0), interpolation="bilinear")
-    axes.set_xlim(0, wide)
-    axes.set_ylim(high, 0)
-    axes.set_aspect("equal")
+    axes.set(xlim=(0, wide), ylim=(high, 0), aspect="equal")
     axes.grid(False)
     return wide, high
 
@@ -270,8 +266,7 @@ def _sign(verdict: bool) -> str:
 def draw_row(axes: Axes, row: TestRow, image: Image | None, size: tuple[float, float], zones: Zones) -> None:
     """Draw a test case: the object orange, its detection green and broken, zones blue."""
     left, top, right, bottom = _around(row, *_show_image(axes, image, size))
-    axes.set_xlim(left, right)
-    axes.set_ylim(bottom, top)
+    axes.set(xlim=(left, right), ylim=(bottom, top))
     axes.tick_params(labelsize=7)
     shade_zones(axes, zones)
     # The detection is thin and broken, so that the object shows where both have one edge.
@@ -348,8 +343,7 @@ def _positions(axes: Axes, coverage: SpecCoverage, size: tuple[float, float], zo
             line(end, color=PALETTE[1], linewidth=1.2, linestyle=(0, (4, 3)))
     axes.grid(False)
     axes.set_title(f"where objects stood: {coverage.position_share:.0%} of the cells", loc="left")
-    axes.set_xlabel("x, pixels")
-    axes.set_ylabel("y, pixels, down")
+    axes.set(xlabel="x, pixels", ylabel="y, pixels, down")
 
 
 def _borders(axes: Axes, coverage: SpecCoverage) -> None:

@@ -136,11 +136,8 @@ def _draw_map(
     _mark_events(axis, drive, way)
     middle = (np.nanmin(way, axis=0) + np.nanmax(way, axis=0)) / 2
     reach = max(LEAST_EXTENT, float((np.nanmax(way, axis=0) - np.nanmin(way, axis=0)).max())) / 2 * 1.12
-    axis.set_xlim(middle[0] - reach, middle[0] + reach)
-    axis.set_ylim(middle[1] - reach, middle[1] + reach)
-    axis.set_aspect("equal")
-    axis.set_xlabel("m east")
-    axis.set_ylabel("m north")
+    axis.set(xlim=(middle[0] - reach, middle[0] + reach), ylim=(middle[1] - reach, middle[1] + reach))
+    axis.set(aspect="equal", xlabel="m east", ylabel="m north")
 
 
 def _mark_events(axis: Axes, drive: Drive, way: NDArray[np.float64]) -> None:
@@ -172,8 +169,7 @@ def _draw_along(
             )
     for first in np.flatnonzero(np.diff(drive.sectors)) + 1:
         axis.axvline(across[first], color="#bbbbbb", linewidth=0.7)
-    axis.set_xlabel(unit)
-    axis.set_ylabel(label)
+    axis.set(xlabel=unit, ylabel=label)
 
 
 def alarmed_steps(drive: Drive, alarms: Collection[str]) -> NDArray[np.bool_]:

@@ -130,11 +130,7 @@ def growth_figure(growth: Sequence[tuple[int, Mapping[str, float]]], *, title: s
             marker="o" if len(counts) == 1 else "",
             label=f"{name}, {shares[-1]:.1f}%",
         )
-    axis.set_xlabel("images")
-    axis.set_ylabel("covered, %")
-    axis.set_xlim(left=0)
-    axis.set_ylim(bottom=0)
-    axis.set_title(title)
+    axis.set(xlabel="images", ylabel="covered, %", xlim=(0, None), ylim=(0, None), title=title)
     axis.legend()
     return figure
 

@@ -26,7 +26,6 @@ from roadworthy.errors import EngineError, InputError, MissingExtraError, words_
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Image, Mask
 from roadworthy.labelling import street_network
-from roadworthy.labelling.street import StreetNetwork
 from roadworthy.models import SystemUnderTest, load_model
 from roadworthy.models.network import OpensLater
 from roadworthy.ontology import ontology
@@ -250,9 +249,7 @@ def _asked(step: Transform) -> Operation | None:
     return ReplaceOperation(step.element, step.by) if isinstance(step, Replace) else None
 
 
-@cache
-def _network() -> StreetNetwork:
-    return street_network()
+_network = cache(street_network)
 
 
 class _View:

@@ -111,7 +111,8 @@ def copied_test(folder: Path, case: Mapping[str, Any]) -> CopiedTest:
     Raises:
         InputError: There is none; says why.
     """
-    pair = _pair_of(folder, case)
+    wanted = case["requirement"], case["system"]
+    pair = next(one for one in StoredRun.open(folder).pairs if (one.requirement.id, one.system) == wanted)
     if "track" in case["parameters"]:
         raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
     if (folder / SUITE_FILE).is_file():
@@ -122,11 +123,6 @@ def copied_test(folder: Path, case: Mapping[str, Any]) -> CopiedTest:
             f"for it has no {SUITE_FILE}."
         )
     return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
-
-
-def _pair_of(folder: Path, case: Mapping[str, Any]) -> StoredPair:
-    wanted = case["requirement"], case["system"]
-    return next(one for one in StoredRun.open(folder).pairs if (one.requirement.id, one.system) == wanted)
 
 
 def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

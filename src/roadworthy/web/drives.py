@@ -293,10 +293,8 @@ def show_drive(folder: Path, metric: str, root: Path | None = None) -> ShownDriv
 
 
 def _thresholds(folder: Path, root: Path | None) -> Thresholds | None:
-    for place in (folder, root or folder):
-        if (place / ORACLE).is_file():
-            return read_thresholds(place / ORACLE)
-    return None
+    found = next((one for one in (folder, root or folder) if (one / ORACLE).is_file()), None)
+    return None if found is None else read_thresholds(found / ORACLE)
 
 
 def _alarms(drive: Drive, thresholds: Thresholds | None) -> dict[str, list[str]]:

@@ -135,14 +135,13 @@ class Computation(Generic[T]):
 
     def as_dict(self) -> dict[str, Any]:
         """Return how far it has come, as JSON can hold it."""
-        seconds = round(time.monotonic() - self._began, 1)
         now = self.progress
         return {
             "over": self.is_over,
             "cancelled": now.is_cancelled,
             "said": now.said,
             "share": now.share,
-            "seconds": seconds,
+            "seconds": round(time.monotonic() - self._began, 1),
         }
 
     def cancel(self) -> None:

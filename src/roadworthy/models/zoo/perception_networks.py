@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from roadworthy.models.zoo.driving_networks import Head, dense_layers, flat_size
+from roadworthy.models.zoo.driving_networks import Convolutional, Head, dense_layers, flat_size
 
 
 def plain(before: int, after: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
@@ -92,7 +92,7 @@ class SmallClassifier(nn.Module):
         return logits
 
 
-class SmallPlanner(nn.Module):
+class SmallPlanner(Convolutional):
     """Stages of separable convolutions, dense layers over all places of the image, and a head for metres.
 
     Args:
@@ -130,11 +130,6 @@ class SmallPlanner(nn.Module):
             nn.Dropout(dropout), *dense_layers(size, (hidden,)), nn.Linear(hidden, 2 * outputs)
         )
         self.head = Head(2 * outputs)
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Return metres ahead and right of each point for a batch of images."""
-        metres: torch.Tensor = self.head(self.dense(self.features(images)))
-        return metres
 
 
 STRIDE = 4

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -82,10 +83,7 @@ def digest_of_file(path: Path) -> Digest:
 
 def digest_of_things(things: Gallery) -> Digest:
     """Return the SHA-256 of things that are added to frames: what each is, and its pixels."""
-    digest = hashlib.sha256()
-    for one in things:
-        for part in content_of([one.facts(), one.rgba]):
-            digest.update(part)
+    digest = _hashed(part for one in things for part in content_of([one.facts(), one.rgba]))
     return Digest(digest.hexdigest(), "the cut-outs that are added to real frames", len(things))
 
 
@@ -248,9 +246,7 @@ def content_of_dataset(data: Dataset) -> str:
         return _sha256(f"{content_of_dataset(inner)} {labelling.identity}")
     if isinstance(data, WorldDataset | WorldCropsDataset):
         return _digest_of_recipe(data)
-    together = hashlib.sha256()
-    for part in content_of([len(data), getattr(data, "ids", None)]):
-        together.update(part)
+    together = _hashed(content_of([len(data), getattr(data, "ids", None)]))
     last = len(data) - 1
     for number in sorted({place * last // (_LOOKED_AT - 1) for place in range(_LOOKED_AT) if last >= 0}):
         try:
@@ -286,10 +282,14 @@ def _digests_of_frames(data: Dataset) -> Iterator[bytes]:
 
 
 def _digest_of_frame(frame: Frame) -> bytes:
+    return _hashed(content_of(frame)).digest()
+
+
+def _hashed(parts: Iterable[bytes]) -> hashlib._Hash:
     digest = hashlib.sha256()
-    for part in content_of(frame):
+    for part in parts:
         digest.update(part)
-    return digest.digest()
+    return digest
 
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -312,12 +312,8 @@ def _named(paths: Iterable[Path]) -> dict[str, Path]:
 
 def _unused(name: str, taken: Mapping[str, Path]) -> str:
     """Return a name that is not taken: two folders may have the same."""
-    number = 2
-    free = name
-    while free in taken:
-        free = f"{name} ({number})"
-        number += 1
-    return free
+    others = (f"{name} ({number})" for number in count(2))
+    return next(one for one in chain([name], others) if one not in taken)
 
 
 def _settings(network: object) -> dict[str, Any]:

@@ -169,8 +169,7 @@ class RunStore:
                 )
         for name, said in contents.items():
             if None not in said and said[0] != said[1]:
-                what = {"data": "on other data", "system": "of another model"}[name]
-                it = {"data": "data", "system": "model"}[name]
+                what, it = {"data": ("on other data", "data"), "system": ("of another model", "model")}[name]
                 raise InputError(
                     f"{self.folder} holds a run {what} of the name {found.get(name)!r}: its options or files "
                     f"have changed, and rows of both would be mixed; resume with the {it} as it was, or "

@@ -212,14 +212,13 @@ def _probe(one: Pass, executor: Executor | None) -> _Probe:
     trials = one.trials[:_REQUIREMENTS]
     ids = {trial.requirement.id for trial in trials}
     small = Pass(one.plan, trials, frozenset(pair for pair in one.pairs if pair[0] in ids))
-    frames = len(one.data)
     try:
         with TemporaryDirectory(prefix="roadworthy-probe-") as folder:
             # The first one is not counted: it opens models and fills caches.
             systems = small.systems()
             _tried(small, systems, Path(folder, "first"), 2, executor)
             found = _tried(small, systems, Path(folder, "second"), _FRAMES, executor)
-            if found.seconds < _SHORTEST and frames > _FRAMES:
+            if found.seconds < _SHORTEST and len(one.data) > _FRAMES:
                 found = _tried(small, systems, Path(folder, "third"), 5 * _FRAMES, executor)
             return found
     except RoadworthyError as error:
@@ -259,7 +258,6 @@ def _tried(
 
 def _scaled(one: Pass, probe: _Probe, images: ImageRetention) -> Estimate:
     times = len(one.trials) / probe.requirements / probe.share
-    pairs = len(one.pairs)
     # Of objects it is not known beforehand how many there are; of drives and tries it is.
     counted = one.kind.needs_data and not one.kind.one_at_a_time and probe.cases
     cases = round(probe.cases * times) if counted else one.cases * len(one.models)
@@ -268,7 +266,7 @@ def _scaled(one: Pass, probe: _Probe, images: ImageRetention) -> Estimate:
         failing = probe.failing / probe.cases if probe.cases else 1.0
         first: Frame = one.plan.data[one.trials[0].data].first
         # Pairs of one requirement share its frames.
-        shared = cases * len(one.trials) // max(1, pairs)
+        shared = cases * len(one.trials) // max(1, len(one.pairs))
         room = estimate_images([first], Retention(images), cases=shared, failing=min(1.0, failing))
         likely, most = room.likely, room.most
     size = len(one.trials), len(one.models), cases

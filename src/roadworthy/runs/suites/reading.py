@@ -352,8 +352,7 @@ def _explained(file: YamlFile, detail: Mapping[str, Any]) -> FileProblem | None:
     if kind.startswith("union_tag"):
         return None
     if kind == "extra_forbidden":
-        known = sorted(_known_keys(detail["loc"]))
-        message = f"unknown key {place[-1]!r}: {suggest(place[-1], known)}"
+        message = f"unknown key {place[-1]!r}: {suggest(place[-1], sorted(_known_keys(detail['loc'])))}"
         return complain(file, place, message, key=True)
     if kind == "missing":
         owner = " > ".join(place[:-1]) or "the suite"
