@@ -172,14 +172,7 @@ def draft(handbook: Path, out: Path | None = None, endpoint: str = "", endpoint_
         raise InputError("; ".join([told, *problems[:1]]))
     added, before = write_draft(duties, file)
     document = {"draft": str(file), "added": added, "duties": [one.document() for one in duties]}
-    shown: list[Shown] = []
-    for duty in duties:
-        shown.append(f"{duty.place}: {duty.sentence}")
-        shown += [f"    rule: {duty.rule}"] if duty.rule not in ("", duty.sentence) else []
-        shown += [f"    reads: {line}" for line in duty.reading.splitlines()] or [
-            f"    not read: {duty.reason}"
-        ]
-        shown += [f"    note: {remark}" for remark in duty.remarks]
+    shown: list[Shown] = [line for duty in duties for line in duty.lines()]
     read = sum(bool(one.rule) for one in duties)
     shown.append(
         f"{len(duties)} duties, {read} of them can be tested: {added} new in {file}, {before} known."

@@ -154,6 +154,18 @@ class Duty:
         """Return it for scripts."""
         return {**asdict(self), "remarks": list(self.remarks)}
 
+    def lines(self) -> list[str]:
+        """Return it for people: where it stands, the rule in other words, how it is read, and remarks."""
+        return [
+            f"{self.place}: {self.sentence}",
+            *([f"    rule: {self.rule}"] if self.rule not in ("", self.sentence) else []),
+            *(
+                [f"    reads: {line}" for line in self.reading.splitlines()]
+                or [f"    not read: {self.reason}"]
+            ),
+            *(f"    note: {remark}" for remark in self.remarks),
+        ]
+
 
 @dataclass(frozen=True)
 class Paraphraser:

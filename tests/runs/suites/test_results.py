@@ -17,7 +17,6 @@ from roadworthy.runs.suites.running import (
     Pass,
     RunWatcher,
     SuiteResult,
-    _has_ended,
     _note,
     _place_for,
     _taken,
@@ -210,6 +209,5 @@ def test_a_run_begins_in_the_first_folder_that_is_free_or_its_own(
     assert "seed 9" in _unfit(tmp_path / "run-3", plan, tested, resume=True)
     assert _unfit(tmp_path / "run-2", plan, tested, resume=False) == _taken(tmp_path / "run-2")
     assert _taken(Path("a")) == "a holds a run: choose another folder with --out, or go on with it"
-    assert not _has_ended(tmp_path / "run-2")
     with pytest.raises(InputError):
         begin_manifest(tmp_path / "run-3", models={}, data={}, seed=0)

@@ -10,7 +10,8 @@ import pytest
 
 from roadworthy.datasets import load
 from roadworthy.frames import Frame, LabelMap
-from roadworthy.transforms.weather._scene import WeatherScene, vanishing_row
+from roadworthy.transforms.weather._estimates import vanishing_row
+from roadworthy.transforms.weather._scene import WeatherScene
 from roadworthy.world import TRACK_NAMES, Camera, frame_of, make_scene
 
 
