@@ -54,15 +54,15 @@ def test_explain_draws_the_grammar() -> None:
 
 def test_of_a_file_it_is_told_how_much_is_read(tmp_path: Path) -> None:
     file = tmp_path / "mine.rules"
-    file.write_text("R1: If it rains, slow down.\nR2: If an ambulance appears, stop.\n")
+    file.write_text("R1: If it rains, slow down.\nR2: If a tractor appears, stop.\n")
     result = run("parse", str(file))
     assert result.exit_code == 2
     assert "1 of 2 rules are read, 1 refused" in result.output
-    assert "R2 (line 2) refused: 'ambulance' cannot be shown" in result.output
-    assert "^^^^^^^^^" in result.output
+    assert "R2 (line 2) refused: 'tractor' cannot be shown" in result.output
+    assert "^^^^^^^" in result.output
     document = json.loads(run("parse", str(file), "--json").stdout)
     assert (document["read"], document["refused"]) == (1, 1)
-    assert document["rules"][1]["refused"]["words"] == "ambulance"
+    assert document["rules"][1]["refused"]["words"] == "tractor"
     assert document["rules"][0]["blocks"][0]["changes"][0]["replacement"] == "rainy"
     file.write_text("R1: If it rains, slow down.")
     assert run("parse", str(file)).exit_code == 0

@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from roadworthy.cli.rules import app
 from roadworthy.papers import truth_matrix as module
-from roadworthy.papers.truth_matrix import CAREFUL, TRUTH_RULES, TruthMatrix, TruthRow
+from roadworthy.papers.truth_matrix import CAREFUL, SIGHT_FAULTS, TRUTH_RULES, TruthMatrix, TruthRow
 from roadworthy.world.simulation import FAULTS
 
 
@@ -31,6 +31,7 @@ def test_it_prints_the_matrix() -> None:
     rows = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
     assert rows["R5"] == ["30", "0", "0", "0", "0", "100%", "0"]
     assert rows["sensitivity"] == ["100%"] * 5
+    assert rows["see-left"] == ["3", "0", "100%", "0", "0", "0", "0"]
     assert rows["R7:"][1:] == ["it", "is", "night", "already"]
     assert lines[-1] == "All verdicts are true."
 
@@ -42,14 +43,18 @@ def test_it_writes_json() -> None:
     assert (document["frames"], document["seed"], document["passed"]) == (30, 3, True)
     assert document["shortfalls"] == []
     assert [one["id"] for one in document["rules"]] == [one.id for one in TRUTH_RULES]
-    assert [one["name"] for one in document["drivers"]] == [CAREFUL, *FAULTS]
+    assert [one["name"] for one in document["drivers"]] == [CAREFUL, *FAULTS, *SIGHT_FAULTS]
     careful, night = document["drivers"][0], document["drivers"][3]
     assert (careful["sensitivity"], careful["false_alarms"]) == ({}, 0)
     assert night["sensitivity"] == {"R7": 1.0, "CR3": 1.0, "rain-night": 1.0}
     assert night["caught"] == night["qualify"] > 30
     r7 = document["rules"][6]
     assert r7["depends_on"] == ["night-blind"]
-    assert r7["violations"] == {CAREFUL: 0, **dict.fromkeys(FAULTS, 0), "night-blind": r7["qualify"]}
+    assert r7["violations"] == {
+        CAREFUL: 0,
+        **dict.fromkeys((*FAULTS, *SIGHT_FAULTS), 0),
+        "night-blind": r7["qualify"],
+    }
     assert r7["reasons"] == {"it is night already": 30 - r7["qualify"]}
 
 

@@ -144,7 +144,7 @@ def test_the_descriptions_in_the_documentation_are_right(tmp_path: Path) -> None
     (tmp_path / "imagenet1k_clean_names.json").write_text(json.dumps(["tench", *renamed[0]]))
     specs = [described({}, one, folder=tmp_path).spec for one in written]
     tasks = [spec.output.task for spec in specs if spec is not None]
-    described_first = ["regression", "detection", "classification", "segmentation", "depth"]
+    described_first = ["regression", "detection", "classification", "segmentation", "depth", "path"]
     assert tasks == [*described_first, "classification", "detection"]
 
 

@@ -174,7 +174,7 @@ class TestCoco:
                 KNOWN,
                 r"result 0 is for image 99, which .* does not have \(it has 2 images\)",
             ),
-            ({"a": 1}, KNOWN, "must be a list of COCO results, got a dict"),
+            ({"a": 1}, KNOWN, "or be a list of COCO results"),
             ([], {"images": []}, "must be COCO annotations with 'images' and 'categories'"),
             ([], {"images": [{"id": 7}], "categories": []}, "images need 'id', a number, and 'file_name'"),
         ],

@@ -231,7 +231,7 @@ def raised(error: BaseException) -> Any:
         (
             lambda _: ["left"],
             "asked must answer frame 'a' with one of Signals, Boxes, LabelMap, ClassScores, "
-            "InverseDepth, got str",
+            "InverseDepth, PlannedPath, got str",
         ),
         (wrote, "asked wrote into the image of frame 'a': let it work on a copy"),
     ],

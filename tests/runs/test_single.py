@@ -296,7 +296,7 @@ def test_a_search_takes_the_same_course_whatever_the_batch_size(tmp_path: Path) 
         (
             "number",
             "recorder must answer frame 'f2' with one of Signals, Boxes, LabelMap, ClassScores, "
-            "InverseDepth, got float",
+            "InverseDepth, PlannedPath, got float",
         ),
         ("no steering", "expected a prediction of steering for frame 'f2', got speed"),
     ],

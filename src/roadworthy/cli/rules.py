@@ -206,7 +206,7 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
 
     matrix = truth_matrix(sample, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
     document = {"frames": matrix.frames, "seed": seed, **matrix.as_dict()}
-    shown: list[Shown] = [matrix.table(), {one["name"]: one["summary"] for one in document["drivers"]}]
+    shown: list[Shown] = [*matrix.tables(), {one["name"]: one["summary"] for one in document["drivers"]}]
     if reasons:
         shown.append("\nFrames that do not qualify")
         for rule in document["rules"]:

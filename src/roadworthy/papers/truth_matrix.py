@@ -268,23 +268,38 @@ class TruthMatrix:
             ],
         }
 
-    def table(self) -> ResultTable:
-        """Return the share of qualifying frames in which each driver violates each rule."""
+    def tables(self) -> list[ResultTable]:
+        """Return the share of qualifying frames in which each driver violates each rule.
+
+        Rules about what is seen and planned have a table of their own, with who sees and plans wrongly.
+        """
+        seen = [row for row in self.rows if _task(parse(row.rule.text)) != "regression"]
+        kinds = (
+            (
+                [row for row in self.rows if row not in seen],
+                [one for one in self.drivers if one not in SIGHT_FAULTS],
+            ),
+            (seen, [one for one in self.drivers if one == CAREFUL or one in SIGHT_FAULTS]),
+        )
+        return [self._table(rows, drivers) for rows, drivers in kinds if rows]
+
+    def _table(self, own: Sequence[TruthRow], drivers: Sequence[str]) -> ResultTable:
         rows = [
             (
                 row.rule.id,
                 str(row.qualify),
-                *("–" if (rate := row.rate(name)) is None else _percent(rate) for name in self.drivers),
+                *("–" if (rate := row.rate(name)) is None else _percent(rate) for name in drivers),
             )
-            for row in self.rows
+            for row in own
         ]
-        sums = [self.caught(name) for name in self.drivers]
+        sums = [self.caught(name) for name in drivers]
         rows.append(("sensitivity", "", *(_percent(caught / of) if of else "" for caught, of in sums)))
-        wrong = [self.false_alarms(name) for name in self.drivers]
+        wrong = [self.false_alarms(name) for name in drivers]
         rows.append(("false alarms", "", *(f"{false}/{of}" for false, of in wrong)))
         title = f"Share of qualifying frames in which a driver violates a rule; {self.frames} frames"
-        columns = ("rule", "frames", *(name.replace("-", "-\n") for name in self.drivers))
-        return ResultTable(title, columns, tuple(rows))
+        return ResultTable(
+            title, ("rule", "frames", *(name.replace("-", "-\n") for name in drivers)), tuple(rows)
+        )
 
 
 def _summary(name: str) -> str:

@@ -289,7 +289,7 @@ class TestComplaints:
             ),
             (
                 f"{HEAD}{DATA}requirements:\n  N: {{rule: '{NIGHT}', models: blind}}",
-                ":4:3: N fits no model and data here: blind is a model for detection, and rules speak of",
+                ":4:3: N fits no model and data here: blind is a model for detection, and the speed needs",
             ),
             (
                 f"{HEAD}{DATA}requirements:\n  N: {{rule: '{NIGHT}', models: [careful, blind]}}",
