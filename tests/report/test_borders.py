@@ -420,7 +420,7 @@ def test_presets_of_a_transform_without_an_amount_are_its_variants() -> None:
     ("counted", "failed", "sentence"),
     [
         ({}, 0, "Nothing was tested."),
-        ({Standing.PASSED: 1}, 0, "The requirement held in the 1 case tried."),
+        ({Standing.PASSED: 1}, 0, "The requirement held in every case tried."),
         ({Standing.PASSED: 1}, 1, "The requirement held as often as required."),
         ({Standing.PASSED: 1200}, 0, "All 1,200 requirements held in every case tried."),
         ({Standing.VIOLATED: 1}, 1, "The requirement is violated."),

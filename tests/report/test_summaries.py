@@ -155,7 +155,7 @@ def test_nothing_in_a_cell_is_markdown(text: str) -> None:
 @pytest.mark.parametrize(
     ("margins", "accepted", "standing", "sentence"),
     [
-        ([1.0] * 5, 0.0, Standing.PASSED, "The requirement held in the 5 cases tried."),
+        ([1.0] * 5, 0.0, Standing.PASSED, "The requirement held in every case tried."),
         ([-1.0] + [1.0] * 99, 0.1, Standing.PASSED, "The requirement held as often as required."),
         ([-1.0], 0.0, Standing.VIOLATED, "The requirement is violated."),
         ([1.0] * 2, 0.1, Standing.INCONCLUSIVE, "The requirement needs more cases to decide."),

@@ -288,7 +288,7 @@ def whole_of(results: Sequence[Result]) -> Whole:
         >>> requirement = Requirement("R1", "The lane is kept", "lanes")
         >>> counts = dict.fromkeys(Status, 0) | {Status.PASSED: 9}
         >>> whole_of([Result(requirement, "dave2", Standing.PASSED, counts, "", {}, ".")]).sentence
-        'The requirement held in the 9 cases tried.'
+        'The requirement held in every case tried.'
     """
     worst: dict[str, Standing] = {}
     cases = dict.fromkeys(Status, 0)
@@ -316,14 +316,10 @@ def _sentence(counted: Mapping[Standing, int], all_of: int, cases: Mapping[Statu
         if number := counted[standing]:
             parts.append(f"{number:,} of {all_of:,} requirements {one if number == 1 else several}")
     if not parts:
+        # How many cases there are stands beside the sentence, and reports of before have it there alone.
         failed = cases[Status.VIOLATED] + cases[Status.ERROR]
-        judged = sum(number for status, number in cases.items() if status.is_judged)
-        tried = f"in the {judged:,} cases tried" if judged > 1 else "in the 1 case tried"
-        if all_of == 1:
-            return f"The requirement held {'as often as required' if failed else tried}."
-        return (
-            f"All {all_of:,} requirements held {'as often as required' if failed else 'in every case tried'}."
-        )
+        what = "The requirement" if all_of == 1 else f"All {all_of:,} requirements"
+        return f"{what} held {'as often as required' if failed else 'in every case tried'}."
     if all_of == 1:
         return f"The requirement {parts[0].partition('requirements ')[2]}."
     first, *others = parts

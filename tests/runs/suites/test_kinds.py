@@ -215,6 +215,9 @@ class Speaks:
     def misfit(self, frame: Frame) -> str:
         return "it is dark" if frame.id == "dark" else ""
 
+    def told_by(self, _: object) -> Speaks:
+        return self
+
 
 def test_a_rule_needs_roads_and_the_signals_that_it_speaks_of() -> None:
     part: Any = Part("", "", {}, Speaks())
@@ -228,7 +231,10 @@ def test_a_rule_needs_roads_and_the_signals_that_it_speaks_of() -> None:
     dark = data()
     dark.first = dark.first.replace(id="dark")
     assert told(SPEED, dark) == "it is dark"
-    assert told(BOXES) == "net is a model for detection, and rules speak of speed and steering"
+    assert told(BOXES) == (
+        "net is a model for detection, and the speed needs a model that answers with numbers such as speed "
+        "and steering"
+    )
     assert told(SPEED) == "net does not predict steering"
     assert told(Signals(brake=1.0)) == "net does not predict speed and steering"
     assert told(Signals(speed=1.0, steering=0.0)) == told(None, data()) == ""
