@@ -11,6 +11,7 @@ from roadworthy._frozen import frozen
 from roadworthy.errors import InputError, check_choice
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.expectation import Expectation
+from roadworthy.rules.timing import Timing
 
 Op: TypeAlias = Literal["add", "remove", "replace"]
 Position: TypeAlias = Literal["on", "front", "behind", "beside", "above", "in"]
@@ -147,6 +148,7 @@ class Block:
         outcome: Where the words of what should come of it stand.
         notes: Where less is tested than the words say, and what to write instead, a sentence each.
         bound: What its words gave to the reading, by their first character in the rule.
+        timing: When in a clip the relation must hold; None where single frames are judged.
     """
 
     changes: tuple[SceneChange, ...]
@@ -158,6 +160,18 @@ class Block:
     outcome: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     bound: Mapping[int, str] = field(default_factory=dict, compare=False)
+    timing: Timing | None = None
+
+    @property
+    def expected(self) -> str:
+        """What should come of it, in words, with its time."""
+        return str(self.expectation) if self.timing is None else f"{self.expectation} {self.timing}"
+
+    @property
+    def formula(self) -> str:
+        """What must hold between the predictions, in a frame or over a clip."""
+        relation = self.expectation.formula
+        return relation if self.timing is None else self.timing.formula(relation)
 
     def document(self) -> dict[str, Any]:
         """Return how it is read, for scripts."""
@@ -177,8 +191,8 @@ class Block:
             ],
             "expectation": {
                 "output": expected.output,
-                "formula": expected.formula,
-                "in_words": str(expected),
+                "formula": self.formula,
+                "in_words": self.expected,
             },
             "propositions": [
                 {"predicate": one.predicate, "arguments": list(one.arguments)} for one in self.propositions
@@ -224,6 +238,17 @@ class Rule:
         """
         return tuple(dict.fromkeys(note for block in self.blocks for note in block.notes))
 
+    @property
+    def timing(self) -> Timing | None:
+        """When in a clip it must hold, the same for all blocks; None where single frames are judged.
+
+        Example:
+            >>> from roadworthy.rules import parse
+            >>> parse("If it rains, the speed should decrease within 2 s.").blocks[0].formula
+            'eventually[0, 2 s] always (x1 > x2)'
+        """
+        return self.blocks[0].timing
+
     def __str__(self) -> str:
 
         return rule_in_words(self)
@@ -248,8 +273,8 @@ def reading_in_lines(rule: Rule) -> list[str]:
         before = "the original image" if number == 1 else "the image of the block before"
         for label, texts in {
             "changes": block.changes,
-            "expects": [f"{block.expectation}, compared with {before}"],
-            "formula": [block.expectation.formula],
+            "expects": [f"{block.expected}, compared with {before}"],
+            "formula": [block.formula],
             "found": block.propositions,
             "inferred by": block.inference,
         }.items():
@@ -388,5 +413,5 @@ def rule_in_words(rule: Rule) -> str:
     lines = []
     for number, block in enumerate(rule.blocks):
         before = "the original image" if number == 0 else "the image of the block before"
-        lines.append(f"{changes_in_words(block.changes)}; compared with {before}: {block.expectation}")
+        lines.append(f"{changes_in_words(block.changes)}; compared with {before}: {block.expected}")
     return "\n".join(lines)

@@ -229,8 +229,8 @@ def _blocks(rule: Rule) -> list[dict[str, Any]]:
     return [
         {
             "changes": [str(change) for change in block.changes],
-            "expectation": str(block.expectation),
-            "formula": block.expectation.formula,
+            "expectation": block.expected,
+            "formula": block.formula,
             "output": block.expectation.output,
             "before": "the original frame" if number == 0 else "the picture of the previous part",
             "inference": list(block.inference),

@@ -15,6 +15,7 @@ from roadworthy.rules.language.nouns import is_weightless
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
+from roadworthy.rules.language.times import time_words, timed, without_times
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange
 
@@ -143,7 +144,7 @@ def _read(text: str, analysis: Words) -> Rule:
             blocks.append(_made(whole, (condition, outcome), *understood))
     if not blocks:
         raise words.refuse("the rule is empty", [_EXAMPLE])
-    return _accounted(words, _at_distances(text, blocks))
+    return _accounted(words, timed(text, _at_distances(text, blocks)))
 
 
 def _accounted(words: Words, blocks: list[Block]) -> Rule:
@@ -177,6 +178,7 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
     for found in _AWAY.finditer(words.text):
         far = found.group("within", "most", "metres", "distance")
         bound[found.start()] = f"{next(filter(None, far))} m away"
+    bound |= {one.span[0]: str(one.timing) for one in time_words(words.text)}
     return Rule(words.text, tuple(blocks), tuple(_bound_runs(words, bound)))
 
 
@@ -189,6 +191,7 @@ def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
             found.start(): found.end() - 1 for found in re.finditer(heading, words.text, re.IGNORECASE)
         }
     places |= {found.start(): found.end() for found in _AWAY.finditer(words.text)}
+    places |= {one.span[0]: one.span[1] for one in time_words(words.text)}
     runs: list[tuple[int, int, str]] = []
     for start, stop in sorted(places.items()):
         gives = bound.get(start, "")
@@ -249,7 +252,7 @@ def _check_length(piece: Words) -> None:
 
 
 def _without_headings(text: str) -> str:
-    """Return a text without distances in which headings of test plans are words and arrows one sign."""
+    """Return a text without distances and times in which headings of test plans are words and arrows one sign."""
     plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
     plain = _ARROW.sub("→ ", plain)
     for heading, instead in _LABELS.items():
@@ -258,7 +261,7 @@ def _without_headings(text: str) -> str:
             return instead.ljust(len(found[0]))
 
         plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
-    return _AWAY.sub(lambda found: " " * len(found[0]), plain)
+    return without_times(_AWAY.sub(lambda found: " " * len(found[0]), plain))
 
 
 def _pieces(words: Words) -> Iterator[Words]:

@@ -1,0 +1,164 @@
+"""When an expectation must hold in a clip, and by how much it does: temporal logic over its frames.
+
+Time 0 is the first frame in which the change is seen, and only frames in which it is seen count. ``within 2 s``
+is ``eventually[0, 2 s] always (x1 > x2)``: from some frame on, at most 2 s after it is seen first, the relation
+holds to the end. The margin is that of signal temporal logic: the largest over the frames among which one is
+enough, the smallest over those that must all do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from roadworthy.errors import InputError, NotApplicable
+
+SHORTEST, LONGEST = 0.1, 30.0
+"""Seconds that a rule may speak of."""
+_STAYS = 0.5
+_USUAL = 2.0
+"""Seconds of a clip: after a reaction was due, and where a rule names no number."""
+_SLACK = 0.05
+"""Seconds by which cameras miss their time."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When an expectation must hold.
+
+    Attributes:
+        within: Seconds after the change is seen up to which it must begin to hold; None where it need not begin
+            at any time, or must hold in every frame.
+        lasting: Seconds for which it must hold at least; None where that is to the end of the clip.
+
+    Example:
+        >>> soon = Timing(within=2.0)
+        >>> str(soon), soon.formula("x1 > x2"), soon.needed
+        ('within 2 s', 'eventually[0, 2 s] always (x1 > x2)', 2.0)
+        >>> str(Timing()), Timing().formula("x1 > x2")
+        ('while it is visible', 'always (x1 > x2)')
+    """
+
+    within: float | None = None
+    lasting: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("within", "lasting"):
+            value = getattr(self, name)
+            if value is not None and not SHORTEST <= value <= LONGEST:
+                raise InputError(f"a time must be from {SHORTEST:g} to {LONGEST:g} s, got {value:g} s")
+
+    @property
+    def throughout(self) -> bool:
+        """Whether every frame in which the change is seen counts."""
+        return self.within is None and self.lasting is None
+
+    @property
+    def needed(self) -> float:
+        """Seconds that the change must be seen for a verdict."""
+        return (self.within or 0.0) + (self.lasting or 0.0)
+
+    @property
+    def usual_length(self) -> float:
+        """Seconds of a clip that shows it."""
+        return self.needed + (_STAYS if self.lasting is None else 0.0) if self.needed else _USUAL
+
+    def formula(self, relation: str) -> str:
+        """Return what must hold over the frames of a clip, given what must hold in one."""
+        if self.throughout:
+            return f"always ({relation})"
+        begins = "eventually" if self.within is None else f"eventually[0, {self.within:g} s]"
+        lasts = "always" if self.lasting is None else f"always[0, {self.lasting:g} s]"
+        return f"{begins} {lasts} ({relation})"
+
+    def __str__(self) -> str:
+        begins = [] if self.within is None else [f"within {self.within:g} s"]
+        lasts = [] if self.lasting is None else [f"for at least {self.lasting:g} s"]
+        return " ".join([*begins, *lasts]) or "while it is visible"
+
+
+class FrameMargin(NamedTuple):
+    """What one frame of a clip says.
+
+    Attributes:
+        time: Seconds.
+        margin: How far its relation is from the border, positive where it holds.
+        holds: Whether it does; on the border the margin does not tell.
+        visible: Whether the change is seen.
+    """
+
+    time: float
+    margin: float
+    holds: bool
+    visible: bool = True
+
+
+class ClipMargin(NamedTuple):
+    """What all frames of a clip say together.
+
+    Attributes:
+        margin: How far the clip is from the border.
+        holds: Whether all is as it must be.
+        deciding: The number of the frame whose margin it is.
+        reaction: Seconds from when the change is seen until the relation holds and goes on to do so; None
+            where it does not.
+    """
+
+    margin: float
+    holds: bool
+    deciding: int
+    reaction: float | None
+
+
+def clip_margin(timing: Timing, frames: Sequence[FrameMargin]) -> ClipMargin:
+    """Return by how much an expectation with a time holds in a clip.
+
+    Raises:
+        NotApplicable: The change is not seen, or not for as long as the time asks for.
+
+    Example:
+        >>> late = [FrameMargin(0.5 * n, 1.0 if n > 3 else -1.0, n > 3) for n in range(6)]
+        >>> clip_margin(Timing(within=1.0), late)
+        ClipMargin(margin=-1.0, holds=False, deciding=2, reaction=2.0)
+        >>> clip_margin(Timing(within=2.0), late).holds
+        True
+    """
+    seen = [number for number, one in enumerate(frames) if one.visible]
+    if not seen:
+        raise NotApplicable("the change is not seen in any frame of the clip")
+    first, last = frames[seen[0]].time, frames[seen[-1]].time
+    if last - first < timing.needed - _SLACK or (len(seen) < 2 and len(frames) > 1):
+        raise NotApplicable(
+            f"the change is seen for {last - first:.1f} s of the clip, too short for {str(timing)!r}"
+        )
+    runs = {number: _run(timing, frames, seen, number) for number in seen}
+    # What holds for all of the rest need not have begun in time; the earliest such frame is the reaction.
+    reaction = next(
+        (frames[number].time - first for number, run in runs.items() if run and all(frames[n].holds for n in run)),
+        None,
+    )
+    if timing.throughout:
+        begins = seen[:1]
+    else:
+        limit = last if timing.within is None else first + timing.within + _SLACK
+        begins = [number for number in seen if frames[number].time <= limit and runs[number]]
+    weakest = {number: min(runs[number], key=lambda n: frames[n].margin) for number in begins}
+    # On the border a strict relation does not hold, so that is asked first.
+    good = [number for number in begins if all(frames[n].holds for n in runs[number])]
+    holds = bool(good)
+    best = max(good or begins, key=lambda number: frames[weakest[number]].margin)
+    margin = frames[weakest[best]].margin
+    margin = max(margin, 0.0) if holds else min(margin, 0.0)
+    return ClipMargin(margin, holds, weakest[best], reaction)
+
+
+def _run(timing: Timing, frames: Sequence[FrameMargin], seen: Sequence[int], begin: int) -> list[int]:
+    """Return the frames in which the relation must hold if it begins to at one; none where they lack."""
+    start, last = frames[begin].time, frames[seen[-1]].time
+    if timing.lasting is None:
+        return [number for number in seen if number >= begin]
+    end = start + timing.lasting
+    if end > last + _SLACK:
+        return []
+    return [number for number in seen if number >= begin and frames[number].time <= end + _SLACK]
