@@ -87,13 +87,12 @@ class Spot:
         return dataclasses.replace(self, ahead=self.ahead * factor)
 
     def fits(self, scene: Scene, camera: Camera) -> bool:
-        """Return whether the thing is in the camera's view and stands in nothing else.
+        """Return whether the thing is in the camera's view, and its place is free."""
+        return _in_view(scene, self.added(scene).actors[-1], camera) and self.is_free(scene)
 
-        A vehicle in our lane must be the next one.
-        """
+    def is_free(self, scene: Scene) -> bool:
+        """Return whether the thing stands in nothing else, and a vehicle in our lane is the next one."""
         thing = self.added(scene).actors[-1]
-        if not _in_view(scene, thing, camera):
-            return False
         for other in _things_ahead(scene):
             along = scene.track.ahead(thing.s, other.s)
             across = other.d - thing.d
@@ -307,7 +306,7 @@ _MARKINGS = {"crosswalk": classes.CROSSWALK, "stop line": classes.STOP_LINE}
 
 
 @dataclass(frozen=True)
-class _Step:
+class ResolvedChange:
     """A change with its comparative resolved.
 
     Attributes:
@@ -367,8 +366,23 @@ class Counterfactuals:
             NotApplicable: The scene does not qualify; says why.
             InputError: The world cannot be changed as the rule says.
         """
-        blocks: list[list[_Step]] = []
         scenes = []
+        for steps in self.resolved(rule):
+            # Rules have blocks in common, and whoever drives in the scenes need not drive in one twice.
+            key = tuple((step.change, step.spot and (step.spot.ahead, step.spot.across)) for step in steps)
+            if key not in self._made:
+                self._made[key] = self._changed(steps)
+            scenes.append(self._made[key])
+        return tuple(scenes)
+
+    def resolved(self, rule: Rule) -> list[list[ResolvedChange]]:
+        """Return what each block of a rule changes, with the place of what comes.
+
+        Raises:
+            NotApplicable: The scene has no such place; says why.
+            InputError: The world cannot be changed as the rule says.
+        """
+        blocks: list[list[ResolvedChange]] = []
         for block in rule.blocks:
             earlier = [step for steps in reversed(blocks) for step in steps]
             count: Counter[tuple[str, str]] = Counter()
@@ -380,30 +394,25 @@ class Counterfactuals:
             # What goes makes room for what comes.
             steps.sort(key=lambda step: step.change.op == "add")
             blocks.append(steps)
-            # Rules have blocks in common, and whoever drives in the scenes need not drive in one twice.
-            key = tuple((step.change, step.spot and (step.spot.ahead, step.spot.across)) for step in steps)
-            if key not in self._made:
-                self._made[key] = self._changed(steps)
-            scenes.append(self._made[key])
-        return tuple(scenes)
+        return blocks
 
-    def _resolved(self, change: SceneChange, number: int, earlier: Iterable[_Step]) -> _Step:
+    def _resolved(self, change: SceneChange, number: int, earlier: Iterable[ResolvedChange]) -> ResolvedChange:
         """Return the step that makes a change, the n-th of its sort in its block."""
         plain = dataclasses.replace(change, comparative=None)
         if change.comparative is None:
-            return _Step(plain, self._spot(plain, number) if change.op == "add" else None)
+            return ResolvedChange(plain, self._spot(plain, number) if change.op == "add" else None)
         about = (change.op, change.target)
         before = next((one for one in earlier if (one.change.op, one.change.target) == about), None)
         if before is None:
             raise InputError(f"no earlier block says what it is {change.comparative} than: {change}")
         if change.comparative in ("heavier", "lighter"):
-            return _Step(levelled(change, before.change))
+            return ResolvedChange(levelled(change, before.change))
         if before.spot is None:
             raise InputError(f"only a thing that is added can be {change.comparative}, got {change}")
         for factor in CLOSER if change.comparative == "closer" else FARTHER:
             moved = before.spot.moved(factor)
             if moved.fits(self.scene, self._camera):
-                return _Step(before.change, moved)
+                return ResolvedChange(before.change, moved)
         what = thing_in_words(change.target, change.properties)
         raise NotApplicable(f"there is no room in view for a {what} that is {change.comparative}")
 
@@ -420,14 +429,14 @@ class Counterfactuals:
             raise NotApplicable(found.reason)
         return found
 
-    def _changed(self, steps: Iterable[_Step]) -> Scene:
+    def _changed(self, steps: Iterable[ResolvedChange]) -> Scene:
         """Return the scene after the steps, each of which must be possible and seen."""
         scene = self.scene
         added: dict[int, SceneChange] = {}
         for step in steps:
             change = step.change
             if change.target in CONDITIONS:
-                scene = _under_other_sky(scene, change)
+                scene = changed_by(scene, change)
             elif step.spot is not None:
                 if added and not step.spot.fits(scene, self._camera):
                     what = thing_in_words(change.target, change.properties)
@@ -435,7 +444,7 @@ class Counterfactuals:
                 scene = step.spot.added(scene)
                 added[scene.actors[-1].id] = change
             else:
-                after = _without_or_replaced(scene, change)
+                after = changed_by(scene, change)
                 self._check_seen(change, scene, after)
                 scene = after
         if added:
@@ -478,6 +487,16 @@ class Counterfactuals:
                 dict(enumerate(map(int, labels.tolist()))),
             )
         return self._seen[key]
+
+
+def changed_by(scene: Scene, change: SceneChange) -> Scene:
+    """Return a scene in which something is gone, is another thing, or the sky or season is another.
+
+    Raises:
+        NotApplicable: It is so already.
+        InputError: The world cannot be changed like that.
+    """
+    return (_under_other_sky if change.target in CONDITIONS else _without_or_replaced)(scene, change)
 
 
 def _under_other_sky(scene: Scene, change: SceneChange) -> Scene:

@@ -27,6 +27,7 @@ from roadworthy.ontology import ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can_be_moved, levelled, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
 from roadworthy.rules.reading import Rule, SceneChange
+from roadworthy.rules.timing import Timing
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Add, Composition, Engine, Operation, Transform, UserEngine, transform_for
 from roadworthy.transforms.engines import EngineTransform
@@ -86,7 +87,7 @@ class ChangedScenario(Composition):
         """Return the frame after some of the changes."""
         seen: Counter[str] = Counter()
         for step in steps:
-            about = _about(step)
+            about = about_step(step)
             seen[about] += 1
             if not step.is_identity:
                 frame = step(frame, rng_for(seed, about, seen[about]), measure=False)
@@ -106,7 +107,7 @@ def _check_seen(changed: Frame, without: Frame) -> None:
             raise NotApplicable("the added object would not stand out from its background")
 
 
-def _about(step: Transform) -> str:
+def about_step(step: Transform) -> str:
     """Return what a step is about, the same for more and less of it."""
     step = _whole(step)
     return f"{step.name} {step.settings.get('element', '')}"
@@ -129,12 +130,25 @@ class RulePlan:
         expectations: What must hold between the answer to each scenario and the one before, at first that to
             the original frame.
         words: What each scenario changes, in plain words.
+        clip: Seconds of the clips on which it is tried; 0 for as long as its time asks for, or, without a time,
+            for single frames.
     """
 
     rule: Rule
     scenarios: tuple[ChangedScenario, ...]
     expectations: tuple[Expectation, ...]
     words: tuple[str, ...]
+    clip: float = 0.0
+
+    @property
+    def timing(self) -> Timing | None:
+        """When it must hold in a clip; None where single frames are judged."""
+        return self.rule.timing or (Timing() if self.clip else None)
+
+    @property
+    def clip_length(self) -> float:
+        """Seconds of the clips on which it is tried; 0 where single frames are judged."""
+        return self.clip or (self.timing.usual_length if self.timing else 0.0)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -279,8 +293,8 @@ def plan_for(
     for block in rule.blocks:
         made: list[_Made] = []
         for change in sorted(block.changes, key=_order):
-            same = sum(one.is_about(change) for one in made)
-            before = next(filter(None, ([m for m in s if m.is_about(change)] for s in reversed(blocks))), [])
+            same = sum(one.isabout_step(change) for one in made)
+            before = next(filter(None, ([m for m in s if m.isabout_step(change)] for s in reversed(blocks))), [])
             try:
                 # The second pedestrian of this block is the second one of the block before.
                 made.append(make(change, before[min(same, len(before) - 1)] if before else None))
@@ -310,7 +324,7 @@ class _Made:
     change: SceneChange
     transform: Transform
 
-    def is_about(self, change: SceneChange) -> bool:
+    def isabout_step(self, change: SceneChange) -> bool:
         """Return whether a later change may refer to it."""
         return (self.change.op, self.change.target) == (change.op, change.target)
 

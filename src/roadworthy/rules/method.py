@@ -24,6 +24,7 @@ from roadworthy.cases import (
     originals,
 )
 from roadworthy.frames import Frame
+from roadworthy.rules.clips import clip_cases, judged_clip
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Engine
@@ -81,9 +82,12 @@ class RulesMethod(BaseMethod):
         return self._plans[id]
 
     def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
-        """Yield a case for every frame."""
+        """Yield a case for every frame; of a rule with a time, the clip that begins with it."""
         plan = self.plan(requirement)
         key = int(rng.integers(2**63))
+        if plan.timing is not None:
+            yield from clip_cases(plan, requirement.id, data, key)
+            return
         for id, original in originals(data):
             seed = int(rng_for(key, id).integers(2**63))
             yield rule_case(plan, requirement.id, id, original, seed)
@@ -96,7 +100,8 @@ class RulesMethod(BaseMethod):
             SystemUnderTestError: The system does not predict what the rule speaks of.
         """
         # The text comes along because this may be another process than that of `cases`.
-        return judged(self._plan(case.requirement_id, str(case.parameters["rule"])), case, answers)
+        plan = self._plan(case.requirement_id, str(case.parameters["rule"]))
+        return judged(plan, case, answers) if plan.timing is None else judged_clip(plan, case, answers, judged)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the outcome from the rate of failures; notes say how close verdicts were to the border.

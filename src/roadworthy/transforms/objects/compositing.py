@@ -524,15 +524,33 @@ class Add(OpensLater, ObjectEdit):
         return Request(element, *place, self.smallest, self.within)
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
+        return self.put(frame, self.placed(frame, rng), rng)
+
+    def placed(self, frame: Frame, rng: np.random.Generator) -> CutOutPlace:
+        """Return what would be put into a frame, and where.
+
+        Raises:
+            NotApplicable: There is no such place.
+        """
         draws = Draws.of(rng)
         by_element = self._things_for(frame)
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         things = agreeing(frame, by_element[element])
         place = find_place(site, things, self._request(element), draws)
-        if not frame.drawn:
-            place = _lit_as_here(site, place)
-        edited = composited(site, place, rng)
+        return place if frame.drawn else _lit_as_here(site, place)
+
+    def ground(self, place: CutOutPlace) -> tuple[str, ...]:
+        """Return the classes that what is at a place may stand on."""
+        return plan_of(self._request(place.cut_out.element)).ground
+
+    def put(self, frame: Frame, place: CutOutPlace, rng: np.random.Generator) -> Edited:
+        """Put a thing into a frame.
+
+        Raises:
+            NotApplicable: It could hardly be seen there.
+        """
+        edited = composited(surroundings(frame), place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image)
         left, top, right, bottom = (max(0, side) for side in place.window)
         seen = np.mean(change[top:bottom, left:right].max(axis=2) >= _VISIBLE)

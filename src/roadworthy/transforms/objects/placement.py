@@ -7,6 +7,7 @@ allowed for the element, the thing must cover no other, and its size follows fro
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,13 @@ from roadworthy.frames import Frame
 from roadworthy.images import Mask
 from roadworthy.transforms.objects.gallery import BrokenCutOut, CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, EditPlan, Request, plan_of
-from roadworthy.transforms.objects.surroundings import GroundSurroundings, StandingObject, Window
+from roadworthy.transforms.objects.surroundings import (
+    GroundSurroundings,
+    StandingObject,
+    Window,
+    surroundings,
+)
+from roadworthy.transforms.perspective import Perspective
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -64,6 +71,62 @@ class CutOutPlace:
     foot: tuple[int, int]
     distance: float
     side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class GroundSpot:
+    """A thing on the ground, for one camera.
+
+    Attributes:
+        place: Where it was put in a frame.
+        across: Metres to the right of the camera's axis there.
+        ahead: Metres ahead.
+        view: How the camera sees the ground.
+        width: Of the image, in pixels.
+    """
+
+    place: CutOutPlace
+    across: float
+    ahead: float
+    view: Perspective
+    width: int
+
+    @classmethod
+    def of(cls, frame: Frame, place: CutOutPlace) -> GroundSpot:
+        """Return where the thing at a place of a frame stands."""
+        view, bottom = Perspective.of(frame), place.window[3]
+        # So that it is in this frame exactly where it was put, wherever its distance came from.
+        height = place.distance * max(bottom - view.horizon, 1.0) / view.focal
+        middle = (place.foot[0] + place.foot[1]) / 2
+        across = (middle - frame.width / 2) * place.distance / view.focal
+        return cls(place, across, place.distance, dataclasses.replace(view, camera_height=height), frame.width)
+
+    def at(self, across: float, ahead: float) -> CutOutPlace:
+        """Return the thing as it is seen elsewhere on the ground."""
+        one, view = self.place.cut_out, self.view
+        height = max(1, round(one.height * view.focal / ahead))
+        width = max(1, round(height * one.shape[1] / one.shape[0]))
+        begins, ends = one.foot_span(self.place.mirrored)
+        before = min(round(begins * width), width - 1)
+        foot = max(1, round(ends * width) - before)
+        low = round(self.width / 2 + view.focal * across / ahead) - foot // 2
+        bottom = round(view.row(ahead))
+        window = (low - before, bottom - height, low - before + width, bottom)
+        return dataclasses.replace(self.place, window=window, foot=(low, low + foot), distance=ahead)
+
+
+def stands(frame: Frame, place: CutOutPlace, ground: Sequence[str]) -> bool:
+    """Return whether the foot of a thing is on ground of some classes, inside the image."""
+    site, (low, high), bottom = surroundings(frame), place.foot, place.window[3]
+    if low < 0 or high > frame.width or not 0 < bottom <= frame.height:
+        return False
+    found = site.is_any(ground)[site.labels.ids[bottom - 1, low:high]]
+    return int(np.count_nonzero(found)) >= high - low - int(_SLACK * (high - low))
+
+
+def visible_share(frame: Frame, place: CutOutPlace) -> float:
+    """Return which share of a thing nothing in a frame hides."""
+    return _visible_share(surroundings(frame), place)
 
 
 def find_place(site: GroundSurroundings, things: Things, request: Request, draws: Draws) -> CutOutPlace:
