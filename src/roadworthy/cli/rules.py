@@ -8,6 +8,8 @@ Options:
     gallery (FOLDERS): Where things that are added come from: own (the data), shipped, galleries or data,
         joined by commas; see `gallery harvest`.
     traffic (SIDE): The side of the road that traffic drives on: right or left.
+    clip (SECONDS): How long clips are, for rules with a time; other rules must then hold in every frame of
+        clips that long.
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
         on frames of the built-in world; or migan, to remove things, once it is imported.
     rule (-r SENTENCE): The rule.
@@ -227,6 +229,7 @@ class RuleOptions(TestedOptions):
     same: list[str] | None = None
     gallery: str = "own"
     traffic: str = "right"
+    clip: float | None = None
     engines: Path | None = None
 
     def settings(self) -> dict[str, Any]:
@@ -237,6 +240,7 @@ class RuleOptions(TestedOptions):
             "same": _tolerances(self.same or []),
             "gallery": self.gallery,
             "traffic": self.traffic,
+            "clip": self.clip,
             "engines": None if self.engines is None else str(self.engines),
         }
 

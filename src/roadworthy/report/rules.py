@@ -17,6 +17,7 @@ from roadworthy.models import SystemUnderTest
 from roadworthy.report.drawing import Image, draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet
 from roadworthy.result_tables import ResultTable
+from roadworthy.rules.clips import read_course
 from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.reading import change_in_brief, reaction_in_brief
 from roadworthy.rules.shrinking import Shrinking, Shrunk, Violation
@@ -37,6 +38,7 @@ from roadworthy.runs.suites import SuiteResult
 from roadworthy.transforms.wording import added_things
 
 _TILE_WIDTH = 480
+_STRIP, _STRIP_WIDTH = 6, 300  # frames of a strip of film, and pixels
 T = TypeVar("T")
 Progress = Callable[[Sequence[T], str], Iterable[T]]
 
@@ -118,7 +120,7 @@ class RulesReport:
                     "notes": list(one.rule.notes),
                     "changes": [str(scenario) for scenario in one.scenarios],
                     "outputs": [expectation.output for expectation in one.expectations],
-                    "formulas": [expectation.formula for expectation in one.expectations],
+                    "formulas": [_formula(one, expectation.formula) for expectation in one.expectations],
                 }
                 for id, one in self.plans.items()
             },
@@ -185,7 +187,8 @@ class RulesReport:
         trials = {one.requirement.id: one for one in self.result.plan.trials}
         for pair in self._progress(list(self.result.outcomes) if count else [], "Shrinking violations"):
             rule, model = pair
-            rows = self._worst(pair, count)
+            # The least change is looked for in single frames.
+            rows = self._worst(pair, count) if self.plans[rule].timing is None else []
             violations = [Violation(str(row["param.frame"]), int(str(row["param.seed"]))) for row in rows]
             if not violations:
                 continue
@@ -200,6 +203,10 @@ class RulesReport:
                 write_image(self._sheet_path(pair, "-shrunk"), sheet)
             shrunk += [{"rule": rule, "model": model, **_shrunk_document(one)} for one in ordered]
         return shrunk
+
+
+def _formula(plan: RulePlan, relation: str) -> str:
+    return relation if plan.timing is None else plan.timing.formula(relation)
 
 
 def shrunk_violations(
@@ -253,6 +260,8 @@ def violation_sheet(
         title: A heading.
         note: A quieter line at the right of the heading.
     """
+    if plan.timing is not None:
+        return film_sheet(plan, rows, images, title=title, note=note)
     tiles: list[Tile] = []
     for row in rows:
         pictures = [read_image(image_path(images, one)) for one in str(row["images"]).split()]
@@ -264,6 +273,31 @@ def violation_sheet(
         told = estimated_by(row, MEASURE) or "difference"
         tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), told, seen))
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
+
+
+def film_sheet(
+    plan: RulePlan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
+) -> Image:
+    """Return two strips of film for each of some clips: as it was, and as the last block of the rule has it."""
+    tiles: list[Tile] = []
+    each, last = len(plan.scenarios) + 1, len(plan.scenarios)
+    for row in rows:
+        stored = str(row["images"]).split()
+        course = read_course(str(row[f"measure.course.{last}"]))
+        known = [place for place, one in enumerate(course) if one.after is not None]
+        shown = [known[place * (len(known) - 1) // max(1, _STRIP - 1)] for place in range(_STRIP)]
+        for number in (0, last):
+            for place in shown:
+                moment = course[place]
+                assert moment.before is not None
+                assert moment.after is not None
+                frame = Frame(str(row["case"]), read_image(image_path(images, stored[place * each + number])))
+                drawn = draw_frame(frame, "none", _STRIP_WIDTH / frame.width)
+                said = reaction_in_brief(plan.expectations[-1], moment.before, moment.after)
+                heading = frame.id if place == shown[0] else ""
+                tile = Tile(drawn, f"{moment.time:.1f} s", heading) if number == 0 else Tile(drawn, said)
+                tiles.append(tile)
+    return contact_sheet(tiles, _STRIP, title=title, note=note)
 
 
 def shrunk_sheet(plan: RulePlan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:

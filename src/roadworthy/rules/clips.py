@@ -229,9 +229,9 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
     """Return whether a rule with a time holds in a clip, by what it says of each frame.
 
     The measures are those of the frame that decides, and ``time``, its seconds after the change is seen first;
-    ``reaction``, the seconds after which the relation holds and goes on to do so, where it does; ``frames``,
-    ``seen`` and, of the n-th relation, ``course.n``: the seconds, value before and value after of every frame
-    in which the change is seen.
+    ``reaction``, the seconds after which the relation holds and goes on to do so, where it does; ``seen``, the
+    frames in which the change is seen; and, of the n-th relation, ``course.n``: the seconds of every frame with
+    the values before and after (see `read_course`).
 
     Raises:
         NotApplicable: The change is not seen for long enough, or a relation says nothing about these answers.
@@ -258,13 +258,40 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
         **verdicts[whole.deciding].measures,
         "time": found[whole.deciding].time - first,
         "reaction": whole.reaction,
-        "frames": len(found),
         "seen": len(verdicts),
     }
     for number in range(1, each):
-        values = [(found[one].time - first, verdict.measures) for one, verdict in verdicts.items()]
-        told = [(time, *(one.get(f"{name}.{number}") for name in ("before", "after"))) for time, one in values]
-        if all(isinstance(value, int | float) for row in told for value in row):
-            measures[f"course.{number}"] = "; ".join(" ".join(f"{float(v):.4g}" for v in row) for row in told)  # type: ignore[arg-type]
+        course = [_moment(one.time - first, verdicts.get(place), number) for place, one in enumerate(found)]
+        measures[f"course.{number}"] = "; ".join(course)
     status = Status.PASSED if whole.holds else Status.VIOLATED
     return replace(verdicts[whole.deciding], status=status, margin=whole.margin, measures=measures)
+
+
+def _moment(time: float, verdict: Verdict | None, number: int) -> str:
+    known = {} if verdict is None else verdict.measures
+    values = [known.get(f"{name}.{number}") for name in ("before", "after")]
+    told = [f"{value:.4g}" if isinstance(value, int | float) else "-" for value in values]
+    return " ".join([f"{time:.2f}", *told])
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One frame of a stored clip: seconds after the change is seen first, and the answers where it is seen."""
+
+    time: float
+    before: float | None
+    after: float | None
+
+
+def read_course(text: str) -> list[Moment]:
+    """Return the frames of a clip from a row's ``course.n``.
+
+    Example:
+        >>> read_course("-0.20 - -; 0.00 9.5 8.25")[1]
+        Moment(time=0.0, before=9.5, after=8.25)
+    """
+    parts = [one.split() for one in text.split("; ")]
+    return [
+        Moment(float(time), *(None if value == "-" else float(value) for value in (before, after)))
+        for time, before, after in parts
+    ]

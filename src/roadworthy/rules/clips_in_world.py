@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import cv2
+import numpy as np
 
 from roadworthy.cases import FrameSource
 from roadworthy.datasets.world import TimedScene, WorldDataset
@@ -18,7 +19,7 @@ from roadworthy.ontology import CONDITIONS
 from roadworthy.rules.clips import seen
 from roadworthy.rules.counterfactual import Counterfactuals, ResolvedChange, Spot, changed_by
 from roadworthy.rules.generation import ChangedScenario, RulePlan
-from roadworthy.rules.reading import Rule, SceneChange
+from roadworthy.rules.reading import Rule
 from roadworthy.rules.timing import Timing
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform
@@ -27,7 +28,8 @@ from roadworthy.world import Camera, Scene
 from roadworthy.world.track import LANE_WIDTH
 
 _CYCLING = 4.0  # m/s
-_LEFT_OVER = (6.0, 9.0)  # metres to a thing at the end of the time in which it must be seen
+_LEFT_OVER = (1.0, 4.0)  # metres until a thing leaves the view after the time in which it must be seen
+_TRIES = 6
 _SEEN_AHEAD = (None, "road", "sidewalk", "lane", "terrain", "ego-vehicle")
 _DIFFERS = 8  # grey levels
 
@@ -87,32 +89,47 @@ class WorldClip:
         self, scenes: Sequence[TimedScene], rule: Rule, timing: Timing, seed: int, camera: Camera
     ) -> None:
         (self._first, self._begin), *_ = scenes
+        self._camera = camera
         self.least = LEAST_SHARE * camera.width * camera.height
-        made = Counterfactuals(self._first, seed, camera)
-        rng = rng_for(seed, "clip")
         needed = [one for one in scenes if one[1] - self._begin <= timing.needed + 1e-6][-1]
-        placed = [
-            dataclasses.replace(
-                block, changes=tuple(self._far_enough(one, needed, rng.uniform(*_LEFT_OVER)) for one in block.changes)
-            )
-            for block in rule.blocks
-        ]
-        self.blocks = made.resolved(dataclasses.replace(rule, blocks=tuple(placed)))
-        for spot in (step.spot for steps in self.blocks for step in steps if step.spot):
-            for timed in scenes:
-                if not self._now(spot, timed).is_free(timed[0]):
-                    raise NotApplicable("other traffic would run into what is added")
+        reason = NotApplicable("")
+        for trial in range(_TRIES):
+            # Another seed puts things elsewhere, where no traffic comes by.
+            rng = rng_for(seed, "clip", trial)
+            try:
+                self.blocks = self._resolved(rule, needed, rng)
+                self._check_free(scenes)
+                return
+            except NotApplicable as error:
+                reason = error
+        raise reason
 
-    def _far_enough(self, change: SceneChange, needed: TimedScene, left: float) -> SceneChange:
-        """Return a change whose thing is still ahead when it has been seen for as long as it must be."""
-        if change.op != "add" or change.distance or change.reference not in _SEEN_AHEAD:
-            return change
-        scene, time = needed
-        travelled = self._first.track.ahead(self._first.s, scene.s)
-        away = travelled - _pace(change.target, _side(change), travelled, time - self._begin) + left
-        if change.within:
-            return change
-        return dataclasses.replace(change, distance=away) if travelled and away > left else change
+    def _resolved(
+        self, rule: Rule, needed: TimedScene, rng: np.random.Generator
+    ) -> list[list[ResolvedChange]]:
+        made = Counterfactuals(self._first, int(rng.integers(2**63)), self._camera)
+        left = rng.uniform(*_LEFT_OVER)
+        return [[self._far_enough(one, needed, left) for one in steps] for steps in made.resolved(rule)]
+
+    def _far_enough(self, step: ResolvedChange, needed: TimedScene, left: float) -> ResolvedChange:
+        """Return a change whose thing is still in view when it has been seen for as long as it must be."""
+        spot, change = step.spot, step.change
+        if spot is None or change.distance or change.reference not in _SEEN_AHEAD:
+            return step
+        slope = math.tan(math.radians(self._camera.field_of_view) / 2)
+        closest = self._camera.forward + abs(spot.across - self._first.d) / slope + left
+        away = spot.ahead + closest - self._now(spot, needed).ahead
+        if change.within and away > change.within:
+            return step
+        moved = dataclasses.replace(spot, ahead=away)
+        if self._now(spot, needed).ahead < closest and not moved.fits(self._first, self._camera):
+            raise NotApplicable(f"there is no room in view for a {spot.element} that is seen for so long")
+        return dataclasses.replace(step, spot=moved if self._now(spot, needed).ahead < closest else spot)
+
+    def _check_free(self, scenes: Sequence[TimedScene]) -> None:
+        spots = [step.spot for steps in self.blocks for step in steps if step.spot]
+        if not all(self._now(spot, timed).is_free(timed[0]) for spot in spots for timed in scenes):
+            raise NotApplicable("other traffic would run into what is added")
 
     def _now(self, spot: Spot, timed: TimedScene) -> Spot:
         """Return a thing as far ahead as it is at another time."""
@@ -142,16 +159,6 @@ class WorldClip:
             return True
         differs = cv2.absdiff(original.image, changed.image).max(axis=2) >= _DIFFERS
         return int(differs.sum()) >= self.least
-
-
-def _side(change: SceneChange) -> float:
-    """Return about how far to the right of the centre line a thing is put."""
-    around = change.reference_properties
-    left = around.get("direction") == "reverse" or around.get("position") == "left"
-    on_road = change.reference in ("road", "lane", "ego-vehicle") or (
-        change.target == "vehicle" and change.reference is None
-    )
-    return (-1 if left else 1) * (LANE_WIDTH / 2 if on_road and change.position != "beside" else 2 * LANE_WIDTH)
 
 
 def _pace(element: str, across: float, travelled: float, time: float) -> float:

@@ -211,6 +211,25 @@ class RulePlan:
         steps = change.steps if isinstance(change, Composition) else (change,)
         return RulePlan(self.rule, (ChangedScenario(steps),), self.expectations, (str(change),))
 
+    def over(self, seconds: float) -> RulePlan:
+        """Return the plan for clips of so many seconds; 0 for what its time asks for.
+
+        Raises:
+            InputError: The clips are too short for its time; or it has a time, or clips, and what it changes
+                cannot be kept the same through a clip.
+        """
+        plan = dataclasses.replace(self, clip=seconds)
+        if plan.timing is None:
+            return plan
+        if seconds and seconds < plan.timing.needed:
+            raise InputError(f"a clip must take {plan.timing.needed:g} s at least for '{plan.timing}', got {seconds:g}")
+        steps = [step for one in self.scenarios for step in one.steps]
+        if len(self.scenarios) != len(self.rule.blocks) or any(isinstance(s, EngineTransform) for s in steps):
+            raise InputError("over a clip, changes are made by what is built in: leave out by, after and engines")
+        if any(isinstance(step, AddedElsewhere) for step in steps):
+            raise InputError("over a clip, things come closer by themselves: leave out what is closer or farther")
+        return plan
+
     def with_tolerances(self, tolerances: Mapping[str, Quantity]) -> RulePlan:
         """Return the plan with other δ: how far predictions of an output may differ and still be the same."""
         expectations = tuple(

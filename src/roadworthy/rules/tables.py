@@ -100,7 +100,7 @@ def read_tally(plan: RulePlan, rows: Iterable[Row], thresholds: Sequence[float] 
     """
     tally = Tally()
     expectation = plan.expectations[0]
-    open_ = () if len(plan.expectations) > 1 else thresholds
+    open_ = () if len(plan.expectations) > 1 or plan.timing is not None else thresholds
     wanted = {one: found for one in open_ if (found := at_threshold(expectation, one)) is not None}
     tally.thresholds.update(dict.fromkeys(wanted, (0, 0)))
     for row in rows:
@@ -178,7 +178,7 @@ def threshold_table(
     )
     if left_out:
         note += (
-            f" Left out, because they say how much themselves or have several blocks: {', '.join(left_out)}."
+            f" Left out, because they say how much themselves, have several blocks or a time: {', '.join(left_out)}."
         )
     headings = (f"{one:.4g}" if one == 0 else f"{one * 100:.4g}%" for one in thresholds)
     return ResultTable("Violations at several thresholds", ("rule", "model", *headings), tuple(rows), note)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.frames import Signals
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
-from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance, setting
+from roadworthy.runs.suites.forms import EntryForm, Number, Some, Text, Tolerance, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part, other_task
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
@@ -32,6 +32,13 @@ class _RuleSettings(EntryForm):
         "own",
     )
     traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
+    clip: Number | None = setting(
+        "Seconds of the clips on which it is tried: by default as many as its time asks for; a rule without a "
+        "time must then hold in every frame of them.",
+        None,
+        gt=0,
+        le=60,
+    )
     engines: Text | None = setting(
         "A YAML file of image engines; or shipped, for the learned ones that come with "
         "Roadworthy, on frames of the built-in world; or migan, to remove things, once it is imported. "
@@ -44,7 +51,7 @@ class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     key = "rule"
-    sendable = EntryForm.sendable | {"rule", "same", "traffic"}
+    sendable = EntryForm.sendable | {"rule", "same", "traffic", "clip"}
     rule: Text = setting("If …, then …")
     by: Text | None = setting(
         "What makes the rule's one change instead of what is built in: a transform such as "
@@ -132,7 +139,8 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         if isinstance(entry, RuleForm) and entry.after:
             plan = plan.after(transform_named(entry.after, engines))
         same: dict[str, Quantity] = {output: read_tolerance(value) for output, value in entry.same.items()}
-        chosen = {"same", "gallery", "traffic", "engines", "by", "after"}
+        plan = plan.over(entry.clip or 0.0)
+        chosen = {"same", "gallery", "traffic", "engines", "by", "after", "clip"}
         parameters = entry.model_dump(include=chosen, exclude_defaults=True)
         return Part(name, words, parameters, plan.with_tolerances(same), plan.rule.notes)
 
@@ -142,6 +150,11 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
             return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
         if facts.data is not None and (reason := part.inside.misfit(facts.data.first)):
             return reason
+        if facts.data is not None and part.inside.timing is not None:
+            from roadworthy.rules.clips import misfit
+
+            if reason := misfit(part.inside, facts.data.frames):
+                return reason
         if isinstance(getattr(facts.model.system, "network", facts.model.system), Truth):
             return SEES_NO_CHANGE
         if reason := other_task(facts, "regression", "rules speak of speed and steering"):
@@ -183,6 +196,7 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         used = dict.fromkeys(one for part in parts.values() for one in part.inside.engines)
         return [
             *_makers(parts),
+            *_clips(parts, data),
             *(
                 f"{one.name}: {note}"
                 for one in used
@@ -206,6 +220,19 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
     def cases(self, part: Part[RulePlan], frames: int) -> int:
         """Return a case for each frame."""
         return frames
+
+
+def _clips(parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> Iterator[str]:
+    """Yield what a reader should know about the clips of rules with a time."""
+    from roadworthy.datasets import WorldDataset
+    from roadworthy.rules.clips import timeline
+
+    timed = [id for id, part in parts.items() if part.inside.timing is not None]
+    if timed and not isinstance(data.frames.data, WorldDataset) and not timeline(data.frames).sorted:
+        yield (
+            f"The frames of {data.name} are not in the order of their time stamps: the clips of "
+            f"{', '.join(timed)} follow the time stamps."
+        )
 
 
 def _makers(parts: Mapping[str, Part[RulePlan]]) -> list[str]:
