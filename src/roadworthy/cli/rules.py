@@ -196,8 +196,9 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
 
     The careful driver of the built-in world must violate none of the rules. Each faulty driver lacks one
     ability: the rules that depend on it must catch the driver in at least 99% of the frames that qualify, and
-    no other rule may. A frame qualifies if the change can be made and is seen in it. The exit code is 1 if a
-    driver is judged wrongly.
+    no other rule may. A frame qualifies if the change can be made and is seen in it. Rules with a time are tried
+    in clips, one for 20 frames, also on drivers that see things late, forget them, or see only one side. The
+    exit code is 1 if a driver is judged wrongly.
 
     Options:
         sample (-n N): How many frames of the built-in world.
@@ -208,16 +209,21 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
         roadworthy rules truth
         roadworthy rules truth --sample 200 --json
     """
+    from roadworthy.papers.clip_truth import clip_matrix
     from roadworthy.papers.truth_matrix import truth_matrix
 
     matrix = truth_matrix(sample, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
-    document = {"frames": matrix.frames, "seed": seed, **matrix.as_dict()}
-    shown: list[Shown] = [matrix.table(), {one["name"]: one["summary"] for one in document["drivers"]}]
+    few = max(8, sample // 20)
+    clips = clip_matrix(few, seed=seed, progress=lambda numbers: tracked(numbers, "Driving clips"))
+    over_time = clips.as_dict()
+    document = {"frames": matrix.frames, "seed": seed, **matrix.as_dict(), "clips": over_time}
+    faults = {one["name"]: one["summary"] for one in (*document["drivers"], *over_time["drivers"])}
+    shown: list[Shown] = [matrix.table(), clips.table(), faults]
     if reasons:
         shown.append("\nFrames that do not qualify")
         for rule in document["rules"]:
             shown += [f"  {rule['id']}: {times} {reason}" for reason, times in rule["reasons"].items()]
-    shortfalls = document["shortfalls"]
+    shortfalls = [*document["shortfalls"], *over_time["shortfalls"]]
     conclusion = "\n".join(shortfalls) or "All verdicts are true."
     return Answer(document, shown, exit_code=VIOLATED if shortfalls else PASSED, conclusion=conclusion)
 

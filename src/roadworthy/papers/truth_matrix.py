@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -45,10 +45,17 @@ _CAUGHT = {
 }
 """The rules that each fault shows in. It shows in no other, though some are about the same things."""
 
-TRUTH_RULES: tuple[TruthRule, ...] = tuple(
-    TruthRule(one.id, one.text, tuple(fault for fault, ids in _CAUGHT.items() if one.id in ids))
-    for one in read_rules(Path(__file__).with_name("truth.rules"))
-)
+
+
+def read_truth(file: Path, caught: Mapping[str, Collection[str]]) -> tuple[TruthRule, ...]:
+    """Return the rules of a file, given the rules that each fault shows in."""
+    return tuple(
+        TruthRule(one.id, one.text, tuple(fault for fault, ids in caught.items() if one.id in ids))
+        for one in read_rules(file)
+    )
+
+
+TRUTH_RULES = read_truth(Path(__file__).with_name("truth.rules"), _CAUGHT)
 """The rules of the RMT paper, and more: on signs, on rain, and on what none of the faults touches."""
 
 
@@ -87,11 +94,15 @@ class TruthMatrix:
         frames: The number of frames.
         rows: One for each rule.
         drivers: The names of the drivers: the careful one, and the faults.
+        summaries: What is wrong with the drivers, by their names.
+        unit: What the rules are tried on.
     """
 
     frames: int
     rows: tuple[TruthRow, ...]
     drivers: tuple[str, ...]
+    summaries: Mapping[str, str] = field(default_factory=lambda: {n: one.summary for n, one in FAULTS.items()})
+    unit: str = "frames"
 
     def sensitivity(self, rule: str, fault: str) -> float | None:
         """Return the share of qualifying frames in which a rule catches a fault; None if none qualifies."""
@@ -116,18 +127,18 @@ class TruthMatrix:
     def _shortfalls(self) -> Iterator[str]:
         for row in self.rows:
             if not row.qualify:
-                yield f"{row.rule.id}: no frame qualifies, so it shows nothing; take more frames"
+                yield f"{row.rule.id}: none of the {self.unit} qualifies, so it shows nothing; take more"
                 continue
             for driver in self.drivers:
                 found, rate = row.violations[driver], row.rate(driver) or 0.0
                 if driver in row.rule.caught:
                     if rate < LEAST_SENSITIVITY:
                         yield (
-                            f"{row.rule.id} catches {driver!r} in {found} of {row.qualify} frames "
+                            f"{row.rule.id} catches {driver!r} in {found} of {row.qualify} {self.unit} "
                             f"({rate:.2%}, expected {LEAST_SENSITIVITY:.0%} or more)"
                         )
                 elif found:
-                    yield f"{row.rule.id} wrongly catches {driver!r} in {found} of {row.qualify} frames"
+                    yield f"{row.rule.id} wrongly catches {driver!r} in {found} of {row.qualify} {self.unit}"
         for driver in self.drivers:
             if driver != CAREFUL and not any(self._dependent(driver)):
                 yield f"no rule depends on what {driver!r} lacks"
@@ -140,7 +151,7 @@ class TruthMatrix:
             drivers.append(
                 {
                     "name": name,
-                    "summary": FAULTS[name].summary if name in FAULTS else "has no fault",
+                    "summary": self.summaries.get(name, "has no fault"),
                     "sensitivity": {row.rule.id: row.rate(name) for row in self._dependent(name)},
                     "caught": caught,
                     "qualify": of,
@@ -179,8 +190,9 @@ class TruthMatrix:
         rows.append(("sensitivity", "", *(_percent(caught / of) if of else "" for caught, of in sums)))
         wrong = [self.false_alarms(name) for name in self.drivers]
         rows.append(("false alarms", "", *(f"{false}/{of}" for false, of in wrong)))
-        title = f"Share of qualifying frames in which a driver violates a rule; {self.frames} frames"
-        columns = ("rule", "frames", *(name.replace("-", "-\n") for name in self.drivers))
+        unit = self.unit
+        title = f"Share of qualifying {unit} in which a driver violates a rule; {self.frames} {unit}"
+        columns = ("rule", unit, *(name.replace("-", "-\n") for name in self.drivers))
         return ResultTable(title, columns, tuple(rows))
 
 

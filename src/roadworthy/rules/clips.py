@@ -76,6 +76,11 @@ class Timeline:
         end = self.times[last]
         return [one for one in self._order[self.drives[last]] if end - seconds <= self.times[one] <= end]
 
+    def pairs(self, longest: float) -> list[tuple[int, int]]:
+        """Return frames of a drive that follow each other, at most so many seconds apart."""
+        pairs = (pair for one in self._order.values() for pair in zip(one, one[1:], strict=False))
+        return [(one, two) for one, two in pairs if self.times[two] - self.times[one] <= longest]
+
     def clip(self, first: int, seconds: float, least: float, step: float) -> tuple[int, ...]:
         """Return the frames of a clip: about one in each step.
 
@@ -253,7 +258,7 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
         found.append(FrameMargin(time, one.margin, one.status is Status.PASSED))
     assert plan.timing is not None
     whole = clip_margin(plan.timing, found)
-    first = found[min(verdicts)].time
+    first = found[whole.first].time
     measures: dict[str, Scalar] = {
         **verdicts[whole.deciding].measures,
         "time": found[whole.deciding].time - first,

@@ -149,6 +149,10 @@ class WorldClip:
                 added.append(scene.actors[-1].id)
         return scene, added
 
+    def is_seen(self, scene: Scene, added: Sequence[int]) -> bool:
+        """Return whether things that are added are seen in a scene, which is not drawn for it."""
+        return all(Counterfactuals(scene, camera=self._camera).pixels(one) >= self.least for one in added)
+
     def shows(self, block: int, original: Frame, changed: Frame, added: Sequence[int]) -> bool:
         """Return whether a change is seen: each thing that is added, or enough of what is not there any more."""
         if added:

@@ -21,6 +21,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.rules.clips import ClipFrame, Timeline, seen, timeline
 from roadworthy.rules.generation import ChangedScenario, RulePlan, about_step
+from roadworthy.rules.ground_motion import ground_view
 from roadworthy.rules.timing import Timing
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Add, Transform
@@ -232,32 +233,44 @@ def _placed(
     try:
         frame = ClipFrame(data, numbers[-1])().replace(previous=()).with_known(*Add.needs)
         for number, step in things:
-            found[number] = _near(frame, step, timing, motion, draws[number])
+            found[number] = _near(frame, step, timing, motion, draws[number], ground_view(data))
             frame = step.put(frame, found[number].spot.place, rng_for(seed)).frame
     except NotApplicable as error:
         return error
     return found, motion
 
 
-def _near(frame: Frame, step: Add, timing: Timing, motion: EgoMotion, rng: np.random.Generator) -> MovingSpot:
+def _near(
+    frame: Frame,
+    step: Add,
+    timing: Timing,
+    motion: EgoMotion,
+    rng: np.random.Generator,
+    view: Perspective,
+) -> MovingSpot:
     """Return a thing near enough in the last frame of a clip to have been seen for as long as it must be."""
     element = described(step.element).element
     speed = motion.travelled(0.1) / 0.1
     pace = _pace(step, element, speed)
-    if pace is not None and not step.distance and not step.within:
+    # What is put into a frame knows no other focal length than the usual one.
+    usual = Perspective.of(frame)
+    times = usual.focal * usual.camera_height / (view.focal * view.camera_height)
+    if step.distance or step.within:
+        step = step.replace(distance=min(step.distance * times, 100.0), within=min(step.within * times, 100.0))
+    elif pace is not None:
         smallest = step.smallest or usual_smallest(frame)
-        most = (real_height(element) or 1.7) * Perspective.of(frame).focal / smallest
+        most = (real_height(element) or 1.7) * view.focal / smallest
         away = most - motion.travelled(timing.needed) + pace * timing.needed
         if away < _NEAREST:
             shown = max(0.0, (most - _NEAREST) / max(speed - pace, 0.1))
             raise NotApplicable(
                 f"at {speed * 3.6:.0f} km/h a {step.element} is large enough for {shown:.1f} s only"
             )
-        step = step.replace(within=min(away, 100.0))
-    place = step.placed(frame, rng)
-    if step.distance and place.distance < _NEAREST:
-        raise NotApplicable("it would be too near at the end of the clip")
-    return MovingSpot(step, GroundSpot.of(frame, place), pace)
+        step = step.replace(within=min(away * times, 100.0))
+    spot = GroundSpot.of(frame, step.placed(frame, rng), view)
+    if not _NEAREST <= spot.ahead < math.inf:
+        raise NotApplicable(f"the {step.element} would be too near, or too far away to tell")
+    return MovingSpot(step, spot, pace)
 
 
 def _pace(step: Add, element: str, speed: float) -> float | None:

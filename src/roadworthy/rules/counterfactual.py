@@ -375,6 +375,10 @@ class Counterfactuals:
             scenes.append(self._made[key])
         return tuple(scenes)
 
+    def pixels(self, thing: int) -> int:
+        """Return how many pixels of the scene show a thing, given by its id."""
+        return self._look(self.scene).things.get(thing, 0)
+
     def resolved(self, rule: Rule) -> list[list[ResolvedChange]]:
         """Return what each block of a rule changes, with the place of what comes.
 

@@ -1,6 +1,6 @@
 """When an expectation must hold in a clip, and by how much it does: temporal logic over its frames.
 
-Time 0 is the first frame in which the change is seen, and only frames in which it is seen count. ``within 2 s``
+The longest stretch of frames in which the change is seen counts, and time 0 is its first frame. ``within 2 s``
 is ``eventually[0, 2 s] always (x1 > x2)``: from some frame on, at most 2 s after it is seen first, the relation
 holds to the end. The margin is that of signal temporal logic: the largest over the frames among which one is
 enough, the smallest over those that must all do.
@@ -101,6 +101,7 @@ class ClipMargin(NamedTuple):
         margin: How far the clip is from the border.
         holds: Whether all is as it must be.
         deciding: The number of the frame whose margin it is.
+        first: The number of the first frame that counts.
         reaction: Seconds from when the change is seen until the relation holds and goes on to do so; None
             where it does not.
     """
@@ -108,6 +109,7 @@ class ClipMargin(NamedTuple):
     margin: float
     holds: bool
     deciding: int
+    first: int
     reaction: float | None
 
 
@@ -120,15 +122,15 @@ def clip_margin(timing: Timing, frames: Sequence[FrameMargin]) -> ClipMargin:
     Example:
         >>> late = [FrameMargin(0.5 * n, 1.0 if n > 3 else -1.0, n > 3) for n in range(6)]
         >>> clip_margin(Timing(within=1.0), late)
-        ClipMargin(margin=-1.0, holds=False, deciding=2, reaction=2.0)
+        ClipMargin(margin=-1.0, holds=False, deciding=2, first=0, reaction=2.0)
         >>> clip_margin(Timing(within=2.0), late).holds
         True
     """
-    seen = [number for number, one in enumerate(frames) if one.visible]
+    seen = _longest(frames)
     if not seen:
         raise NotApplicable("the change is not seen in any frame of the clip")
     first, last = frames[seen[0]].time, frames[seen[-1]].time
-    if last - first < timing.needed - _SLACK or (len(seen) < 2 and len(frames) > 1):
+    if last - first < timing.needed - _SLACK or len(seen) < 2:
         raise NotApplicable(
             f"the change is seen for {last - first:.1f} s of the clip, too short for {str(timing)!r}"
         )
@@ -150,7 +152,18 @@ def clip_margin(timing: Timing, frames: Sequence[FrameMargin]) -> ClipMargin:
     best = max(good or begins, key=lambda number: frames[weakest[number]].margin)
     margin = frames[weakest[best]].margin
     margin = max(margin, 0.0) if holds else min(margin, 0.0)
-    return ClipMargin(margin, holds, weakest[best], reaction)
+    return ClipMargin(margin, holds, weakest[best], seen[0], reaction)
+
+
+def _longest(frames: Sequence[FrameMargin]) -> list[int]:
+    """Return the longest stretch of frames in which the change is seen; the first of equals."""
+    stretches: list[list[int]] = [[]]
+    for number, one in enumerate(frames):
+        if one.visible:
+            stretches[-1].append(number)
+        else:
+            stretches.append([])
+    return max(stretches, key=len)
 
 
 def _run(timing: Timing, frames: Sequence[FrameMargin], seen: Sequence[int], begin: int) -> list[int]:

@@ -43,6 +43,7 @@ _LARGEST = 0.95  # of the image's height
 _ENOUGH = 0.15  # of the image's height: cut-outs with so many pixels are preferred
 _ENLARGED = 2.0  # times: more would show that a cut-out has too few pixels
 _SLACK = 0.04  # share of a foot that may be off: label maps have holes
+_STANDS = 0.6  # of a foot must be on its ground where the way from another frame has put it
 _VISIBLE = 0.7  # share of a thing that must not be hidden
 _PEEKING = 0.35  # the same for a thing behind another, which hides it of course
 _NEARER, _FARTHER = 0.6, 1.6  # how the distance changes when a thing comes closer or goes away
@@ -92,14 +93,11 @@ class GroundSpot:
     width: int
 
     @classmethod
-    def of(cls, frame: Frame, place: CutOutPlace) -> GroundSpot:
+    def of(cls, frame: Frame, place: CutOutPlace, view: Perspective) -> GroundSpot:
         """Return where the thing at a place of a frame stands."""
-        view, bottom = Perspective.of(frame), place.window[3]
-        # So that it is in this frame exactly where it was put, wherever its distance came from.
-        height = place.distance * max(bottom - view.horizon, 1.0) / view.focal
+        ahead = view.distance(place.window[3])
         middle = (place.foot[0] + place.foot[1]) / 2
-        across = (middle - frame.width / 2) * place.distance / view.focal
-        return cls(place, across, place.distance, dataclasses.replace(view, camera_height=height), frame.width)
+        return cls(place, (middle - frame.width / 2) * ahead / view.focal, ahead, view, frame.width)
 
     def at(self, across: float, ahead: float) -> CutOutPlace:
         """Return the thing as it is seen elsewhere on the ground."""
@@ -116,12 +114,12 @@ class GroundSpot:
 
 
 def stands(frame: Frame, place: CutOutPlace, ground: Sequence[str]) -> bool:
-    """Return whether the foot of a thing is on ground of some classes, inside the image."""
+    """Return whether most of the foot of a thing is on ground of some classes, or a few pixels beside it."""
     site, (low, high), bottom = surroundings(frame), place.foot, place.window[3]
-    if low < 0 or high > frame.width or not 0 < bottom <= frame.height:
-        return False
-    found = site.is_any(ground)[site.labels.ids[bottom - 1, low:high]]
-    return int(np.count_nonzero(found)) >= high - low - int(_SLACK * (high - low))
+    near = max(1, frame.height // 100)
+    rows, columns = slice(max(0, bottom - 1 - near), bottom + near), slice(max(0, low - near), high + near)
+    found = site.is_any(ground)[site.labels.ids[rows, columns]].any(axis=0)
+    return bool(found.size) and float(found.mean()) >= _STANDS
 
 
 def visible_share(frame: Frame, place: CutOutPlace) -> float:
