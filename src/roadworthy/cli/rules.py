@@ -196,9 +196,9 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
 
     The careful driver of the built-in world must violate none of the rules. Each faulty driver lacks one
     ability: the rules that depend on it must catch the driver in at least 99% of the frames that qualify, and
-    no other rule may. A frame qualifies if the change can be made and is seen in it. Rules with a time are tried
-    in clips, one for 20 frames, also on drivers that see things late, forget them, or see only one side. The
-    exit code is 1 if a driver is judged wrongly.
+    no other rule may. A frame qualifies if the change can be made and is seen in it. Rules with a time are
+    tried in clips, one for 20 frames, also on drivers that see things late, forget them, or see only one
+    side. The exit code is 1 if a driver is judged wrongly.
 
     Options:
         sample (-n N): How many frames of the built-in world.

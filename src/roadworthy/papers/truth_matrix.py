@@ -46,7 +46,6 @@ _CAUGHT = {
 """The rules that each fault shows in. It shows in no other, though some are about the same things."""
 
 
-
 def read_truth(file: Path, caught: Mapping[str, Collection[str]]) -> tuple[TruthRule, ...]:
     """Return the rules of a file, given the rules that each fault shows in."""
     return tuple(
@@ -101,7 +100,9 @@ class TruthMatrix:
     frames: int
     rows: tuple[TruthRow, ...]
     drivers: tuple[str, ...]
-    summaries: Mapping[str, str] = field(default_factory=lambda: {n: one.summary for n, one in FAULTS.items()})
+    summaries: Mapping[str, str] = field(
+        default_factory=lambda: {n: one.summary for n, one in FAULTS.items()}
+    )
     unit: str = "frames"
 
     def sensitivity(self, rule: str, fault: str) -> float | None:

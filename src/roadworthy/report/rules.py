@@ -278,7 +278,7 @@ def violation_sheet(
 def film_sheet(
     plan: RulePlan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
 ) -> Image:
-    """Return two strips of film for each of some clips: as it was, and as the last block of the rule has it."""
+    """Return two strips of film for each of some clips: as it was, and as the rule's last block has it."""
     tiles: list[Tile] = []
     each, last = len(plan.scenarios) + 1, len(plan.scenarios)
     for row in rows:

@@ -1,8 +1,8 @@
 """Clips: a rule with a time is tried on stretches of a drive, with one change that is the same throughout.
 
-A case is a clip. It begins with a frame of the data and goes on in the order of the time stamps; in the built-in
-world the careful driver drives on from there. Its frames are asked for in turns: the original, its follow-ups,
-the next original, and so on.
+A case is a clip. It begins with a frame of the data and goes on in the order of the time stamps; in the
+built-in world the careful driver drives on from there. Its frames are asked for in turns: the original, its
+follow-ups, the next original, and so on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from roadworthy.cases import Answers, Case, Dataset, FrameSource, Predict, Predicted, Scalar, Status, Verdict
@@ -49,7 +50,9 @@ class Timeline:
         whole: Any = data.data
         ids = getattr(whole, "ids", None)
         if ids is None:
-            raise InputError(f"{data.name} does not list its frames, and a rule with a time needs their order")
+            raise InputError(
+                f"{data.name} does not list its frames, and a rule with a time needs their order"
+            )
         self.signals: Callable[[int], Any] = getattr(whole, "signals", lambda index: whole[index].signals)
         times = [self.signals(index).timestamp for index in range(len(ids))]
         if None in times:
@@ -64,7 +67,7 @@ class Timeline:
             self._order.setdefault(drives[index], []).append(index)
         self.sorted = all(one == sorted(one) for one in self._order.values())
         for drive in self._order.values():
-            for before, after in zip(drive, drive[1:], strict=False):
+            for before, after in pairwise(drive):
                 if times[before] == times[after]:
                     raise InputError(
                         f"the frames {ids[before]} and {ids[after]} of {data.name} have the same time stamp: "
@@ -78,7 +81,7 @@ class Timeline:
 
     def pairs(self, longest: float) -> list[tuple[int, int]]:
         """Return frames of a drive that follow each other, at most so many seconds apart."""
-        pairs = (pair for one in self._order.values() for pair in zip(one, one[1:], strict=False))
+        pairs = (pair for one in self._order.values() for pair in pairwise(one))
         return [(one, two) for one, two in pairs if self.times[two] - self.times[one] <= longest]
 
     def clip(self, first: int, seconds: float, least: float, step: float) -> tuple[int, ...]:
@@ -105,7 +108,7 @@ class Timeline:
             min(range(end), key=lambda place: abs(times[place] - turn * step))
             for turn in range(round(seconds / step) + 1)
         )
-        gaps = [times[two] - times[one] for one, two in zip(chosen, list(chosen)[1:], strict=False)]
+        gaps = [times[two] - times[one] for one, two in pairwise(chosen)]
         if max(gaps) > max(2 * step, least / 2):
             raise NotApplicable(f"the frames are up to {max(gaps):.1f} s apart, too far for the rule")
         return tuple(rest[place] for place in chosen)
@@ -233,10 +236,10 @@ Judge = Callable[[RulePlan, Case, Answers], Verdict]
 def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> Verdict:
     """Return whether a rule with a time holds in a clip, by what it says of each frame.
 
-    The measures are those of the frame that decides, and ``time``, its seconds after the change is seen first;
-    ``reaction``, the seconds after which the relation holds and goes on to do so, where it does; ``seen``, the
-    frames in which the change is seen; and, of the n-th relation, ``course.n``: the seconds of every frame with
-    the values before and after (see `read_course`).
+    The measures are those of the frame that decides, and ``time``, its seconds after the change is seen
+    first; ``reaction``, the seconds after which the relation holds and goes on to do so, where it does;
+    ``seen``, the frames in which the change is seen; and, of the n-th relation, ``course.n``: the seconds of
+    every frame with the values before and after (see `read_course`).
 
     Raises:
         NotApplicable: The change is not seen for long enough, or a relation says nothing about these answers.
@@ -281,7 +284,7 @@ def _moment(time: float, verdict: Verdict | None, number: int) -> str:
 
 @dataclass(frozen=True)
 class Moment:
-    """One frame of a stored clip: seconds after the change is seen first, and the answers where it is seen."""
+    """One frame of a stored clip: seconds after the change is seen, and the answers where it is."""
 
     time: float
     before: float | None

@@ -1,4 +1,4 @@
-"""Clips of the built-in world: the same thing at its place on the track, drawn from where each frame is seen."""
+"""Clips of the built-in world: a thing keeps its place on the track and is drawn as each frame sees it."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class WorldClip:
         return all(Counterfactuals(scene, camera=self._camera).pixels(one) >= self.least for one in added)
 
     def shows(self, block: int, original: Frame, changed: Frame, added: Sequence[int]) -> bool:
-        """Return whether a change is seen: each thing that is added, or enough of what is not there any more."""
+        """Return whether a change is seen: each thing that is added, or enough of what is different."""
         if added:
             assert changed.instances is not None
             instances = changed.instances

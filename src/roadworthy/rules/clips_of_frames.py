@@ -1,8 +1,8 @@
-"""Clips of recorded frames: what is added keeps its place on the ground, by the vehicle's own recorded motion.
+"""Clips of recorded frames: what is added keeps its place on the ground, by the vehicle's recorded motion.
 
-A thing is put into the last frame of a clip, where it is near and the ground is seen best. Where it is seen in
-the frames before follows from the speed and the steering that were recorded (a bicycle on a plane): the same
-cut-out, as large as its distance says. Weather, light and the lens have one character throughout.
+A thing is put into the last frame of a clip, where it is near and the ground is seen best. Where it is seen
+in the frames before follows from the speed and the steering that were recorded (a bicycle on a plane): the
+same cut-out, as large as its distance says. Weather, light and the lens have one character throughout.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from roadworthy.world.driver import WHEELBASE
 _BEFORE = 3.0  # seconds of a drive before a clip that are looked at, for the frames before a frame
 _CYCLING = 4.0  # m/s
 _NEAREST = 6.0  # metres from the camera to a thing in the last frame, at least
+_LOWEST = 0.9  # of the image's height: the row of its foot there, at most
 _LEAST_SEEN = 0.35
 
 Floats = NDArray[np.float64]
@@ -62,7 +63,9 @@ class EgoMotion:
         Raises:
             NotApplicable: They are not recorded for all of it.
         """
-        frames = known.between_times(numbers[-1], _BEFORE + known.times[numbers[-1]] - known.times[numbers[0]])
+        frames = known.between_times(
+            numbers[-1], _BEFORE + known.times[numbers[-1]] - known.times[numbers[0]]
+        )
         signals = [known.signals(number) for number in frames]
         if any(one.speed is None or one.steering is None for one in signals):
             raise NotApplicable("speed and steering are not recorded for all frames of the clip")
@@ -128,8 +131,9 @@ class FilmedFollowUp:
 
     @property
     def steps(self) -> tuple[Transform, ...]:
-        """The changes, one after the other."""
-        return self.scenario.steps
+        """The changes, one after the other; a thing that is added is looked at where it is nearest."""
+        nearest = self.original.number == self.numbers[-1]
+        return tuple(one for one in self.scenario.steps if nearest or not isinstance(one, Add))
 
     def __call__(self) -> Frame:
         """Return the changed frame; what cannot be seen in it is not there.
@@ -137,7 +141,7 @@ class FilmedFollowUp:
         Raises:
             NotApplicable: The clip does not qualify.
         """
-        frame = self.original()
+        frame = _known(self.original, (*self.scenario.needs, *self.scenario.wants))
         placed = self._placed()
         changed, visible = self._changed(frame.replace(previous=()), placed)
         before = [self._changed(one, placed)[0] for one in frame.previous]
@@ -177,6 +181,12 @@ class FilmedFollowUp:
     def measured(self, frame: Frame) -> Frame:
         """Return the changed frame with its visual change."""
         return self.scenario.measured(self.original(), frame)
+
+
+@lru_cache(maxsize=32)
+def _known(source: ClipFrame, names: tuple[str, ...]) -> Frame:
+    """Return a frame with what is estimated; rules about one clip share it."""
+    return source().with_known(*names)
 
 
 def _draws(scenario: ChangedScenario, seed: int) -> list[np.random.Generator]:
@@ -241,12 +251,7 @@ def _placed(
 
 
 def _near(
-    frame: Frame,
-    step: Add,
-    timing: Timing,
-    motion: EgoMotion,
-    rng: np.random.Generator,
-    view: Perspective,
+    frame: Frame, step: Add, timing: Timing, motion: EgoMotion, rng: np.random.Generator, view: Perspective
 ) -> MovingSpot:
     """Return a thing near enough in the last frame of a clip to have been seen for as long as it must be."""
     element = described(step.element).element
@@ -256,13 +261,16 @@ def _near(
     usual = Perspective.of(frame)
     times = usual.focal * usual.camera_height / (view.focal * view.camera_height)
     if step.distance or step.within:
-        step = step.replace(distance=min(step.distance * times, 100.0), within=min(step.within * times, 100.0))
+        step = step.replace(
+            distance=min(step.distance * times, 100.0), within=min(step.within * times, 100.0)
+        )
     elif pace is not None:
         smallest = step.smallest or usual_smallest(frame)
         most = (real_height(element) or 1.7) * view.focal / smallest
         away = most - motion.travelled(timing.needed) + pace * timing.needed
-        if away < _NEAREST:
-            shown = max(0.0, (most - _NEAREST) / max(speed - pace, 0.1))
+        nearest = max(_NEAREST, view.distance(_LOWEST * frame.height))
+        if away < nearest:
+            shown = max(0.0, (most - nearest) / max(speed - pace, 0.1))
             raise NotApplicable(
                 f"at {speed * 3.6:.0f} km/h a {step.element} is large enough for {shown:.1f} s only"
             )

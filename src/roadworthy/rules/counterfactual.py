@@ -400,7 +400,9 @@ class Counterfactuals:
             blocks.append(steps)
         return blocks
 
-    def _resolved(self, change: SceneChange, number: int, earlier: Iterable[ResolvedChange]) -> ResolvedChange:
+    def _resolved(
+        self, change: SceneChange, number: int, earlier: Iterable[ResolvedChange]
+    ) -> ResolvedChange:
         """Return the step that makes a change, the n-th of its sort in its block."""
         plain = dataclasses.replace(change, comparative=None)
         if change.comparative is None:

@@ -130,8 +130,8 @@ class RulePlan:
         expectations: What must hold between the answer to each scenario and the one before, at first that to
             the original frame.
         words: What each scenario changes, in plain words.
-        clip: Seconds of the clips on which it is tried; 0 for as long as its time asks for, or, without a time,
-            for single frames.
+        clip: Seconds of the clips on which it is tried; 0 for as long as its time asks for, or, without a
+            time, for single frames.
     """
 
     rule: Rule
@@ -222,12 +222,18 @@ class RulePlan:
         if plan.timing is None:
             return plan
         if seconds and seconds < plan.timing.needed:
-            raise InputError(f"a clip must take {plan.timing.needed:g} s at least for '{plan.timing}', got {seconds:g}")
+            raise InputError(
+                f"a clip must take {plan.timing.needed:g} s at least for '{plan.timing}', got {seconds:g}"
+            )
         steps = [step for one in self.scenarios for step in one.steps]
         if len(self.scenarios) != len(self.rule.blocks) or any(isinstance(s, EngineTransform) for s in steps):
-            raise InputError("over a clip, changes are made by what is built in: leave out by, after and engines")
+            raise InputError(
+                "over a clip, changes are made by what is built in: leave out by, after and engines"
+            )
         if any(isinstance(step, AddedElsewhere) for step in steps):
-            raise InputError("over a clip, things come closer by themselves: leave out what is closer or farther")
+            raise InputError(
+                "over a clip, things come closer by themselves: leave out what is closer or farther"
+            )
         return plan
 
     def with_tolerances(self, tolerances: Mapping[str, Quantity]) -> RulePlan:
@@ -313,7 +319,9 @@ def plan_for(
         made: list[_Made] = []
         for change in sorted(block.changes, key=_order):
             same = sum(one.isabout_step(change) for one in made)
-            before = next(filter(None, ([m for m in s if m.isabout_step(change)] for s in reversed(blocks))), [])
+            before = next(
+                filter(None, ([m for m in s if m.isabout_step(change)] for s in reversed(blocks))), []
+            )
             try:
                 # The second pedestrian of this block is the second one of the block before.
                 made.append(make(change, before[min(same, len(before) - 1)] if before else None))

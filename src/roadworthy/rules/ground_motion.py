@@ -1,8 +1,9 @@
 """How a camera sees the ground that it drives over, from how far the vehicle went between two frames.
 
-How large things are in a frame follows from the camera's height alone; how fast they come nearer, from its focal
-length too, which a single frame does not tell. Between two frames the ground is stretched by a factor that depends
-on both and on the metres in between, which the recorded speed tells: the best factor is looked for.
+How large things are in a frame follows from the camera's height alone; how fast they come nearer, from its
+focal length too, which a single frame does not tell. Between two frames the ground is stretched by a factor
+that depends on both and on the metres in between, which the recorded speed tells: the best factor is looked
+for.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _SLOWEST, _STRAIGHT = 3.0, 10.0  # m/s, and degrees at the wheels
 _LONGEST = 0.4  # seconds between two frames
 _WIDTH = 320
 _ROWS, _COLUMNS = (0.58, 0.93), (0.1, 0.9)  # of the image: the road before us
-_SCALES = np.geomspace(0.3, 8.0, 64)  # focal length times camera's height, in widths of the image times metres
+_SCALES = np.geomspace(
+    0.3, 8.0, 64
+)  # focal length times camera's height, in widths of the image times metres
 _LEAST_SHARE = 0.25  # of the road before us that must be seen in both frames
 _CLEARER = 0.1  # by which the best correlation must exceed that of ground that does not move
 _SPREAD = 0.6  # the middle half of all pairs may differ by, as a share of their median
@@ -62,7 +65,9 @@ def ground_view(data: ChosenFrames) -> Perspective:
         if len(found) == _PAIRS:
             break
     if len(found) < _LEAST_PAIRS:
-        raise NotApplicable("the road shows too little for telling how far away it is, so nothing keeps its place")
+        raise NotApplicable(
+            "the road shows too little for telling how far away it is, so nothing keeps its place"
+        )
     low, middle, high = np.percentile(found, [25, 50, 75]).tolist()
     if high - low > _SPREAD * middle:
         raise NotApplicable("the road does not move as the recorded speed says, so nothing keeps its place")
@@ -71,7 +76,9 @@ def ground_view(data: ChosenFrames) -> Perspective:
 
 def _texture(image: NDArray[np.uint8]) -> Floats:
     """Return what can be told from its neighbours in an image, with equal contrast everywhere."""
-    small = cv2.resize(image, (_WIDTH, round(len(image) * _WIDTH / image.shape[1])), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(
+        image, (_WIDTH, round(len(image) * _WIDTH / image.shape[1])), interpolation=cv2.INTER_AREA
+    )
     grey = cv2.cvtColor(small, cv2.COLOR_RGB2GRAY).astype(np.float32)
     fine = grey - np.asarray(cv2.GaussianBlur(grey, (0, 0), 6), np.float32)
     contrast = np.sqrt(np.asarray(cv2.GaussianBlur(fine * fine, (0, 0), 12), np.float32))

@@ -101,7 +101,9 @@ class RulesMethod(BaseMethod):
         """
         # The text comes along because this may be another process than that of `cases`.
         plan = self._plan(case.requirement_id, str(case.parameters["rule"]))
-        return judged(plan, case, answers) if plan.timing is None else judged_clip(plan, case, answers, judged)
+        return (
+            judged(plan, case, answers) if plan.timing is None else judged_clip(plan, case, answers, judged)
+        )
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the outcome from the rate of failures; notes say how close verdicts were to the border.

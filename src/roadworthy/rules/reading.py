@@ -189,11 +189,7 @@ class Block:
             "changes": [
                 {**values, "in_words": str(one)} for values, one in zip(plain, self.changes, strict=True)
             ],
-            "expectation": {
-                "output": expected.output,
-                "formula": self.formula,
-                "in_words": self.expected,
-            },
+            "expectation": {"output": expected.output, "formula": self.formula, "in_words": self.expected},
             "propositions": [
                 {"predicate": one.predicate, "arguments": list(one.arguments)} for one in self.propositions
             ],

@@ -177,9 +177,8 @@ def threshold_table(
         "other thresholds are multiples of it, and 0 is exactly the same."
     )
     if left_out:
-        note += (
-            f" Left out, because they say how much themselves, have several blocks or a time: {', '.join(left_out)}."
-        )
+        why = "they say how much themselves, have several blocks or a time"
+        note += f" Left out, because {why}: {', '.join(left_out)}."
     headings = (f"{one:.4g}" if one == 0 else f"{one * 100:.4g}%" for one in thresholds)
     return ResultTable("Violations at several thresholds", ("rule", "model", *headings), tuple(rows), note)
 

@@ -1,9 +1,9 @@
 """When an expectation must hold in a clip, and by how much it does: temporal logic over its frames.
 
-The longest stretch of frames in which the change is seen counts, and time 0 is its first frame. ``within 2 s``
-is ``eventually[0, 2 s] always (x1 > x2)``: from some frame on, at most 2 s after it is seen first, the relation
-holds to the end. The margin is that of signal temporal logic: the largest over the frames among which one is
-enough, the smallest over those that must all do.
+The longest stretch of frames in which the change is seen counts, and time 0 is its first frame. ``within 2
+s`` is ``eventually[0, 2 s] always (x1 > x2)``: from some frame on, at most 2 s after it is seen first, the
+relation holds to the end. The margin is that of signal temporal logic: the largest over the frames among
+which one is enough, the smallest over those that must all do.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Timing:
     """When an expectation must hold.
 
     Attributes:
-        within: Seconds after the change is seen up to which it must begin to hold; None where it need not begin
-            at any time, or must hold in every frame.
+        within: Seconds after the change is seen up to which it must begin to hold; None where it may begin at
+            any time, or must hold in every frame.
         lasting: Seconds for which it must hold at least; None where that is to the end of the clip.
 
     Example:
@@ -137,7 +137,11 @@ def clip_margin(timing: Timing, frames: Sequence[FrameMargin]) -> ClipMargin:
     runs = {number: _run(timing, frames, seen, number) for number in seen}
     # What holds for all of the rest need not have begun in time; the earliest such frame is the reaction.
     reaction = next(
-        (frames[number].time - first for number, run in runs.items() if run and all(frames[n].holds for n in run)),
+        (
+            frames[number].time - first
+            for number, run in runs.items()
+            if run and all(frames[n].holds for n in run)
+        ),
         None,
     )
     if timing.throughout:

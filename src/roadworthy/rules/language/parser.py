@@ -252,7 +252,7 @@ def _check_length(piece: Words) -> None:
 
 
 def _without_headings(text: str) -> str:
-    """Return a text without distances and times in which headings of test plans are words and arrows one sign."""
+    """Return a text without distances and times; headings of test plans are words, arrows one sign."""
     plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
     plain = _ARROW.sub("→ ", plain)
     for heading, instead in _LABELS.items():

@@ -498,7 +498,9 @@ class Snow(WeatherTransform):
         if self.flakes > 0:
             most = _FLAKES * self.flakes
             falling = _scene.at_moment(scene, rng)
-            cover = fallen_flakes(falling, scene.frame.size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
+            cover = fallen_flakes(
+                falling, scene.frame.size, _SNOW_LAYERS, amount, most=most, angle=self.angle
+            )
             image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), 1.0)
         return image
 

@@ -33,7 +33,7 @@ class _RuleSettings(EntryForm):
     )
     traffic: Literal["right", "left"] = setting("The side that one drives on.", "right")
     clip: Number | None = setting(
-        "Seconds of the clips on which it is tried: by default as many as its time asks for; a rule without a "
+        "Seconds of the clips on which it is tried, if not as many as its time asks for; a rule without a "
         "time must then hold in every frame of them.",
         None,
         gt=0,
