@@ -9,7 +9,6 @@ from roadworthy.datasets.world import TimedScene, WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Signals
 from roadworthy.papers.truth_matrix import CAREFUL, TruthMatrix, TruthRow, TruthRule, read_truth
-from roadworthy.rules.clips import step_of
 from roadworthy.rules.clips_in_world import WorldClip
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.language.parser import parse
@@ -125,10 +124,8 @@ def _violating(
         NotApplicable: The change cannot be made, or is not seen for long enough.
     """
     assert plan.timing is not None
-    stride = max(1, round(step_of(plan) * data.fps))
-    last = int(plan.clip_length * data.fps)
-    scenes = [data.scenes_later(index, steps)[-1] for steps in range(0, last + 1, stride)]
-    clip = WorldClip(scenes, plan.rule, plan.timing, seed, data.camera)
+    clip = WorldClip(plan, data, index, seed)
+    scenes = clip.scenes
     changed = [clip.scene(0, one) for one in scenes]
     visible = [clip.is_seen(scene, added) for scene, added in changed]
     expectation = plan.expectations[0]

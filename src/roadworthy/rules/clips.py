@@ -139,7 +139,7 @@ def misfit(plan: RulePlan, data: ChosenFrames) -> str:
     return ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ClipFrame:
     """A frame of the whole data set, read in whichever process wants it; the last few are kept.
 
@@ -150,12 +150,6 @@ class ClipFrame:
 
     data: ChosenFrames
     number: int
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ClipFrame) and self.data is other.data and self.number == other.number
-
-    def __hash__(self) -> int:
-        return hash((id(self.data), self.number))
 
     def __call__(self) -> Frame:
         """Return the frame.
@@ -210,16 +204,15 @@ def clip_cases(plan: RulePlan, requirement_id: str, data: Dataset, key: int) -> 
 
 def _sources(plan: RulePlan, frames: ChosenFrames, number: int, seed: int) -> tuple[FrameSource, ...]:
     """Return what makes the frames of a clip, each original before its follow-ups."""
-    step = step_of(plan)
     if isinstance(frames.data, WorldDataset):
         from roadworthy.rules.clips_in_world import world_clip
 
-        return world_clip(plan, frames.data, number, step, seed)
+        return world_clip(plan, frames.data, number, seed)
     from roadworthy.rules.clips_of_frames import filmed_clip
 
     assert plan.timing is not None
     try:
-        chosen = timeline(frames).clip(number, plan.clip_length, plan.timing.needed, step)
+        chosen = timeline(frames).clip(number, plan.clip_length, plan.timing.needed, step_of(plan))
     except NotApplicable as error:
         return (ClipFrame(frames, number), Absent(error.reason))
     return filmed_clip(plan, frames, chosen, seed)

@@ -27,8 +27,7 @@ from roadworthy.seeding import rng_for
 from roadworthy.transforms import Add, Transform
 from roadworthy.transforms.objects.placement import GroundSpot, stands, usual_smallest, visible_share
 from roadworthy.transforms.perspective import Perspective, real_height
-from roadworthy.transforms.weather import MOMENT, TRAVELLED
-from roadworthy.transforms.wording import described
+from roadworthy.transforms.wording import MOMENT, TRAVELLED, described
 from roadworthy.world.driver import WHEELBASE
 
 _BEFORE = 3.0  # seconds of a drive before a clip that are looked at, for the frames before a frame

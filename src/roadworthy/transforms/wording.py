@@ -180,6 +180,8 @@ def added_things(frame: Frame) -> tuple[Any, ...]:
     return found if known and isinstance(found, tuple) else ()
 
 
+MOMENT, TRAVELLED = "moment", "travelled"
+"""The keys in the metadata of a frame of a clip for its time in seconds, and the metres since some point."""
 REALISM = ("believable", "any")
 """What is made on real frames: only what people believe, or all that can be made."""
 REALISM_TEXT = "On real frames, whether only what looks real is made, or whatever can be."

@@ -31,7 +31,8 @@ _WHEN = re.compile(
     rf" (?:the (?:first|next) )?(?P<within>{_SECONDS}){_COMES}"
     rf"|for (?:at least|no less than|a minimum of) (?P<lasting>{_SECONDS})"
     rf"|(?P<visible>(?:for )?(?:while|as long as|so long as) (?:(?:{_THING.format(3)})"
-    rf" (?:is|are|stays?|remains?) {_SEEN}|(?:you|we|it|the ego-vehicle) (?:can )?sees? (?:{_THING.format(4)}))"
+    rf" (?:is|are|stays?|remains?) {_SEEN}|(?:you|we|it|the ego-vehicle) (?:can )?sees?"
+    rf" (?:{_THING.format(4)}))"
     r"|at (?:all times|any time|any moment)|(?:the whole|all the) time|throughout(?: the (?:clip|drive))?))",
     re.IGNORECASE,
 )

@@ -19,6 +19,7 @@ from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
 from roadworthy.transforms.weather._estimates import believed
+from roadworthy.transforms.wording import MOMENT, TRAVELLED
 from roadworthy.world.sky import fractal_noise
 
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
@@ -269,6 +270,13 @@ class WeatherScene:
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
         self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
+
+    def passing(self, rng: np.random.Generator) -> np.random.Generator:
+        """Return random numbers for what is elsewhere in the next frame of a clip: drops, flakes, grain."""
+        moment = self.frame.metadata.get(MOMENT)
+        if moment is None:
+            return rng
+        return np.random.default_rng([int(rng.integers(2**32)), int(float(str(moment)) * 1000) % 2**62])
 
     def full(self, field: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return a field of the thumbnail, or of any size, as large as the image."""
@@ -558,25 +566,13 @@ def cloud_noise(rng: np.random.Generator, width: int, height: int, lump: float) 
     return np.asarray(resized(tile, width, height), np.float32)
 
 
-MOMENT, TRAVELLED = "moment", "travelled"
-"""The keys in the metadata of a frame of a clip for its time in seconds, and the metres since some point."""
-
-
-def at_moment(scene: WeatherScene, rng: np.random.Generator) -> np.random.Generator:
-    """Return random numbers for what is elsewhere in the next frame of a clip: drops, flakes, grain."""
-    moment = scene.frame.metadata.get(MOMENT)
-    if moment is None:
-        return rng
-    return np.random.default_rng([int(rng.integers(2**32)), int(float(str(moment)) * 1000) % 2**62])
-
-
 def ground_noise(scene: WeatherScene, rng: np.random.Generator, lump: float = 11.0) -> Map:
     """Return soft noise from 0 to 1 that lies on the ground, in a thumbnail; lumps are in metres."""
     width, height = scene.small
     top, left = (float(v) for v in rng.uniform(0, _TILE, 2))
-    view = scene.small_view
     # What lies on the ground stays behind when we drive on.
-    top += float(scene.frame.metadata.get(TRAVELLED, 0.0)) * _LUMP / lump  # type: ignore[arg-type]
+    top += float(str(scene.frame.metadata.get(TRAVELLED, 0))) * _LUMP / lump
+    view = scene.small_view
     ahead = np.minimum(view.distances(height), np.float32(300))
     aside = (np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2)) / np.float32(view.focal)
     texels = np.float32(_LUMP / lump)

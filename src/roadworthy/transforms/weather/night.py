@@ -17,16 +17,7 @@ from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
-from roadworthy.transforms.weather._scene import (
-    Colour,
-    Map,
-    Mask,
-    WeatherScene,
-    at_moment,
-    lit,
-    noisy,
-    thinned,
-)
+from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
 
 _WARM: Colour = (1.0, 0.80, 0.50)
@@ -416,7 +407,7 @@ class _Darkness(WeatherTransform):
             image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
-        return noisy(image, at_moment(scene, rng), self.noise * self.grain * min(1.5, depth))
+        return noisy(image, scene.passing(rng), self.noise * self.grain * min(1.5, depth))
 
     def _light(self, scene: WeatherScene, lamps: list[Lamp], depth: float, lamps_on: float) -> Map:
         """Return the light on everything in relation to that of the day, in a thumbnail."""
