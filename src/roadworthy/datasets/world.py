@@ -161,7 +161,7 @@ class WorldDataset(BaseDataset):
     def frame_of(self, scenes: Sequence[TimedScene], id: str) -> Frame:
         """Draw a scene, with those before it as its history."""
         *earlier, (scene, time) = scenes
-        frame = frame_of(scene, self._plan.camera, id=id)
+        frame = _rendered(scene, self._plan.camera).replace(id=id)
         before = tuple(
             self.frame_of([one], f"{id}-before-{len(earlier) - back}") for back, one in enumerate(earlier)
         )
@@ -219,6 +219,12 @@ class _Plan:
     history: int
     fps: float
     jitter: float
+
+
+@lru_cache(maxsize=64)
+def _rendered(scene: Scene, camera: Camera) -> Frame:
+    """Return a drawn scene; frames of a clip share those before them."""
+    return frame_of(scene, camera)
 
 
 # At module level, so that data sets travel to worker processes without it.

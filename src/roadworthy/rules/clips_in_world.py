@@ -82,6 +82,7 @@ class WorldClip:
 
     def __init__(self, plan: RulePlan, data: WorldDataset, index: int, seed: int) -> None:
         assert plan.timing is not None
+        self._made: dict[tuple[int, float], tuple[Scene, list[int]]] = {}
         self._camera = data.camera
         self._least = LEAST_SHARE * data.camera.width * data.camera.height
         self.scenes = [data.scenes_later(index, steps)[-1] for steps in _steps(plan, data)]
@@ -128,7 +129,9 @@ class WorldClip:
         return dataclasses.replace(spot, ahead=spot.ahead + moved - travelled)
 
     def scene(self, block: int, timed: TimedScene) -> tuple[Scene, list[int]]:
-        """Return a scene as a block changes it, and the ids of what is added."""
+        """Return a scene as a block changes it, and the ids of what is added; the same again for the same."""
+        if (known := self._made.get((block, timed[1]))) is not None:
+            return known
         scene, added = timed[0], []
         for step in self._blocks[block]:
             if step.spot is None:
@@ -136,7 +139,7 @@ class WorldClip:
             else:
                 scene = self._now(step.spot, timed).added(scene)
                 added.append(scene.actors[-1].id)
-        return scene, added
+        return self._made.setdefault((block, timed[1]), (scene, added))
 
     def is_seen(self, scene: Scene, added: Sequence[int]) -> bool:
         """Return whether things that are added are seen in a scene, which is not drawn for it."""
