@@ -33,7 +33,7 @@ from roadworthy.rules.tables import (
 )
 from roadworthy.runs import image_path, read_rows, run
 from roadworthy.runs.gate import STREET, Gate
-from roadworthy.runs.store import MEASURE
+from roadworthy.runs.store import MEASURE, clip_images
 from roadworthy.runs.suites import SuiteResult
 from roadworthy.transforms.wording import added_things
 
@@ -280,18 +280,20 @@ def film_sheet(
 ) -> Image:
     """Return two strips of film for each of some clips: as it was, and as the rule's last block has it."""
     tiles: list[Tile] = []
-    each, last = len(plan.scenarios) + 1, len(plan.scenarios)
+    last = len(plan.scenarios)
     for row in rows:
-        stored = str(row["images"]).split()
+        stored = clip_images(row)
         course = read_course(str(row[f"measure.course.{last}"]))
         known = [place for place, one in enumerate(course) if one.after is not None]
-        shown = [known[place * (len(known) - 1) // max(1, _STRIP - 1)] for place in range(_STRIP)]
+        shown = [known[place * (len(known) - 1) // (_STRIP - 1)] for place in range(_STRIP)]
+        decides = int(str(row["measure.decides"]))
+        shown[min(range(_STRIP), key=lambda place: abs(shown[place] - decides))] = decides
         for number in (0, last):
             for place in shown:
                 moment = course[place]
                 assert moment.before is not None
                 assert moment.after is not None
-                frame = Frame(str(row["case"]), read_image(image_path(images, stored[place * each + number])))
+                frame = Frame(str(row["case"]), read_image(image_path(images, stored[place][number])))
                 drawn = draw_frame(frame, "none", _STRIP_WIDTH / frame.width)
                 said = reaction_in_brief(plan.expectations[-1], moment.before, moment.after)
                 heading = frame.id if place == shown[0] else ""

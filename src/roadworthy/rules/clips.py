@@ -230,7 +230,7 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
     """Return whether a rule with a time holds in a clip, by what it says of each frame.
 
     The measures are those of the frame that decides, and ``time``, its seconds after the change is seen
-    first; ``reaction``, the seconds after which the relation holds and goes on to do so, where it does;
+    first; ``decides``, its number; ``reaction``, the seconds after which the relation holds and goes on to do so, where it does;
     ``seen``, the frames in which the change is seen; and, of the n-th relation, ``course.n``: the seconds of
     every frame with the values before and after (see `read_course`).
 
@@ -257,6 +257,7 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
     first = found[whole.first].time
     measures: dict[str, Scalar] = {
         **verdicts[whole.deciding].measures,
+        "decides": whole.deciding,
         "time": found[whole.deciding].time - first,
         "reaction": whole.reaction,
         "seen": len(verdicts),

@@ -12,7 +12,7 @@ from roadworthy.labelling import estimated_by
 from roadworthy.models.load import model_name
 from roadworthy.report.rules import shrunk_violations
 from roadworthy.rules.shrinking import Violation
-from roadworthy.runs.store import MEASURE, PARAMETER
+from roadworthy.runs.store import MEASURE, PARAMETER, clip_images, shown_images
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.previews import trial_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from roadworthy.web.wall import CaseMark
 
 
+_FILM = 6  # frames of a clip
 _SIDES = ("x1", "y1", "x2", "y2")
 _UNITS = {"speed": " m/s", "steering": "°"}
 _SQUARES = {"speed": " (m/s)²", "steering": " degrees²"}
@@ -53,7 +54,8 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         "visual_change": _number(row.get("visual_change")),
         "tolerated": row.get(f"{MEASURE}tolerated"),
         "estimated": estimated_by(row, MEASURE),
-        "pictures": str(row["images"] or "").split(),
+        "pictures": shown_images(row),
+        "film": _film(row),
         "answers": list(_answers(row)),
         "boxes": dict(_boxes(row)),
         "lines": list(_lines(row)),
@@ -62,6 +64,12 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         "mark": "" if mark is None else mark.mark,
         "note": "" if mark is None else mark.note,
     }
+
+
+def _film(row: Mapping[str, Scalar]) -> list[str]:
+    """Return some pictures of a clip as the change has it; none of a single frame."""
+    frames = [one[-1] for one in clip_images(row) if len(one) > 1]
+    return frames[:: -(-len(frames) // _FILM)] if len(frames) > 1 else []
 
 
 def _answers(row: Mapping[str, Scalar]) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from roadworthy.errors import RoadworthyError
 from roadworthy.images import read_image
 from roadworthy.labelling import estimated_by
 from roadworthy.report.results import number, signed
-from roadworthy.runs.store import MEASURE
+from roadworthy.runs.store import MEASURE, shown_images
 
 if TYPE_CHECKING:
     from roadworthy.report.drawing import Image
@@ -105,6 +105,8 @@ def _rules(_: Requirement, row: Row) -> RowReading:
     while (changed := row.get(f"param.change.{place}")) is not None:
         far = _number(row, f"measure.distance.{place}")
         changes.append(str(changed) if far is None else f"{changed}, seen at {far:.0f} m")
+        if (time := _number(row, "measure.time")) is not None:
+            changes[-1] += f", {time:.1f} s after it is seen"
         output = str(row.get(f"param.output.{place}") or "")
         before, after = _number(row, f"measure.before.{place}"), _number(row, f"measure.after.{place}")
         if before is not None and after is not None:
@@ -430,7 +432,7 @@ def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) 
         return []
     cards = []
     for row in run.worst(result.requirement.id, result.system, most):
-        digests = str(row.get("images") or "").split()
+        digests = shown_images(row)
         if len(digests) == 1 and row.get("param.place") is not None:
             digests = [*_source(run, row), *digests]
         cards.append(_card(result.requirement, row, digests, thumbnails))

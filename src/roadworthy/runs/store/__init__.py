@@ -31,7 +31,7 @@ from roadworthy.runs.store.parts import read_rows, read_verdicts, verdict_of
 from roadworthy.runs.store.rows import MEASURE, PARAMETER, Row, read_requirement, requirement_record
 from roadworthy.runs.store.run_store import RunStore
 from roadworthy.runs.store.stored_run import StoredPair, StoredRun
-from roadworthy.runs.store.writing import image_path
+from roadworthy.runs.store.writing import clip_images, image_path, shown_images
 
 __all__ = [
     "MEASURE",
@@ -47,7 +47,9 @@ __all__ = [
     "complete_manifest",
     "digest_of_dataset",
     "digest_of_model",
+    "clip_images",
     "image_path",
+    "shown_images",
     "locked",
     "model_notes",
     "notes_of",
