@@ -229,10 +229,10 @@ Judge = Callable[[RulePlan, Case, Answers], Verdict]
 def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> Verdict:
     """Return whether a rule with a time holds in a clip, by what it says of each frame.
 
-    The measures are those of the frame that decides, and ``time``, its seconds after the change is seen
-    first; ``decides``, its number; ``reaction``, the seconds after which the relation holds and goes on to do so, where it does;
-    ``seen``, the frames in which the change is seen; and, of the n-th relation, ``course.n``: the seconds of
-    every frame with the values before and after (see `read_course`).
+    The measures are those of the frame that decides, with its number, ``decides``, and its seconds after the
+    change is seen first, ``time``; ``reaction``, the seconds after which the relation holds and goes on to do
+    so, where it does; ``seen``, the frames in which the change is seen; and, of the n-th relation,
+    ``course.n``: the seconds of every frame with the values before and after (see `read_course`).
 
     Raises:
         NotApplicable: The change is not seen for long enough, or a relation says nothing about these answers.
