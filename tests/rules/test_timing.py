@@ -26,7 +26,9 @@ def naive(timing: Timing, margins: list[float], step: float) -> float:
         if timing.lasting is None:
             values.append(min(margins[start:]))
         elif times[start] + timing.lasting <= times[-1]:
-            inside = [margins[n] for n in range(start, len(margins)) if times[n] <= times[start] + timing.lasting]
+            inside = [
+                margins[n] for n in range(start, len(margins)) if times[n] <= times[start] + timing.lasting
+            ]
             values.append(min(inside))
     return max(values)
 
@@ -83,7 +85,7 @@ def test_a_change_that_is_seen_once_or_never_says_nothing() -> None:
         if shown in ((True, True, True), (True, True, False), (False, True, True)):
             assert clip_margin(Timing(), frames).holds
         else:
-            with pytest.raises(NotApplicable, match="not seen|too short"):
+            with pytest.raises(NotApplicable, match=r"not seen|too short"):
                 clip_margin(Timing(), frames)
 
 

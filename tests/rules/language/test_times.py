@@ -17,9 +17,15 @@ WALKER = "If a pedestrian appears on the roadside, "
         (WALKER + "slow down in less than 500 ms.", "eventually[0, 0.5 s] always (x1 > x2)"),
         (WALKER + "slow down no later than 1.5 s after he appears.", "eventually[0, 1.5 s] always (x1 > x2)"),
         (WALKER + "within 1 s the car should slow down.", "eventually[0, 1 s] always (x1 > x2)"),
-        ("Slow down within 1 s of seeing it when a stop sign appears.", "eventually[0, 1 s] always (x1 > x2)"),
+        (
+            "Slow down within 1 s of seeing it when a stop sign appears.",
+            "eventually[0, 1 s] always (x1 > x2)",
+        ),
         (WALKER + "slow down for at least half a second.", "eventually always[0, 0.5 s] (x1 > x2)"),
-        ("If it rains, slow down within 1 s for at least 2 s.", "eventually[0, 1 s] always[0, 2 s] (x1 > x2)"),
+        (
+            "If it rains, slow down within 1 s for at least 2 s.",
+            "eventually[0, 1 s] always[0, 2 s] (x1 > x2)",
+        ),
         (WALKER + "slow down while he is visible.", "always (x1 > x2)"),
         (WALKER + "slow down as long as the pedestrian is in view.", "always (x1 > x2)"),
         (WALKER + "the car must never accelerate while it is visible.", "always (x1 >= x2)"),
@@ -36,10 +42,22 @@ def test_times_are_read(sentence: str, formula: str) -> None:
 @pytest.mark.parametrize(
     ("sentence", "at_fault", "reason"),
     [
-        ("If a pedestrian appears within 2 s, slow down.", "within 2 s", "a time is said of what should happen"),
-        ("If a pedestrian appears within 2 s on the road, slow down.", "within 2 s", "a time is said of what"),
+        (
+            "If a pedestrian appears within 2 s, slow down.",
+            "within 2 s",
+            "a time is said of what should happen",
+        ),
+        (
+            "If a pedestrian appears within 2 s on the road, slow down.",
+            "within 2 s",
+            "a time is said of what",
+        ),
         ("If it rains, slow down within 2 s and stop within 3 s.", "within 3 s", "a rule has one time"),
-        ("If it rains, slow down within 1 s while it is visible.", "while it is visible", "a rule has one time"),
+        (
+            "If it rains, slow down within 1 s while it is visible.",
+            "while it is visible",
+            "a rule has one time",
+        ),
         ("If it rains, slow down within 100 s.", "within 100 s", r"a time must be from 0\.1 to 30 s"),
         ("If it rains, slow down after 2 s.", "2 s", "'s' is no unit of speed or steering"),
         ("If it rains, slow down for at most 2 s.", "2 s", "'s' is no unit of speed or steering"),
