@@ -172,6 +172,12 @@ OUTCOMES = {
         "slow down, but by at most 30%",
         "turn right, but by at most 5 degrees",
     ),
+    "When, over a clip": (
+        "slow down within 2 s", "slow down in less than 500 ms", "slow down by at least 30% within one second",
+        "slow down for at least 1 s", "slow down within 1 s for at least 2 s", "slow down while it is visible",
+        "never accelerate while it is visible", "the steering should stay the same throughout",
+        "never exceed 30 km/h at any time",
+    ),
 }  # fmt: skip
 """Then-parts that show each way to say what should follow a change."""
 
@@ -268,20 +274,21 @@ def rules_reference() -> str:
         more = (" what must hold |", "---|") if compared else ("", "")
         lines += [f"### {heading}", "", f"| sentence | how it is read |{more[0]}", f"|---|---|{more[1]}"]
         for one in sentences:
-            formulas = "<br>".join(_code(block.expectation.formula) for block in parse(one).blocks)
+            formulas = "<br>".join(_code(block.formula) for block in parse(one).blocks)
             lines.append(f"| {one} | {_changes(one)} |" + (f" {formulas} |" if compared else ""))
         lines.append("")
     lines += ["## What should follow", ""]
     lines += [
         "x1 is the prediction before, x2 the one after the change; steering to the right is positive.",
+        "A rule that says when is [tried on clips](rules.md#over-time).",
         "",
     ]
     for heading, outcomes in OUTCOMES.items():
         lines += [f"### {heading}", "", "| words | output | what must hold |", "|---|---|---|"]
         alike: dict[tuple[str, str], list[str]] = {}
         for words, rule in zip(outcomes, rules_of(outcomes), strict=True):
-            expectation = parse(rule).blocks[0].expectation
-            alike.setdefault((expectation.output, expectation.formula), []).append(words)
+            block = parse(rule).blocks[0]
+            alike.setdefault((block.expectation.output, block.formula), []).append(words)
         lines += [
             f"| {'; '.join(words)} | {output} | {_code(held)} |" for (output, held), words in alike.items()
         ]

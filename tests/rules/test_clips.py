@@ -47,7 +47,7 @@ class Recorded(BaseDataset):
         return "drive 1"
 
     def signals(self, index: SupportsIndex) -> Signals:
-        return self._signals[index]
+        return self._signals[index.__index__()]
 
     def read(self, number: int) -> Frame:
         known: dict[str, Any] = {"id": self.all_ids[number], "signals": self._signals[number], "metadata": {}}
