@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from roadworthy.cases import Case, Predict, Requirement
-from roadworthy.datasets import ChosenFrames, WorldDataset
+from roadworthy.datasets import ChosenFrames, WorldDataset, sample_of
 from roadworthy.datasets._base import BaseDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, Signals
@@ -99,6 +99,16 @@ def test_data_without_time_order_or_speed_is_refused_by_name() -> None:
     assert misfit(plan(SOON), chosen(0.0, 0.1, steering=0.0, speed=9.0)) == ""
     with pytest.raises(InputError, match=timeless):
         next(clip_cases(plan(RAIN), "R", chosen(0.0, None), 1))
+
+
+def test_clips_go_on_beyond_the_frames_that_were_chosen() -> None:
+    whole = chosen(*(0.1 * number for number in range(40)))
+    some = sample_of(dataclasses.replace(whole, indices=[2, 3, 20, 21]), 2)
+    cases = list(clip_cases(plan(RAIN), "R", some, 1))
+    assert [case.id for case in cases] == ["f002", "f020"]
+    (ask,) = cases[1].asks
+    assert isinstance(ask, Predict)
+    assert [source().id for source in ask.frames[::2] if callable(source)][-1] == "f035"
 
 
 @pytest.mark.parametrize(

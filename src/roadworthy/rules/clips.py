@@ -190,6 +190,9 @@ class Absent:
 def clip_cases(plan: RulePlan, requirement_id: str, data: Dataset, key: int) -> Iterator[Case]:
     """Yield a case for each frame of some data: the clip that begins with it."""
     frames = data if isinstance(data, ChosenFrames) else ChosenFrames(data.name, data, range(len(data)))
+    while isinstance(inner := frames.data, ChosenFrames):
+        # Frames that were chosen twice: those in between are of the clips too.
+        frames = replace(inner, name=frames.name, indices=[inner.indices[one] for one in frames.indices])
     if reason := misfit(plan, frames):
         raise InputError(reason)
     told: dict[str, Scalar] = {f"change.{place}": str(one) for place, one in enumerate(plan.scenarios, 1)}
