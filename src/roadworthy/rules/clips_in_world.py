@@ -22,6 +22,7 @@ from roadworthy.rules.generation import RulePlan
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Transform
 from roadworthy.transforms.objects.remove import LEAST_SHARE
+from roadworthy.transforms.wording import metadata_with
 from roadworthy.world import Scene
 from roadworthy.world.track import LANE_WIDTH
 
@@ -198,11 +199,32 @@ class WorldFollowUp:
         changed = [(clip.scene(self.block, one), one[1]) for one in scenes]
         name = f"{moment().id}~{self.plan.scenarios[self.block]}"
         frame = data.frame_of([(scene, time) for (scene, _), time in changed], name)
-        return seen(frame, visible=clip.shows(self.block, moment(), frame, changed[-1][0][1]))
+        scene, added = changed[-1][0]
+        visible = clip.shows(self.block, moment(), frame, added)
+        return seen(_noted(frame, scene, added), visible=visible)
 
     def measured(self, frame: Frame) -> Frame:
         """Return the changed frame with its visual change."""
         return self.plan.scenarios[self.block].measured(self.original(), frame)
+
+
+def _noted(frame: Frame, scene: Scene, added: Sequence[int]) -> Frame:
+    """Return a frame that says what was added, where it is seen and how far away."""
+    boxes = frame.boxes
+    assert boxes is not None
+    for thing in (one for one in scene.actors if one.id in added):
+        for index in np.flatnonzero(np.asarray(boxes.track_ids) == thing.id).tolist():
+            left, top, right, bottom = (round(one) for one in boxes.xyxy[index].tolist())
+            note = {
+                "element": thing.element,
+                "properties": thing.attributes,
+                "side": "right" if thing.d > scene.d else "left",
+                "distance": round(scene.track.ahead(scene.s, thing.s), 3),
+                "box": (left, top, right, bottom),
+                "foot": (left, right),
+            }
+            frame = frame.replace(metadata=metadata_with(frame, note))
+    return frame
 
 
 @lru_cache(maxsize=8)
