@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from roadworthy._options import Option, options_of
-from roadworthy.datasets._base import CLIPPED, BaseDataset, OnError
+from roadworthy.datasets._base import CLIPPED, BaseDataset, OnError, drives_by_time
 from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
 from roadworthy.datasets._load import (
     ChosenFrames,
@@ -67,6 +67,7 @@ __all__ = [
     "WorldDataset",
     "YoloDataset",
     "clusters_of",
+    "drives_by_time",
     "export",
     "fitting_options",
     "load",

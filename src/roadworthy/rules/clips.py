@@ -15,8 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from roadworthy.cases import Answers, Case, Dataset, FrameSource, Predict, Predicted, Scalar, Status, Verdict
-from roadworthy.datasets import ChosenFrames, WorldDataset, clusters_of
-from roadworthy.datasets._base import drives_by_time
+from roadworthy.datasets import ChosenFrames, WorldDataset, clusters_of, drives_by_time
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.rules.generation import RulePlan

@@ -219,7 +219,7 @@ def _noted(frame: Frame, scene: Scene, added: Sequence[int]) -> Frame:
                 "element": thing.element,
                 "properties": thing.attributes,
                 "side": "right" if thing.d > scene.d else "left",
-                "distance": round(scene.track.ahead(scene.s, thing.s), 3),
+                "distance": round(float(scene.track.ahead(scene.s, thing.s)), 3),
                 "box": (left, top, right, bottom),
                 "foot": (left, right),
             }

@@ -24,6 +24,7 @@ from roadworthy.transforms.weather._scene import (
     surroundings,
     thinned,
 )
+from roadworthy.transforms.wording import MOMENT
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
@@ -166,6 +167,14 @@ class WeatherTransform(Transform):
         if self.fact == "weather":
             facts["level"] = self.level
         return frame.replace(image=image, metadata=facts)
+
+    @staticmethod
+    def passing(frame: Frame, rng: np.random.Generator) -> np.random.Generator:
+        """Return random numbers for what is elsewhere in the next frame of a clip: drops, flakes, grain."""
+        moment = frame.metadata.get(MOMENT)
+        if moment is None:
+            return rng
+        return np.random.default_rng([int(rng.integers(2**32)), int(float(str(moment)) * 1000) % 2**62])
 
     def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
         """Return a changed image, as :meth:`Transform.on_image` does; one that hardly changes is no error."""

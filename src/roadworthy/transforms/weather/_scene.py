@@ -19,7 +19,7 @@ from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
 from roadworthy.transforms.weather._estimates import believed
-from roadworthy.transforms.wording import MOMENT, TRAVELLED
+from roadworthy.transforms.wording import TRAVELLED
 from roadworthy.world.sky import fractal_noise
 
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
@@ -270,13 +270,6 @@ class WeatherScene:
         self.width, self.height = frame.size
         step = max(1, round(self.width / _THUMBNAIL))
         self.small = max(2, -(-self.width // step)), max(2, -(-self.height // step))
-
-    def passing(self, rng: np.random.Generator) -> np.random.Generator:
-        """Return random numbers for what is elsewhere in the next frame of a clip: drops, flakes, grain."""
-        moment = self.frame.metadata.get(MOMENT)
-        if moment is None:
-            return rng
-        return np.random.default_rng([int(rng.integers(2**32)), int(float(str(moment)) * 1000) % 2**62])
 
     def full(self, field: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return a field of the thumbnail, or of any size, as large as the image."""

@@ -407,7 +407,7 @@ class _Darkness(WeatherTransform):
             image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
-        return noisy(image, scene.passing(rng), self.noise * self.grain * min(1.5, depth))
+        return noisy(image, self.passing(scene.frame, rng), self.noise * self.grain * min(1.5, depth))
 
     def _light(self, scene: WeatherScene, lamps: list[Lamp], depth: float, lamps_on: float) -> Map:
         """Return the light on everything in relation to that of the day, in a thumbnail."""

@@ -287,7 +287,7 @@ class Rain(WeatherTransform):
             image = self._in_wet_air(image, scene, rng, grey)
         if self.streaks > 0:
             most = _STREAKS * self.streaks
-            falling = scene.passing(rng)
+            falling = self.passing(scene.frame, rng)
             cover = fallen_streaks(
                 falling, scene.frame.size, _LAYERS, amount, most=most, length=self.length, angle=self.angle
             )
@@ -497,7 +497,7 @@ class Snow(WeatherTransform):
             image = self._in_white(image, scene, rng, grey)
         if self.flakes > 0:
             most = _FLAKES * self.flakes
-            size, falling = scene.frame.size, scene.passing(rng)
+            size, falling = scene.frame.size, self.passing(scene.frame, rng)
             cover = fallen_flakes(falling, size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
             image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), 1.0)
         return image
