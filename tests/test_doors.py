@@ -193,6 +193,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
         "requirements": {
             "R": {
                 "rules": {"rule": RULE},
+                "sights": {"rule": RULE},
                 "reliability": {"reliability": "frost"},
                 "coverage": {"coverage": "neuron"},
                 "bbsl": {"bbsl": "stop.bbsl", "values": {"near": [120, 160]}},

@@ -172,7 +172,9 @@ def test_a_run_is_planned_again_as_it_was(
     (tmp_path / "suite.yaml").write_text("x")
     manifest = {"format": format, "seed": 6, "only": ["R1"], "settings": {"sample": 3, "gate": "off"}}
     monkeypatch.setattr(reopening, "read_manifest", lambda _: manifest)
-    read = SimpleNamespace(form=SimpleNamespace(models={}, requirements={}, gate="street"), folder=tmp_path)
+    read = SimpleNamespace(
+        form=SimpleNamespace(models={}, data={}, requirements={}, gate="street"), folder=tmp_path
+    )
     reader = Called(read)
     monkeypatch.setattr(reopening, "read_suite", reader)
     pairs = [SimpleNamespace(requirement=SimpleNamespace(id=id)) for id in ("A", "B", "A")]

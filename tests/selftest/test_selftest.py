@@ -83,7 +83,7 @@ def _found(*ids: str) -> dict[str, FaultStanding]:
 def test_a_tool_that_judges_no_rule_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     from roadworthy.papers import truth_matrix
 
-    monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: True)
+    monkeypatch.setattr(truth_matrix, "_violations", lambda *_: [])
     found = _found("rules/pedestrian-blind", "rules/brakes too little")
     assert found["rules/pedestrian-blind"] is FaultStanding.MISSED
     assert found["rules/brakes too little"] is FaultStanding.FOUND  # another way through the tool
@@ -92,7 +92,7 @@ def test_a_tool_that_judges_no_rule_fails(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_tool_that_cries_wolf_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     from roadworthy.papers import truth_matrix
 
-    monkeypatch.setattr(truth_matrix, "_obeys", lambda *_: False)
+    monkeypatch.setattr(truth_matrix, "_violations", lambda asked, *_: list(asked))
     assert _found("rules/pedestrian-blind") == {"rules/pedestrian-blind": FaultStanding.FALSE_ALARM}
 
 

@@ -530,9 +530,7 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
     much = light > _DARK and (largest > most_of_one or float(np.mean(gone.mask)) > most)
     if much or light > _LIGHT or detail > _DETAIL:
         why = "is too much of the image" if much else "has too much light and detail around it"
-        raise NotApplicable(
-            f"{gone.what}: what is to go {why} to be painted over believably (realism=any does it)"
-        )
+        raise NotApplicable(f"{gone.what}: what is to go {why} to be painted over believably; {DO_IT_ANYWAY}")
 
 
 def _look_around(frame: Frame, gone: Mask) -> tuple[float, float]:
