@@ -205,7 +205,7 @@ def test_a_truth_matrix_is_told_as_kept() -> None:
         TruthRow(TruthRule("R3", "never", ())),
     )
     matrix = TruthMatrix(420, rows, (CAREFUL, *faults))
-    as_kept(KEPT / "truth.txt", text_of(matrix.table(), rounded(matrix.as_dict())))
+    as_kept(KEPT / "truth.txt", text_of(*matrix.tables(), rounded(matrix.as_dict())))
 
 
 @pytest.mark.parametrize(("share", "edge"), [(0.99, False), (0.9899, True)])
