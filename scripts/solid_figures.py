@@ -57,7 +57,7 @@ class Part:
             a cone; the middle of all else.
         radii: Of a cone at both ends; half the axes of an ellipsoid; half the sides of a box, its rounding,
             and by which shares its top is narrower and shorter; radius and half the width of a wheel; radius
-            of a ring and of its tube.
+            of a ring and of its tube; radii of a stump below and above, and half its height.
         material: An index into the figure's materials.
         soft: How far it flows into its neighbours, in metres.
         shape: What it is.
@@ -68,7 +68,7 @@ class Part:
     radii: tuple[float, ...]
     material: int
     soft: float = 0.03
-    shape: Literal["cone", "ellipsoid", "box", "wheel", "ring"] = "cone"
+    shape: Literal["cone", "ellipsoid", "box", "wheel", "ring", "stump"] = "cone"
 
     @property
     def bounds(self) -> tuple[Point, Point]:
@@ -79,6 +79,8 @@ class Part:
         elif self.shape in ("wheel", "ring"):
             across = self.radii[0] + (self.radii[1] if self.shape == "ring" else 0)
             half = (self.radii[1], across, across)
+        elif self.shape == "stump":
+            half = (self.radii[0], self.radii[2], self.radii[0])
         else:
             half = self.radii[:3]
         low, high = (np.array(ends).min(0) - half, np.array(ends).max(0) + half)
@@ -96,6 +98,10 @@ class Part:
             return _ellipsoid(x, y, z, *radii)
         if self.shape == "ring":
             return np.asarray(np.hypot(np.hypot(y, z) - radii[0], x) - radii[1])
+        if self.shape == "stump":
+            up = np.clip(y / (2 * radii[2]) + np.float32(0.5), 0, 1)
+            beyond = [np.hypot(x, z) - (radii[0] + up * (radii[1] - radii[0])), np.abs(y) - radii[2]]
+            return np.float32(0.9) * _outside(beyond)
         rounding = np.float32(0.03) if self.shape == "wheel" else radii[3]
         if self.shape == "wheel":
             beyond = [np.hypot(y, z) - (radii[0] - rounding), np.abs(x) - (radii[1] - rounding)]
@@ -367,36 +373,68 @@ TOPS = (
 LEGS = ((0.20, 0.25, 0.36), (0.13, 0.13, 0.15), (0.42, 0.38, 0.32), (0.30, 0.31, 0.33), (0.28, 0.34, 0.45))
 
 
-def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
-    """Return somebody: tall or small, slim or stout, walking or standing, in everyday clothes."""
+BRIGHT = (
+    (0.62, 0.16, 0.16), (0.16, 0.30, 0.58), (0.75, 0.58, 0.16), (0.22, 0.46, 0.28), (0.66, 0.34, 0.46),
+    (0.80, 0.79, 0.76), (0.30, 0.52, 0.60), (0.70, 0.38, 0.16),
+)  # fmt: skip
+CHILD = (0.98, 1.42)  # metres: from four to eleven years
+
+
+def person(
+    rng: np.random.Generator, *, walking: bool = True, child: float = 0.0, pushing: bool = False
+) -> Figure:
+    """Return somebody: tall or small, slim or stout, walking or standing, in everyday clothes.
+
+    Args:
+        rng: Draws all that differs.
+        walking: Or standing.
+        child: From the youngest, above 0, to the oldest, 1; 0 is an adult. The head of a child of four is a
+            fifth of its height, that of an adult a seventh and a half.
+        pushing: Whether both hands are in front, as on a bar.
+    """
     height = float(np.clip(rng.normal(1.71, 0.085), 1.5, 1.92))
     stout = float(np.clip(rng.normal(1.0, 0.09), 0.85, 1.25))
-    s = height / 1.75
+    large = broad = legged = 1.0
+    if child:
+        height, large = CHILD[0] + child * (CHILD[1] - CHILD[0]), 1.50 - 0.25 * child
+        broad, legged, stout = 1.16 - 0.08 * child, 0.86 + 0.08 * child, 1.12 * stout
+    s = height / (1.75 + 0.225 * (large - 1) - 0.93 * (1 - legged))
     swing = float(rng.uniform(0.35, 0.6)) if walking else float(rng.uniform(0.0, 0.12))
     side = 1.0 if rng.random() < 0.5 else -1.0
     long_hair, coat, bag = rng.random() < 0.4, rng.random() < 0.35, rng.random() < 0.4
     shorts, sleeves = rng.random() < 0.12, rng.random() < 0.75
+    coat &= not child
     skin, hair = (Material(of(rng, one), 0, 0.04, 0.03) for one in (SKINS, HAIRS))
-    top = Material(of(rng, TOPS), 0.010, 0.10, 0.0, 0.055 if rng.random() < 0.12 else 0.0)
+    tops = BRIGHT if child else TOPS
+    top = Material(of(rng, tops), 0.010, 0.10, 0.0, 0.055 if rng.random() < 0.12 else 0.0)
     legs = Material(of(rng, LEGS), 0.008, 0.14)
     shoes = Material((0.10, 0.09, 0.09) if rng.random() < 0.6 else (0.62, 0.62, 0.62), 0, 0.1, 0.05)
-    luggage = Material(of(rng, TOPS), 0.004, 0.08)
+    luggage = Material(of(rng, tops), 0.004, 0.08)
     materials = (skin, hair, top, legs, shoes, luggage)
     parts: list[Part] = []
 
+    def at(point: Point) -> Point:
+        x, y, z = point
+        return s * x, s * (legged * y if y < 0.93 else y - 0.93 * (1 - legged)), s * z
+
     def cone(a: Point, b: Point, first: float, last: float, material: int, soft: float = 0.03) -> None:
-        scaled = [tuple(s * value for value in point) for point in (a, b)]
+        scaled = [at(point) for point in (a, b)]
         radii = (first * s * stout, last * s * stout) if material in (2, 3) else (first * s, last * s)
-        parts.append(Part(scaled[0], scaled[1], radii, material, soft))  # type: ignore[arg-type]
+        parts.append(Part(scaled[0], scaled[1], radii, material, soft))
 
     def ball(middle: Point, axes: Point, material: int, soft: float = 0.03) -> None:
-        at = tuple(s * value for value in middle)
-        parts.append(Part(at, at, tuple(s * one for one in axes), material, soft, "ellipsoid"))  # type: ignore[arg-type]
+        radii = tuple(s * one for one in axes)
+        parts.append(Part(at(middle), at(middle), radii, material, soft, "ellipsoid"))
+
+    def head(up: float, ahead: float, axes: Point, material: int, soft: float = 0.03) -> None:
+        wide, high, deep = (large * one for one in axes)
+        ball(
+            (0, 1.53 + large * (up - 1.53), lean + large * ahead), (broad * wide, high, deep), material, soft
+        )
 
     def box(middle: Point, half: Point, rounding: float) -> None:
-        x, y, z = (s * value for value in middle)
         radii = (*(s * one for one in half), rounding, 0.1, 0.1)
-        parts.append(Part((x, y, z), (x, y, z), radii, 5, 0.02, "box"))
+        parts.append(Part(at(middle), at(middle), radii, 5, 0.02, "box"))
 
     lean = 0.03 if walking else 0.0
     for sign in (1.0, -1.0):
@@ -423,6 +461,8 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
         elbow = (0.225 * sign, 1.15, lean + 0.22 * math.sin(arm))
         bend = 0.25 + 0.35 * max(0.0, arm)
         hand = (0.215 * sign, 0.90 + 0.10 * max(0.0, arm), elbow[2] + 0.24 * math.sin(arm + bend))
+        if pushing:
+            elbow, hand = (0.235 * sign, 1.16, lean + 0.10), (0.20 * sign, 1.09, lean + 0.36)
         cone(shoulder, elbow, 0.054, 0.045, 2, 0.05)
         cone((0.03 * sign, 1.495, lean - 0.01), (0.15 * sign, 1.425, lean), 0.042, 0.046, 2, 0.05)
         cone(elbow, hand, 0.044, 0.034, 2 if sleeves else 0, 0.03)
@@ -434,13 +474,13 @@ def person(rng: np.random.Generator, *, walking: bool = True) -> Figure:
         long = float(rng.uniform(0.55, 0.82))
         cone((0, 1.10, 0.0), (0, long, 0.0), 0.150, 0.175 + 0.10 * swing, 2, 0.06)
     cone((0, 1.45, lean), (0, 1.56, lean + 0.015), 0.052, 0.050, 0, 0.03)
-    ball((0, 1.635, lean + 0.025), (0.074, 0.105, 0.092), 0, 0.03)
-    ball((0, 1.615, lean + 0.112), (0.016, 0.025, 0.02), 0, 0.02)
-    ball((0, 1.672, lean + 0.002), (0.083, 0.083, 0.097), 1, 0.03)
+    head(1.635, 0.025, (0.074, 0.105, 0.092), 0)
+    head(1.615, 0.112, (0.016, 0.025, 0.02), 0, 0.02)
+    head(1.672, 0.002, (0.083, 0.083, 0.097), 1)
     if long_hair:
-        ball((0, 1.57, lean - 0.055), (0.085, 0.15, 0.055), 1, 0.05)
-    if bag:
-        if rng.random() < 0.5:
+        head(1.57, -0.055, (0.085, 0.15, 0.055), 1, 0.05)
+    if bag and not pushing:
+        if rng.random() < 0.5 or child:
             box((0, 1.26, lean - 0.165), (0.135, 0.20, 0.075), 0.06)
         else:
             box((0.27 * side, 0.92, 0.0), (0.045, 0.13, 0.16), 0.035)

@@ -37,7 +37,6 @@ __all__ = ["Filling", "main", "train"]
 
 _CROP = 256
 _ADVERSARIAL = 0.25
-_MISFIT = 0.6
 _THINGS = (6, 7, 8)  # vehicle, pedestrian, bicyclist
 
 
@@ -250,8 +249,10 @@ def _crops(frames: Frames, count: int, device: str) -> tuple[Tensor, Tensor]:
     return image, torch.where(human, labelled, (things & 7) > 0).float()
 
 
-def _with_rims(frames: Frames, human: Tensor, image: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Lay things of labelled frames over half of the images and mask them, though not to the last pixel.
+def _with_rims(
+    frames: Frames, human: Tensor, image: Tensor, mask: Tensor, rims: float
+) -> tuple[Tensor, Tensor]:
+    """Lay things of labelled frames over a share of the images and mask them, though not to the last pixel.
 
     A removed thing leaves its rim, because no label map is exact. Without rims in training the network
     paints on from them: where a person stood in the dark, somebody still seems to stand.
@@ -260,7 +261,7 @@ def _with_rims(frames: Frames, human: Tensor, image: Tensor, mask: Tensor) -> tu
     other, labels, *_ = warped(frames, numbers, (_CROP, _CROP), (0.8, 2.2), 0.0)
     thing = sum(((labels == number).float() for number in _THINGS), torch.zeros_like(image[:, 0]))[:, None]
     share = thing.mean((1, 2, 3), keepdim=True)
-    used = (share > 0.003) & (share < 0.35) & (torch.rand_like(share) < 0.5)
+    used = (share > 0.003) & (share < 0.35) & (torch.rand_like(share) < rims)
     reach = 3 + 2 * int(torch.randint(4, ()))
     masked = functional.max_pool2d(thing, reach, 1, reach // 2)
     shift = [int(one) for one in torch.randint(-2, 3, (2,))]
@@ -285,6 +286,8 @@ def train(
     limit: int | None = None,
     tune: bool = False,
     judge_file: Path | None = None,
+    misfit_weight: float = 0.6,
+    rims: float = 0.5,
 ) -> None:
     """Train until the time is over; the checkpoint and losses are written every minute.
 
@@ -300,6 +303,8 @@ def train(
         limit: The most frames of each pack, to try things out.
         tune: Whether to search for the fastest convolutions first, which takes a minute.
         judge_file: The street network as ONNX, for what the hole is taken to be.
+        misfit_weight: How much that counts.
+        rims: The share of masks that are outlines of things whose rims stay beside the mask.
     """
     began = time.monotonic()
     torch.manual_seed(5)
@@ -339,7 +344,7 @@ def train(
         pace = min(1, step / 300 + 0.01) * (0.03 + 0.97 * math.cos(progress * math.pi / 2) ** 2)
         painter.param_groups[0]["lr"], critic_optimizer.param_groups[0]["lr"] = 6e-4 * pace, 4e-4 * pace
         image, things = _crops(frames, batch, device)
-        image, mask = _with_rims(frames, human, image, _placed(masks, things))
+        image, mask = _with_rims(frames, human, image, _placed(masks, things), rims)
         # Dusk is rare among the frames that are learned from.
         image = image * torch.exp(image.new_empty(batch, 1, 1, 1).uniform_(-1.2, 0.3).clamp(max=0))
         with torch.autocast(device, torch.bfloat16):
@@ -374,7 +379,7 @@ def train(
         weight = _ADVERSARIAL * (min(1.0, step / 600) if resume is None else 1.0)
         total = 2.0 * pixels + 1.0 * looks + weight * adversarial + 5.0 * matching
         misfit = pixels.new_zeros(()) if judge is None else _misfit(judge, painted, image, mask)
-        total = total + _MISFIT * misfit
+        total = total + misfit_weight * misfit
         painter.zero_grad(set_to_none=True)
         total.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 5.0)
@@ -439,6 +444,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--start", type=Path, help="ImageNet weights for the features that are compared")
     parser.add_argument("--resume", type=Path, help="a checkpoint or ONNX file to go on from")
     parser.add_argument("--judge", type=Path, help="the street network as ONNX, to judge what the hole is")
+    parser.add_argument("--misfit", type=float, default=0.6, help="how much the judge counts")
+    parser.add_argument("--rims", type=float, default=0.5, help="the share of masks that leave a thing's rim")
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--batch", type=int, default=24)
     parser.add_argument("--export", type=Path, help="only write this checkpoint as ONNX")
@@ -460,6 +467,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             limit=given.limit,
             tune=given.tune,
             judge_file=given.judge,
+            misfit_weight=given.misfit,
+            rims=given.rims,
         )
     return 0
 
