@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,7 +37,7 @@ def _job(folder: Path) -> None:
     from roadworthy.web.jobs.queue import read_job
 
     job = read_job(folder)
-    json.dumps(job.state.as_dict())
+    json.dumps(asdict(job.state))
     assert not (job.state.stage.can_continue and not job.state.stage.is_over)
     f"{job.state.done:d} of {job.state.total:d}, {job.state.seconds:.1f} s, {job.state.message.strip()}"
     assert all(isinstance(one, dict) for one in job.state.outcomes)
