@@ -87,9 +87,11 @@ CONDITIONS = {
         "If two pedestrians stand on the roadside, slow down.",
         "If several cyclists appear on the road, slow down.",
         "If a group of children stands on the sidewalk, slow down.",
+        "If two cyclists ride together on the road, slow down.",
         "If pedestrians stand on both sides of the road, slow down.",
         "If a pedestrian is 15 m ahead, stop.",
         "If a pedestrian appears within 20 m, slow down.",
+        "If a car is 30 m ahead and two pedestrians are 10 m ahead, stop.",
         "If there is a car in 50 m, slow down.",
         "If a bus is 30 feet ahead, slow down.",
     ),
@@ -137,7 +139,8 @@ CONDITIONS = {
 
 OUTCOMES = {
     "The speed goes down": (
-        "the ego-vehicle should slow down", "you must brake", "come to a stop", "the car shall decelerate",
+        "the ego-vehicle should slow down", "you must brake", "a vehicle must be driven more slowly",
+        "come to a stop", "the car shall decelerate",
         "the speed has to decrease", "ease off the gas", "drive more slowly", "start to slow down",
         "halve the speed",
     ),
@@ -200,6 +203,13 @@ OUTCOMES = {
         "the path must not come closer than 1 m to the pedestrian",
         "the distance of the stop from the crosswalk should be at least 2 m",
     ),
+    "When, over a clip": (
+        "slow down within 2 s", "slow down in less than 500 ms",
+        "slow down by at least 30% within one second", "slow down for at least 1 s",
+        "slow down within 1 s for at least 2 s", "slow down while it is visible",
+        "never accelerate while it is visible", "the steering should stay the same throughout",
+        "never exceed 30 km/h at any time",
+    ),
 }  # fmt: skip
 """Then-parts that show each way to say what should follow a change."""
 
@@ -209,11 +219,14 @@ REFUSED = (
     "If ten pedestrians appear on the roadside, slow down.",
     "If one of the trees is removed, keep your speed.",
     "If a tractor appears ahead, slow down.",
-    "If a dog runs onto the road, slow down.",
+    "If a deer runs onto the road, slow down.",
     "If a car brakes in front of you, slow down.",
     "If snow covers the lane markings, slow down.",
     "If the sidewalk is removed, keep your speed.",
     "If the light is about to turn red, slow down.",
+    "If a pedestrian wants to cross the road, slow down.",
+    "If a car has broken down ahead, slow down.",
+    "If a truck appears, it should slow down.",
     "If a pedestrian might cross the road, slow down.",
     "If a pedestrian does not cross the road, keep your speed.",
     "If the very red car appears, slow down.",
@@ -252,6 +265,7 @@ WORDS = {
     "add": lexicon.ADD_VERBS,
     "see, so add": lexicon.SEE_VERBS,
     "be or come, so add": lexicon.PRESENCE_VERBS,
+    "verbs with the particles they may have": [" ".join(pair) for pair in lexicon.PHRASAL],
     "remove": lexicon.REMOVE_VERBS,
     "go away, so remove": lexicon.VANISH_VERBS,
     "not there, so remove": lexicon.ABSENT,
@@ -265,14 +279,16 @@ WORDS = {
     "levels of weather": lexicon.LEVELS,
     "values of properties": lexicon.VALUES,
     "places": [" ".join(words) for words, place in lexicon.PREPOSITIONS if place],
+    "places from the ego-vehicle": [" ".join(words) for words, _ in lexicon.ADVERB_PLACES],
+    "more or less of a weather": lexicon.AMOUNTS_OF_WEATHER,
     "other prepositions": [" ".join(words) for words, place in lexicon.PREPOSITIONS if not place],
     "nouns beside those of the ontology": lexicon.NOUNS,
     "units": [unit for unit in UNITS if " " not in unit],
     "adjectives that ask for nothing": lexicon.PLAIN_ADJECTIVES,
     "adverbs that ask for nothing": lexicon.FILLERS,
     "without weight in a condition, all in all": lexicon.WEIGHTLESS,
-    "shown as any thing of their kind, with a note": lexicon.NARROWER,
     "which lines, by where they are": lexicon.LINES,
+    "poses of pedestrians, by what they do": lexicon.POSES,
     "how many come, or which of them go": [" ".join(words) for words in lexicon.AMOUNTS],
 }
 """The vocabulary: what the words do, and which they are."""
@@ -311,20 +327,21 @@ def rules_reference() -> str:
         more = (" what must hold |", "---|") if compared else ("", "")
         lines += [f"### {heading}", "", f"| sentence | how it is read |{more[0]}", f"|---|---|{more[1]}"]
         for one in sentences:
-            formulas = "<br>".join(_code(block.expectation.formula) for block in parse(one).blocks)
+            formulas = "<br>".join(_code(block.formula) for block in parse(one).blocks)
             lines.append(f"| {one} | {_changes(one)} |" + (f" {formulas} |" if compared else ""))
         lines.append("")
     lines += ["## What should follow", ""]
     lines += [
         "x1 is the prediction before, x2 the one after the change; steering to the right is positive.",
+        "A rule that says when is [tried on clips](rules.md#over-time).",
         "",
     ]
     for heading, outcomes in OUTCOMES.items():
         lines += [f"### {heading}", "", "| words | output | what must hold |", "|---|---|---|"]
         alike: dict[tuple[str, str], list[str]] = {}
         for words, rule in zip(outcomes, rules_of(outcomes), strict=True):
-            expectation = parse(rule).blocks[0].expectation
-            alike.setdefault((expectation.output, expectation.formula), []).append(words)
+            block = parse(rule).blocks[0]
+            alike.setdefault((block.expectation.output, block.formula), []).append(words)
         lines += [
             f"| {'; '.join(words)} | {output} | {_code(held)} |" for (output, held), words in alike.items()
         ]

@@ -516,9 +516,7 @@ class TestConclude:
             Acceptance(0.1, 1)
         with pytest.raises(InputError, match=r"acceptance must be an Acceptance, got 0\.05"):
             replace(REQUIREMENT, acceptance=0.05)  # type: ignore[arg-type]
-        with pytest.raises(
-            InputError, match="the rate of the outcome of 'R1' must be between 0 and 1, got 2"
-        ):
+        with pytest.raises(InputError, match="the rate of the outcome of 'R1' must be from 0 to 1, got 2"):
             Outcome("R1", OutcomeStatus.PASSED, {}, 2.0, "all good")
 
 

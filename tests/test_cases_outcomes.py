@@ -126,8 +126,8 @@ def test_where_most_cases_do_not_apply_the_most_common_reason_is_told() -> None:
     requirement = Requirement("R1", "text", "rules")
     (note,) = conclude_rate(requirement, [*black, *harsh, *verdicts(passed=2)]).notes
     assert note == (
-        "only 2 of 6 cases could be judged; 3 could not because: the sun is too harsh. A larger --sample or "
-        "other data gives more."
+        "only 2 of 6 cases could be judged; 3 could not because: the sun is too harsh. More cases (a larger "
+        "--sample, more drives, a longer search) or other data give more."
     )
     assert conclude_rate(requirement, harsh).notes == (
         "none of 3 cases could be judged; 3 could not because: the sun is too harsh. Try other data, or "
@@ -318,7 +318,7 @@ def test_verdicts_that_contradict_themselves_are_refused() -> None:
         assert Verdict("c", "R1", status, 0.0).margin == 0, "at the border either may hold"
     for rate in (-0.01, 1.01):
         with pytest.raises(
-            InputError, match=f"the rate of the outcome of 'R1' must be between 0 and 1, got {rate}"
+            InputError, match=f"the rate of the outcome of 'R1' must be from 0 to 1, got {rate}"
         ):
             Outcome("R1", OutcomeStatus.PASSED, {}, rate, "")
     for rate in (0, 1):

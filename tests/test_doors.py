@@ -18,13 +18,16 @@ from typer.testing import CliRunner
 import roadworthy as rw
 from roadworthy.cli import app
 from roadworthy.errors import InputError
-from roadworthy.runs.store import StoredRun
+from roadworthy.images import write_image
+from roadworthy.rules.method import RulesMethod
+from roadworthy.runs.store import StoredRun, read_verdicts
 from roadworthy.web.jobs.asks import SuiteAsk
 from roadworthy.web.jobs.queue import JobState, read_state
 from roadworthy.web.jobs.worker import work_on
 
 RULE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 SEEN = "If a pedestrian appears on the roadside, the detector must detect the added pedestrian."
+TIMED = "If it rains, then the ego-vehicle should slow down within 1 s."
 SPEC = """
 exfunction vehicleExists(): bool vehicle(): bb near(): interval endexfunction
 precondition [vehicleExists() = true] endprecondition
@@ -58,6 +61,15 @@ QUESTIONS = [
         ),
         ("rules", "run", "--rule", RULE, "--data", "world:town", "--sample", "2", "--model", "detector"),
         "detector is a model for detection, and the speed needs a model that answers with numbers",
+    ),
+    Question(
+        "clips",
+        (
+            "rules", "run", "--rule", TIMED, "--data", "world:town", "-o", "size=160x80", "--sample", "2",
+            "--passes", "0",
+        ),
+        ("rules", "run", "--rule", TIMED, "--data", "world:town", "--sample", "2", "--clip", "0.5"),
+        "a clip must take 1 s at least for 'within 1 s', got 0.5",
     ),
     Question(
         "reliability",
@@ -96,6 +108,8 @@ QUESTIONS = [
         "detector is a model for detection, and one must steer to drive",
     ),
 ]  # fmt: skip
+RUN = [pytest.param(one, marks=pytest.mark.slow) if one.kind == "clips" else one for one in QUESTIONS]
+"""Those that are carried out; clips take the same road as other rules."""
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +156,7 @@ def of_pytest(suite: Path, out: Path) -> tuple[int, dict[str, str], str]:
     return ended.returncode, told, " ".join(ended.stdout.split())
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
+@pytest.mark.parametrize("question", RUN, ids=lambda one: one.kind)
 def test_every_door_gives_the_same_answer(question: Question, tmp_path: Path) -> None:
     code, document, _ = asked(*question.words, "--out", "typed")
     assert code in (0, 1, 3)
@@ -168,7 +182,20 @@ def test_every_door_gives_the_same_answer(question: Question, tmp_path: Path) ->
     assert (verified, report["rerun"]["identical"]) == (0, 2)
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
+def test_one_requirement_in_python_estimates_what_frames_lack_as_every_door_does(tmp_path: Path) -> None:
+    rule = "If it is foggy, then the ego-vehicle should slow down."
+    (tmp_path / "dash").mkdir()
+    for frame in rw.load("world:town", count=2, weather="cloudy"):
+        write_image(tmp_path / "dash" / f"{frame.id}.png", frame.image)
+    asked("rules", "run", "--rule", rule, "--data", "folder:dash", "--model", "dave2", "--out", "typed")
+    data, model = rw.load("folder:dash"), rw.load_model("dave2")
+    rw.run(RulesMethod(), rw.Requirement("rule 1", rule, "rules"), data, model, out=tmp_path / "python")
+    found = list(read_verdicts(tmp_path / "python"))
+    assert found == list(read_verdicts(tmp_path / "typed/runs/rule-1/dave2"))
+    assert {one.measures["depth_from"] for one in found} == {"street (estimated)"}
+
+
+@pytest.mark.parametrize("question", RUN, ids=lambda one: one.kind)
 def test_pytest_gives_the_same_answer(question: Question, tmp_path: Path) -> None:
     code, document, _ = asked(*question.words, "--out", "typed")
     # pytest knows passed and failed: what is inconclusive fails, unless the project skips it.
@@ -194,6 +221,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
             "R": {
                 "rules": {"rule": RULE},
                 "sights": {"rule": RULE},
+                "clips": {"rule": TIMED, "clip": 0.5},
                 "reliability": {"reliability": "frost"},
                 "coverage": {"coverage": "neuron"},
                 "bbsl": {"bbsl": "stop.bbsl", "values": {"near": [120, 160]}},
@@ -213,7 +241,7 @@ def test_every_door_refuses_the_same(question: Question, tmp_path: Path) -> None
     assert (ended, reason in said) == (2, True), said
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.kind)
+@pytest.mark.parametrize("question", RUN, ids=lambda one: one.kind)
 def test_a_run_that_is_given_again_is_complete(question: Question) -> None:
     code, before, _ = asked(*question.words, "--out", "typed")
     again, document, _ = asked(*question.words, "--out", "typed")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from roadworthy.errors import (
@@ -10,6 +12,7 @@ from roadworthy.errors import (
     NotApplicable,
     RuleError,
     check_choice,
+    check_number,
     excerpt,
     memory_advice,
     shortened,
@@ -46,6 +49,36 @@ def test_too_little_memory_is_told_with_advice() -> None:
     assert "use fewer --workers" in told
     assert memory_advice("CUDA Out Of Memory")
     assert memory_advice(ValueError("no such file")) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "words"),
+    [
+        (None, {"least": 1}, ""),
+        (1, {"least": 1}, ""),
+        (0, {"least": 1}, "--n must be 1 or more, got 0"),
+        (math.nan, {"least": 1}, "--n must be 1 or more, got nan"),
+        (2, {"least": 1, "most": 2}, ""),
+        (3, {"least": 1, "most": 2}, "--n must be from 1 to 2, got 3"),
+        (0, {"least": 1, "most": 2}, "--n must be from 1 to 2, got 0"),
+        (0.5, {"least": 0}, ""),
+        (1.0, {"least": 0, "below": 1}, "--n must be from 0 to below 1, got 1.0"),
+        (0, {"above": 0}, "--n must be above 0, got 0"),
+        (math.inf, {"above": 0}, ""),
+        (0, {"above": 0, "most": 1}, "--n must be above 0 and at most 1, got 0"),
+        (1, {"above": 0, "most": 1}, ""),
+        (1, {"above": 0, "below": 1}, "--n must be between 0 and 1, both excluded, got 1"),
+    ],
+)
+def test_numbers_that_are_too_small_or_too_large(
+    value: float | None, ends: dict[str, float], words: str
+) -> None:
+    if not words:
+        check_number("--n", value, **ends)
+        return
+    with pytest.raises(InputError) as refused:
+        check_number("--n", value, **ends)
+    assert str(refused.value) == words
 
 
 def test_near_names_or_all_of_them() -> None:

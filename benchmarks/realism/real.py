@@ -7,7 +7,7 @@
 - Removed: how many of the removed things the detector still finds, and in how many filled regions the street
   network sees a class that stands around them.
 - Weather: by how much the street network's mean IoU drops, the rank correlation of fog's transmission with
-  nearness (its grey light left out), and how many lit traffic lights stay lit at night and dusk.
+  nearness (its grey light left out, and with it), and how many lit traffic lights stay lit at night and dusk.
 - Gate: how many true and broken edits the gate of a run refuses, and what it takes.
 
 The frames are those of ``../shared/data``. ROADWORTHY_REALISM_FRAMES is how many frames of each drive are
@@ -50,7 +50,11 @@ SIDE, STEPS, BATCH = 48, 300, 32
 LEAST = 20
 """Pixels of height at 480 × 360 below which nobody need be found."""
 BANDS = (LEAST, 30, 45, 70, 400)
-WEATHERS = ("fog:normal", "fog:heavy", "rain:heavy", "snow:normal", "night", "dusk", "winter(realism=any)")
+# With a parameter of its own, night is made in any sun.
+WEATHERS = (
+    *("fog:normal", "fog:heavy", "rain:heavy", "snow:normal"),
+    *("night(noise=0.99)", "dusk(realism=any)", "winter(realism=any)"),
+)
 CLASSES = ("road", "sidewalk", "building", "tree", "sky", "vehicle", "line")
 LIT, STILL_LIT = 200, 0.7
 
@@ -419,7 +423,7 @@ def _print_weather() -> None:
             if name.startswith("fog"):
                 # The light of a grey sky is no matter of distance.
                 clear = make_transform(name, overcast=0)(given, number, measure=False)
-                fog.append(_transmission(frame, clear, depth))
+                fog.append([_transmission(frame, one, depth) for one in (clear, after)])
             assert frame.labels is not None
             lights = frame.labels.mask("traffic light")
             burning = lights & (frame.image.max(axis=2) >= LIT) & (np.ptp(frame.image, axis=2) > 80)
@@ -434,8 +438,9 @@ def _print_weather() -> None:
             continue
         total = np.sum(counts, axis=0)
         value = float(np.mean(total[:, 0] / np.maximum(1, total[:, 1])))
-        extra = f", transmission with nearness {np.median(fog):.2f}" if fog else ""
-        extra += f", lights still lit {kept} of {lit}" if name in ("night", "dusk") else ""
+        shares = "{:.2f}, with its grey light {:.2f}".format(*np.median(fog, axis=0)) if fog else ""
+        extra = f", transmission with nearness {shares}" if fog else ""
+        extra += f", lights still lit {kept} of {lit}" if name.startswith(("night", "dusk")) else ""
         print(f"{name:>24}  {len(counts):>3} frames, mean IoU {value:.3f}, drop {base - value:+.3f}{extra}")
     print()
 

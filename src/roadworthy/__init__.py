@@ -56,16 +56,11 @@ __all__ = [
 
 # What pulls in heavy libraries is imported when it is first asked for.
 _LATER = {
-    "bbsl": "roadworthy.bbsl",
-    "coverage": "roadworthy.coverage",
-    "driving": "roadworthy.driving",
-    "load": "roadworthy.datasets",
-    "load_model": "roadworthy.models",
-    "reliability": "roadworthy.reliability",
-    "rules": "roadworthy.rules",
-    "run": "roadworthy.runs",
-    "run_suite": "roadworthy.report.publish",
-    "world": "roadworthy.world",
+    **{name: name for name in ("bbsl", "coverage", "driving", "reliability", "rules", "world")},
+    "load": "datasets",
+    "load_model": "models",
+    "run": "runs",
+    "run_suite": "report.publish",
 }
 
 
@@ -74,8 +69,8 @@ if not TYPE_CHECKING:  # type checkers would take any misspelt name for one that
     def __getattr__(name: str) -> object:
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = import_module(_LATER[name])
-        return module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+        module = import_module(f"{__name__}.{_LATER[name]}")
+        return module if _LATER[name] == name else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import re
+import shutil
 import stat
 import struct
 import time
@@ -19,6 +20,7 @@ from hashlib import file_digest, sha256
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
 from roadworthy.errors import FrameError, InputError
 
@@ -45,8 +47,8 @@ _HARMLESS_BYTES = 256 << 20  # however well packed they are
 
 T = TypeVar("T")
 
+# The digits of a whole number that can still be a float.
 _LONGEST = 308
-"""The digits of a whole number that can still be a float."""
 
 
 _TYPED = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
@@ -403,6 +405,25 @@ def replacing(path: Path) -> Iterator[Path]:
             unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def appearing(folder: Path) -> Iterator[Path]:
+    """Give a folder to write into, which gets its name at the end: it is there whole or not at all.
+
+    Raises:
+        InputError: The folder is in use or cannot be written.
+    """
+    check_free(folder)
+    whole = folder.resolve()
+    unfinished = whole.with_name(f".{whole.name}-{uuid4().hex}")
+    try:
+        with writing(folder):
+            unfinished.mkdir(parents=True)
+            yield unfinished
+            unfinished.replace(whole)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -59,8 +59,8 @@ def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
 
 T = TypeVar("T", bound=np.generic)
 
+# What numpy raises for a header that says something else than an array.
 _BROKEN_ARRAY = (KeyError, TypeError, AttributeError, MemoryError, SyntaxError, tokenize.TokenError)
-"""What numpy raises for a header that says something else than an array."""
 
 
 def read_only(array: NDArray[T]) -> NDArray[T]:
@@ -81,8 +81,8 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         check_zip(path)
         # Opened here, because numpy leaves a broken file open.
         with path.open("rb") as file, warnings.catch_warnings():
-            # Of headers that only Python 2 writes; what they say is read or refused all the same.
-            warnings.simplefilter("ignore", UserWarning)
+            # Of headers that Python 2 or an old numpy wrote; what they say is read or refused all the same.
+            warnings.simplefilter("ignore")
             with np.load(file, allow_pickle=False) as arrays:
                 return {name: _checked(name, arrays[name]) for name in arrays.files}
     except InputError as error:

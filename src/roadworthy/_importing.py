@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.machinery import PathFinder, SourceFileLoader
@@ -15,6 +18,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from roadworthy._files import stamp_of
 from roadworthy.errors import InputError, MissingExtraError, suggest, words_of
 
 
@@ -115,6 +119,13 @@ def imported(reference: str, prefix: str, what: str) -> Any:
         seen.append(reference)
         return _looked_at(where, name)
     module = _from_file(Path(where)) if where.endswith(".py") else _by_name(where)
+    others = sources_of(Path(getattr(module, "__file__", None) or "").resolve())[1:]
+    names, files = {one.name for one in others}, {one.resolve() for one in others}
+    for one in list(sys.modules.values()) if others else ():
+        file = Path(getattr(one, "__file__", None) or "")
+        # Python knows a file by the path it was found by, which may lead over links.
+        if file.name in names and file.resolve() in files and not is_of_file(one.__name__):
+            _check_unedited(one)
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
@@ -122,6 +133,66 @@ def imported(reference: str, prefix: str, what: str) -> Any:
             raise InputError(f"{where} has no {name!r}; {suggest(name, public)}")
         found = getattr(found, part)
     return found
+
+
+_INSTALLED = (Path(ast.__file__).resolve().parent, Path(__file__).resolve().parent)
+
+
+def sources_of(path: Path) -> list[Path]:
+    """Return a file of Python, and those of its folder or package that it imports, which decide as well.
+
+    Found without importing anything, by where they lie: so the list is the same in every process.
+    """
+    found, top = [path], path.parent
+    known: set[Path | tuple[Path, str]] = {path}
+    # What is installed has a version, and is not edited.
+    if {"site-packages", "dist-packages"} & {*path.parts} or any(map(path.is_relative_to, _INSTALLED)):
+        return found
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    own = top if top == path.parent else top / path.relative_to(top).parts[0]
+    for one in found:
+        ups = list(one.parents)
+        for level, name in _imports(one, stamp_of([one])):
+            # A folder needs no __init__.py to be the package that a name begins with.
+            around = [up.parent for up in ups if up.name == name.partition(".")[0]]
+            for home in [ups[min(level, len(ups)) - 1]] if level else [top, *around]:
+                for new in () if (home, name) in known else _places(home, name):
+                    if new not in known and (home != top or new.is_relative_to(own)) and new.is_file():
+                        known.add(new)
+                        found.append(new)
+                known.add((home, name))
+    return found
+
+
+def _places(folder: Path, name: str) -> Iterator[Path]:
+    for part in name.split("."):
+        folder = folder / part
+        yield folder.with_name(f"{part}.py")
+        yield folder / "__init__.py"
+
+
+_PARSING = threading.Lock()  # filters of warnings are those of all threads
+
+
+@lru_cache(maxsize=4096)
+def _imports(path: Path, stamp: str) -> Sequence[tuple[int, str]]:  # noqa: ARG001 - what it is kept by
+    """Return the names that a file imports, some of which are no modules, each with its leading dots."""
+    with _PARSING, warnings.catch_warnings():
+        # About what is written there, and not for who only looks at it.
+        warnings.simplefilter("ignore")
+        try:
+            nodes = list(ast.walk(ast.parse(path.read_bytes())))
+        except (OSError, SyntaxError, ValueError):
+            return ()
+    names: list[tuple[int, str]] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [(0, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            below = [".".join(filter(None, (node.module, alias.name))) for alias in node.names]
+            names += [(node.level, name) for name in (node.module, *below) if name]
+    return names
 
 
 def is_of_file(module: str) -> bool:

@@ -9,6 +9,7 @@ called in the same way.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,19 @@ def takes_path(reader: Callable[..., object]) -> Literal["never", "maybe", "alwa
     return "always" if path.default is path.empty else "maybe"
 
 
+def check_path(name: str, reader: Callable[..., object], path: str, needed: str) -> None:
+    """Refuse a path that a reader does not take, and none where it takes one.
+
+    Raises:
+        InputError: It does not fit.
+    """
+    wanted = takes_path(reader)
+    if path and wanted == "never":
+        raise InputError(f"{name!r} takes no path, got {path!r}: write {name!r} alone")
+    if not path and wanted == "always":
+        raise InputError(f"{name!r} needs {needed}")
+
+
 def checked_options(
     name: str, reader: Callable[..., object], given: Mapping[str, object], folder: Path = Path()
 ) -> dict[str, object]:
@@ -103,6 +117,28 @@ Its options are recursive=False, limit=None
             raise InputError(f"{name!r} needs the option {option.name!r}: {_expected(option.annotation)}")
     checked = {key: _converted(name, known[key], value) for key, value in given.items()}
     return {key: folder / one if isinstance(one, Path) else one for key, one in checked.items()}
+
+
+def parse_call(text: str, what: str) -> tuple[str, dict[str, object]]:
+    """Return the name and the options that a text spells; what it is is for messages.
+
+    Raises:
+        InputError: It is written otherwise, or an option is there twice.
+
+    Example:
+        >>> parse_call("top-k(k=2, scaling=none)", "criterion")
+        ('top-k', {'k': '2', 'scaling': 'none'})
+    """
+    found = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if found is None:
+        raise InputError(f"cannot read the {what} {text!r}: expected name or name(option=value, …)")
+    options: dict[str, object] = {}
+    for part in filter(str.strip, (found[2] or "").split(",")):
+        key, equals, value = (one.strip() for one in part.partition("="))
+        if not equals or not key or key in options:
+            raise InputError(f"cannot read {part.strip()!r} in {text!r}: expected option=value, each once")
+        options[key] = value
+    return found[1], options
 
 
 def unknown_option(name: str, key: str, known: Mapping[str, object]) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from importlib.abc import MetaPathFinder
 
+# Modules that stand between an import statement and what finds the module.
 _MACHINERY = (__name__, "importlib")
-"""Modules that stand between an import statement and what finds the module."""
 
 
 class _NoTorchForThinc(MetaPathFinder):

@@ -342,6 +342,7 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
+# How pydantic says it, and how we do.
 _WORDS = {
     "Input should be": "expected",
     "Input should": "expected to",
@@ -360,7 +361,6 @@ _WORDS = {
     "greater than": "above",
     "less than": "below",
 }
-"""How pydantic says it, and how we do."""
 _OR_FORM = re.compile(r" or (instance|an instance) of \w+$")
 
 

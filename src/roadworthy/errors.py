@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
+from operator import ge, gt, le, lt
+from typing import Any, TypedDict, Unpack
 
 __all__ = [
     "EngineError",
@@ -41,6 +43,7 @@ __all__ = [
     "SystemUnderTestError",
     "UnknownNameError",
     "check_choice",
+    "check_number",
     "excerpt",
     "memory_advice",
     "shortened",
@@ -175,6 +178,7 @@ class SystemUnderTestError(RoadworthyError):
     """The system under test crashed or gave an answer that cannot be used."""
 
 
+# What Python, loaders, OpenCV, ONNX Runtime, torch and DuckDB say when there is no memory left.
 _NO_MEMORY = (
     "bad_alloc",
     "bad allocation",
@@ -188,7 +192,6 @@ _NO_MEMORY = (
     "outofmemory",
     "unable to allocate",
 )
-"""What Python, loaders, OpenCV, ONNX Runtime, torch and DuckDB say when there is no memory left."""
 
 
 def memory_advice(error: BaseException | str) -> str:
@@ -251,6 +254,46 @@ def check_choice(what: str, value: object, known: Collection[str]) -> None:
     """
     if value not in known:
         raise InputError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+
+
+_ENDS = {"least": ge, "above": gt, "most": le, "below": lt}
+_RANGES = {
+    ("least",): "{} or more",
+    ("most",): "at most {}",
+    ("below",): "below {}",
+    ("least", "most"): "from {} to {}",
+    ("least", "below"): "from {} to below {}",
+    ("above",): "above {}",
+    ("above", "most"): "above {} and at most {}",
+    ("above", "below"): "between {} and {}, both excluded",
+}
+
+
+class _Ends(TypedDict, total=False):
+    least: float
+    above: float
+    most: float
+    below: float
+
+
+def check_number(what: str, value: float | None, **ends: Unpack[_Ends]) -> None:
+    """Refuse a number that is out of range, or NaN; None is one that was left out.
+
+    Args:
+        what: What it is, for the message.
+        value: The number.
+        ends: The least that it may be, or what it must be above; then the most, or what it must be below.
+
+    Example:
+        >>> check_number("--sample", 12, least=1)
+        >>> check_number("the tolerance", 1.0, least=0, below=1)
+        Traceback (most recent call last):
+        ...
+        roadworthy.errors.InputError: the tolerance must be from 0 to below 1, got 1.0
+    """
+    limits: dict[str, Any] = {end: limit for end in _ENDS if (limit := ends.get(end)) is not None}
+    if value is not None and not all(_ENDS[end](value, limit) for end, limit in limits.items()):
+        raise InputError(f"{what} must be {_RANGES[*limits].format(*limits.values())}, got {value}")
 
 
 def shortened(names: Sequence[str], most: int) -> str:

@@ -32,12 +32,12 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 MOST_PIXELS = 100_000_000
 """The most pixels of an image, 10,000 × 10,000: each takes three bytes of memory, several times over."""
+# The most bytes of an image file.
 _LARGEST = 2**29
-"""The most bytes of an image file."""
+# The most pixels of a byte: PNG has 8 grey ones in a byte and packs 1032 bytes into one; JPEG packs less.
 _PIXELS_OF_A_BYTE = 8 * 1032
-"""The most pixels of a byte: PNG has 8 grey ones in a byte and packs 1032 bytes into one; JPEG packs less."""
+# The markers of JPEG that a frame's size follows; the three others are tables.
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""The markers of JPEG that a frame's size follows; the three others are tables."""
 
 
 def read_image(path: str | PathLike[str]) -> Image:

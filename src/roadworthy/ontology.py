@@ -81,6 +81,10 @@ class Element:
     description: str = ""
 
 
+# Of a thing with all its properties: a longer text is none, and would take long to look up end by end.
+_MOST_WORDS = 24
+
+
 class Ontology:
     """A checked tree of elements, looked up by any word for them.
 
@@ -121,7 +125,7 @@ class Ontology:
 
         Example:
             >>> len(Ontology.load().label_classes)
-            17
+            19
         """
         from roadworthy._ontology_file import load_elements
 
@@ -144,6 +148,8 @@ class Ontology:
         if key in self._words:
             return self._words[key]
         words = key.split()
+        if len(words) > _MOST_WORDS:
+            return None
         # From the last word on, each end of them once: what "red car" means follows from what "car" means.
         found: dict[int, tuple[str, Mapping[str, str]]] = {}
         for start in range(len(words) - 1, -1, -1):
@@ -265,7 +271,7 @@ class Ontology:
 
         Example:
             >>> ontology().leaves("object")
-            ('tree', 'building', 'pedestrian', 'vehicle', 'bicyclist', 'ego-vehicle')
+            ('tree', 'building', 'traffic cone', 'pedestrian', 'vehicle', 'bicyclist', 'ego-vehicle', 'dog')
         """
         children = self.children(name)
         if not children:

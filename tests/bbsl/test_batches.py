@@ -173,5 +173,5 @@ def test_boxes_end_to_end_that_are_none(xyxy: Any, counts: Any, message: str) ->
 
 def test_the_number_of_frames_is_not_negative() -> None:
     assert len(parse("case go: true endcase").evaluate_many({}, count=0)) == 0
-    with pytest.raises(InputError, match="count must be a number of frames, got -1"):
+    with pytest.raises(InputError, match="count of frames must be 0 or more, got -1"):
         parse("case go: true endcase").evaluate_many({}, count=-1)

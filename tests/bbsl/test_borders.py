@@ -172,7 +172,7 @@ class TestBindings:
         assert StoppingDistance(focal_length=100, horizon=10, reaction_time=0, deceleration=2).value(
             seen
         ) == at_once.value(seen)
-        with pytest.raises(InputError, match="reaction_time must not be negative, got -1"):
+        with pytest.raises(InputError, match="reaction_time must be 0 or more, got -1"):
             StoppingDistance(focal_length=1, horizon=1, reaction_time=-1)
         for name in ("focal_length", "camera_height", "deceleration"):
             for wrong in (0, -1, math.inf, math.nan):

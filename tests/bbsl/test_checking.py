@@ -364,7 +364,7 @@ def test_without_time_there_is_no_answer_and_the_reason_says_so() -> None:
     ("options", "message"),
     [
         ({"boxes": 0}, "boxes must be 1 or more, got 0"),
-        ({"seconds": 0}, "seconds must be more than 0, got 0"),
+        ({"seconds": 0}, "seconds must be above 0, got 0"),
         ({"image": (0, 10)}, "image must have a width and a height above 0"),
     ],
 )

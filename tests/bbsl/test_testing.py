@@ -248,7 +248,7 @@ def test_what_a_method_cannot_use() -> None:
     with pytest.raises(InputError, match=r"frame 'bare' of a list has no boxes: .*-o boxes=street"):
         run(BbslMethod(spec, values(1)), Requirement("R", "text", "bbsl"), bare, detector)
     with pytest.raises(InputError, match="1x1 or more, got 0x5"):
-        LabelledFrames(bare, 0, 5)  # type: ignore[arg-type]
+        LabelledFrames(bare, 0, 5)
 
 
 def test_a_row_out_of_scope_has_no_case_at_all() -> None:

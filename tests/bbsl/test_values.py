@@ -350,7 +350,7 @@ def test_sources_at_their_borders(tmp_path: Any) -> None:
         ({"stopping_distance": {"focal_length": 0, "horizon": 1}}, "focal_length must be above 0, got 0"),
         (
             {"stopping_distance": {"focal_length": 1, "horizon": 1, "reaction_time": -1}},
-            "reaction_time must not be negative, got -1",
+            "reaction_time must be 0 or more, got -1",
         ),
         (
             {"stopping_distance": {"focal_length": 1, "horizon": 1, "speed": math.inf}},

@@ -509,6 +509,7 @@ def test_the_other_commands_ask_for_what_was_typed(asked: Callable[..., str], tm
             "run s.yaml --timeout 0": None,
             "run s.yaml --timeout inf": None,
             "run s.yaml --out s.yaml": None,
+            "run s.yaml --shard 2/4": None,
             "suites check s.yaml t.yaml --allow-commands": None,
             "suites check s.yaml": None,
             "compare a b --systems dave2=epoch --alpha 0.2 --anyway --out c.html": None,

@@ -217,7 +217,7 @@ def test_coco_files_do_as_well(data: Path, roadworthy: Run) -> None:
         ((*ON, "--detections", "results", "--matching", "x"), "matching: expected"),
         ((*ON, "--detections", "results", "--object", "car"), "no function of type bb is called 'car'"),
         ((*ON, "--detections", "results", "--classes", "unicorn"), "unicorn"),
-        ((*ON, "--detections", "results", "--invalid", "x"), "--invalid must be error or skip"),
+        ((*ON, "--detections", "results", "--invalid", "x"), "'x' is not one of"),
         ((*ON, "--detections", "results", "--set", "near"), "such as --set near=275,375"),
         ((*ON, "--detections", "results", "--set", "x=far"), "--set x: a value is true, false, a number"),
         (("--truth", "kitti:truth", "--size", "1242x375", "--detections", "results"), "bound to near()"),

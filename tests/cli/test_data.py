@@ -133,7 +133,7 @@ def test_overlays_and_columns(roadworthy: Callable[..., Result], overlay: str) -
         (["world", "-o", "time=day", "-o", "time=night"], "option 'time' is given twice"),
         (["world:twon"], "did you mean 'town'?"),
         (["wrld"], "did you mean 'world'?"),
-        (["world", "--sample", "0"], "--sample must be between 1 and 400, got 0"),
+        (["world", "--sample", "0"], "--sample must be from 1 to 400, got 0"),
         (["world", "--columns", "0"], "columns must be 1 or more, got 0"),
         (["world", "--overlay", "box"], "did you mean 'boxes'?"),
         (["world", "--out", "sheet.txt", "-n", "1"], "expected an ending such as .png"),

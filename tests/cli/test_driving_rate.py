@@ -168,7 +168,7 @@ def test_good_and_poor_by_a_metric(roadworthy: Callable[..., Result], drives: Pa
         ([], "give drives of a good driver with --good"),
         (["--good", "lap"], "give drives of a good driver with --good"),
         (["--good", "lap", "--poor", "nowhere"], "nowhere: found no drive"),
-        (["--good", "lap", "--poor", "lap", "--clip-format", "avi"], "--clip-format is webm, mp4 or gif"),
+        (["--good", "lap", "--poor", "lap", "--clip-format", "avi"], "'avi' is not one of"),
         (["--good", "lap", "--by", "SD(LP)"], "Give a drive that crashes with --attention, or --checks 0"),
         (["--good", "lap", "--poor", "lap", "--checks", "0"], "two clips have the same id"),
         (

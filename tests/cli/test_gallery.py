@@ -18,7 +18,8 @@ WORLD = ("world:town", "-n", "10", "-o", "size=480x240", "-o", "seed=3")
 def test_what_ships_is_listed(roadworthy: Run) -> None:
     result = roadworthy("gallery", "list")
     assert result.exit_code == 0
-    assert "154 cut-outs in shipped" in result.stdout
+    assert "215 cut-outs in shipped" in result.stdout
+    assert "pedestrian     62: any 12, child 30, wheelchair user 10, pram 10" in result.stdout
     assert "traffic sign   8: stop 1, yield 1, turn 1, 20 speed limit 1, 30 speed limit 1" in result.stdout
     document = json.loads(roadworthy("gallery", "list", "--json").stdout)
     assert document["cut_outs"][0]["element"] == "pedestrian"
@@ -114,13 +115,13 @@ def test_bad_options(roadworthy: Run, options: tuple[str, ...], message: str) ->
 def test_a_sheet_is_drawn(roadworthy: Run, tmp_path: Path) -> None:
     result = roadworthy("gallery", "show", "-e", "red car", "--out", "sheets/red.png")
     assert result.exit_code == 0
-    assert "Wrote sheets/red.png with 5 of 154 cut-outs" in result.stdout
+    assert "Wrote sheets/red.png with 5 of 215 cut-outs" in result.stdout
     sheet = read_image(tmp_path / "sheets" / "red.png")
     red = (sheet[..., 0] > 90) & (sheet[..., 0] > 2 * sheet[..., 1].astype(int))
     assert red.mean() > 0.02
     missing = roadworthy("gallery", "show", "-e", "tram")
     assert missing.exit_code == 2
-    assert "has no 'tram'; it has pedestrian 12" in missing.stderr
+    assert "has no 'tram'; it has pedestrian 62" in missing.stderr
     assert roadworthy("gallery", "show", "nowhere").exit_code == 2
 
 

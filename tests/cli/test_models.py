@@ -126,7 +126,7 @@ def test_a_model_with_history_gets_it_from_data_that_has_it(
             ("callable:mine.py:drive", "-m", "output.signal=speed"),
             "unknown key 'signal': did you mean 'signals'?",
         ),
-        (("truth", "-n", "0"), "--sample must be between 1 and 100, got 0"),
+        (("truth", "-n", "0"), "--sample must be from 1 to 100, got 0"),
         (("net.onnx",), "cannot read the ONNX network net.onnx: there is no such file"),
         (("http://127.0.0.1:9/", "-m", "output.signals=speed", "-m", "retries=0"), "http://127.0.0.1:9/"),
     ],

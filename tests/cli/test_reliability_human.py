@@ -63,7 +63,7 @@ def test_thresholds_for_scripts(roadworthy: Run, tmp_path: Path) -> None:
     ("asked", "message"),
     [
         (("rain.csv",), "give the share, such as 0.97 (--originals)"),
-        (("rain.csv", "--originals", "1.2"), "above 0 and up to 1"),
+        (("rain.csv", "--originals", "1.2"), "above 0 and at most 1"),
         (("rain.csv", "--rule", "imagnet"), "did you mean 'imagenet'"),
         (("rain.csv", "-t", "fog"), "no answers about 'fog'"),
         (("absent.csv",), "found nothing at absent.csv"),

@@ -6,7 +6,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from roadworthy.cli.rules import app
+from roadworthy.papers import clip_truth
 from roadworthy.papers import truth_matrix as module
+from roadworthy.papers.clip_truth import CLIP_RULES
 from roadworthy.papers.truth_matrix import CAREFUL, SIGHT_FAULTS, TRUTH_RULES, TruthMatrix, TruthRow
 from roadworthy.world.simulation import FAULTS
 
@@ -23,16 +25,34 @@ def _matrix(night_blind: int, careful: int) -> TruthMatrix:
     return TruthMatrix(1333, (row,), (CAREFUL, "night-blind"))
 
 
+def _clips(late: int) -> TruthMatrix:
+    (rule,) = (one for one in CLIP_RULES if one.id == "right")
+    row = TruthRow(rule, 20)
+    row.reasons["the change is seen too briefly"] = 4
+    row.violations["late"] = late
+    return TruthMatrix(20, (row,), (CAREFUL, "late"), unit="clips")
+
+
+@pytest.fixture(autouse=True)
+def _few_clips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clip_truth, "clip_matrix", lambda *_, **__: _clips(late=20))
+
+
 def test_it_prints_the_matrix() -> None:
     result = _run("--sample", "30", "--seed", "3", "--reasons")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert all(len(line) <= 80 for line in lines if not line.startswith("  "))
-    rows = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
+    second = next(number for number, line in enumerate(lines) if line.startswith("Share of qualifying clips"))
+    assert any(line.split() == ["right", "20", "0", "100%"] for line in lines[second:])
+    ordered = [*lines[second:], *lines[:second]]
+    rows = {line.split()[0]: line.split()[1:] for line in ordered if line.strip()}
     assert rows["R5"] == ["30", "0", "0", "0", "0", "100%", "0"]
     assert rows["sensitivity"] == ["100%"] * 5
     assert rows["see-left"] == ["3", "0", "100%", "0", "0", "0", "0"]
     assert rows["R7:"][1:] == ["it", "is", "night", "already"]
+    begins = lines.index("Clips that do not qualify")
+    assert lines[begins + 1] == "  right: 4 the change is seen too briefly"
     assert lines[-1] == "All verdicts are true."
 
 
@@ -77,3 +97,13 @@ def test_it_fails_where_a_bar_is_missed(
     result = _run("--json")
     assert result.exit_code == code
     assert json.loads(result.stdout)["passed"] == (code == 0)
+
+
+def test_it_fails_where_a_clip_is_judged_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "truth_matrix", lambda *_, **__: _matrix(1000, 0))
+    monkeypatch.setattr(clip_truth, "clip_matrix", lambda *_, **__: _clips(late=3))
+    result = _run("--json")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert not document["passed"]
+    assert document["shortfalls"][0].startswith("right catches 'late' in 3 of 20 clips (15.00%")

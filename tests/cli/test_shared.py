@@ -22,29 +22,6 @@ from roadworthy.cli._road import RunOptions, answer_of, data_document, outcome_l
 from roadworthy.errors import InputError, RoadworthyError
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "high", "words"),
-    [
-        (None, 1, None, ""),
-        (1, 1, None, ""),
-        (0, 1, None, "--n must be 1 or more, got 0"),
-        (2, 1, 2, ""),
-        (3, 1, 2, "--n must be between 1 and 2, got 3"),
-        (0, 1, 2, "--n must be between 1 and 2, got 0"),
-        (0.5, 0, None, ""),
-    ],
-)
-def test_numbers_that_are_too_small_or_too_large(
-    value: float | None, low: float, high: float | None, words: str
-) -> None:
-    if not words:
-        options.check_within("--n", value, low, high)
-        return
-    with pytest.raises(InputError) as refused:
-        options.check_within("--n", value, low, high)
-    assert str(refused.value) == words
-
-
 def test_lists_that_are_typed() -> None:
     assert options.words(None) is None
     assert options.words("") == []

@@ -155,8 +155,8 @@ def test_apply_goes_on_when_a_cut_out_is_broken(
     ("args", "message"),
     [
         (("show", "rotaton"), "did you mean 'rotation'"),
-        (("show", "rotation", "--steps", "1"), "--steps must be between 2 and 20, got 1"),
-        (("show", "rotation", "-n", "0"), "--sample must be between 1 and 50, got 0"),
+        (("show", "rotation", "--steps", "1"), "--steps must be from 2 to 20, got 1"),
+        (("show", "rotation", "-n", "0"), "--sample must be from 1 to 50, got 0"),
         (("show", "rotation", "-p", "angle=9999"), "angle must be between -180 and 180 degrees"),
         (("show", "rotation", "-p", "amount=0.5"), "a strip of rotation runs over its amounts"),
         (("apply", "pixelate(amount=1000)"), "pixelate: an amount must be between 0 and 1, got 1000"),

@@ -157,7 +157,7 @@ def test_what_a_search_requires_in_words(given: dict[str, object], text: str) ->
         ({"seconds": float("inf")}, "seconds must be above 0, got inf"),
         ({"max_failed_tries": -1}, "max_failed_tries must be 0 or more, got -1"),
         ({"deepest": 0}, "deepest must be 1 or more, got 0"),
-        ({"reach": 1.1}, r"reach must be a share from 0 to 1, got 1\.1"),
+        ({"reach": 1.1}, r"reach must be from 0 to 1, got 1\.1"),
         ({"shares": [0.5, 0.5]}, r"shares must be 7 numbers above 0 that add up to 1, .* got \[0\.5, 0\.5\]"),
         ({"shares": [0.5, 0.5, 0]}, "shares must be 7 numbers"),
         ({"only": "x"}, "only is a list of images of a search, got 'x'"),

@@ -63,6 +63,13 @@ def test_a_frame_after_a_jump_is_the_same_to_the_last_bit() -> None:
         assert np.array_equal(again[number].image, in_order[number]), number
 
 
+def test_a_film_that_names_no_key_frames_is_read_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "flatnonzero", lambda _: np.array([], int))
+    data = video(JUMPS)
+    monkeypatch.undo()
+    assert [number_in(data[number].image) for number in (120, 3, 90)] == [120, 3, 90]
+
+
 def test_times_are_those_of_the_container() -> None:
     data = video(UNEVEN)
     times = [data.signals(number).timestamp or 0.0 for number in range(len(data))]

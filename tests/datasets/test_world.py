@@ -3,12 +3,14 @@ from __future__ import annotations
 import math
 import pickle
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
 
 from roadworthy.cases import Dataset
 from roadworthy.datasets import WorldDataset, load
+from roadworthy.datasets.world import _renderer
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.world import (
@@ -16,6 +18,7 @@ from roadworthy.world import (
     TIMES,
     TRACK_NAMES,
     WEATHERS,
+    Camera,
     add,
     careful_driver,
     frame_of,
@@ -166,6 +169,12 @@ def test_the_scene_behind_a_frame_renders_to_it_and_can_be_changed() -> None:
     assert same(again, frame)
     changed = frame_of(add(scene, "pedestrian", ahead=10))
     assert not np.array_equal(changed.image, frame.image)
+
+
+@pytest.mark.parametrize(("size", "most"), [((1920, 1080), 8), ((320, 160), 327), ((8192, 8192), 1)])
+def test_few_large_frames_are_kept_and_enough_small_ones(size: tuple[int, int], most: int) -> None:
+    draws: Any = _renderer(Camera(*size))
+    assert draws.cache_info().maxsize == most
 
 
 def test_without_traffic_nobody_is_on_the_road() -> None:

@@ -265,10 +265,10 @@ def test_cells_of_tables_and_units_that_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cut", "message"),
     [
-        (lambda drive: drive.cut_by_time(0), "expected sectors longer than 0 s, got 0"),
-        (lambda drive: drive.cut_by_time(NAN), "expected sectors longer than 0 s, got nan"),
-        (lambda drive: drive.cut_by_length(0.0), "expected sectors longer than 0 m, got 0"),
-        (lambda drive: drive.cut_by_length(-1), "expected sectors longer than 0 m, got -1"),
+        (lambda drive: drive.cut_by_time(0), "seconds of a sector must be above 0, got 0"),
+        (lambda drive: drive.cut_by_time(NAN), "seconds of a sector must be above 0, got nan"),
+        (lambda drive: drive.cut_by_length(0.0), "metres of a sector must be above 0, got 0"),
+        (lambda drive: drive.cut_by_length(-1), "metres of a sector must be above 0, got -1"),
         (lambda _: Drive("d", [0, 1], sectors=[0, 1], sector_names=["a"]), "drive d: 2 sectors have 1 names"),
         (lambda _: Drive("d", [0, 1], sectors=[0, 2]), "from 0 by steps of 1"),
         (lambda _: Drive("d", [0, 1], sectors=[1, 1]), "from 0 by steps of 1"),

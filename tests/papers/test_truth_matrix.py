@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roadworthy.cases import Answers, Predicted
@@ -20,16 +22,30 @@ from roadworthy.papers.truth_matrix import (
     TruthMatrix,
     TruthRow,
     TruthRule,
+    _noted,
     _percent,
+    careful_answer,
     truth_matrix,
 )
 from roadworthy.rules import parse, read_rules
 from roadworthy.rules.counterfactual import Counterfactuals
 from roadworthy.rules.expectation import Expectation, Quantity
+from roadworthy.rules.gauges import gauge_of, ground_places
 from roadworthy.rules.generation import plan_for
 from roadworthy.rules.method import judged, rule_case
 from roadworthy.rules.reading import Block, Comparative, Rule, SceneChange
-from roadworthy.world import Scene, WorldObject, careful_driver, frame_of, remove
+from roadworthy.seeding import rng_for
+from roadworthy.transforms.wording import added_things
+from roadworthy.world import (
+    HELD_OUT_TRACK_NAMES,
+    TRACK_NAMES,
+    Camera,
+    Scene,
+    WorldObject,
+    careful_driver,
+    frame_of,
+    remove,
+)
 from roadworthy.world.simulation import FAULTS, Driver
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rules"
@@ -139,6 +155,31 @@ def test_verdicts_about_what_is_seen_and_planned_are_true() -> None:
     for fault in SIGHT_FAULTS:
         caught, of = matrix.caught(fault)
         assert caught == of > 0
+
+
+def test_who_cuts_the_lane_meets_the_truck_in_a_bend_too() -> None:
+    # A left bend: the truck is seen askew, and the left of the picture is not that of the road.
+    rule = parse(next(one.text for one in TRUTH_RULES if one.id == "plan-truck"))
+    gauge = gauge_of(rule.blocks[0].expectation.output)
+    tracks = ",".join((*TRACK_NAMES, *HELD_OUT_TRACK_NAMES))
+    data = WorldDataset(tracks, weather="all", time="all", level="all", count=1000)
+    for index in (8, 41):
+        made = Counterfactuals(data.scene(index), seed=int(rng_for(0, "truth", index).integers(2**63)))
+        before, after = made.scene, made.of(rule)[0]
+        frames = (_noted(before, before, "path"), _noted(after, before, "path"))
+        truck, looks = after.actors[-1], float(after.track.heading(after.s)) - after.yaw
+        along = float(after.track.heading(truck.s))
+        corner = after.track.position(truck.s, truck.d) - after.track.position(after.s, after.d)
+        # Of its end towards us, the corner next to our lane.
+        x = corner[0] - 3.63 * math.cos(along) + 1.22 * math.sin(along)
+        y = corner[1] - 3.63 * math.sin(along) - 1.22 * math.cos(along)
+        ahead = x * math.cos(looks) + y * math.sin(looks) - Camera().forward
+        aside = x * math.sin(looks) - y * math.cos(looks)
+        places = np.array(ground_places(frames[1], added_things(frames[1])[0]))
+        assert np.hypot(*(places - (ahead, aside)).T).min() < 0.4, index
+        for name, answer in (("careful", careful_answer), ("cutting", SIGHT_FAULTS["lane-cutting"][1])):
+            (pair,) = gauge.measured(frames, (answer(before, "path"), answer(after, "path")))
+            assert (pair[1] > 1) if name == "careful" else (pair[1] == 0), (index, name)
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_labels_of_a_sequence_that_it_never_saw(real_data: Path) -> None:
 def test_people_are_put_beside_the_road_not_on_it(real_data: Path) -> None:
     add = make_transform("add", element="pedestrian")
     made = on_road = 0
-    for frame in held_out(real_data, 24):
+    for frame in held_out(real_data, 48):
         try:
             changed = add(frame.replace(labels=None, estimator=as_needed), 7, measure=False)
         except NotApplicable:
@@ -54,8 +54,10 @@ def test_people_are_put_beside_the_road_not_on_it(real_data: Path) -> None:
         quarter = (right - left) // 4
         feet = slice(bottom - 2, bottom + 1), slice(max(0, left + quarter), right - quarter)
         on_road += bool(frame.label_map.mask("road", "line")[feet].mean() > 0.5)
-    assert made >= 10
-    assert 4 * on_road <= made  # car parks, where people label everything as road, are among them
+    assert made >= 20
+    # They stand in car parks and forecourts, where people label all asphalt as road, or a few pixels before
+    # the kerb. Of all 101 frames with three seeds it is 23 of 150.
+    assert 5 * on_road <= made
 
 
 def test_the_label_map_that_does_not_fit_is_noticed_and_no_other(real_data: Path) -> None:

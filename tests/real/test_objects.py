@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
@@ -15,6 +16,8 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.transforms import Transform, make_transform
 from roadworthy.transforms.objects import harvest
+from roadworthy.transforms.objects.inpainting import region_of
+from roadworthy.transforms.objects.request import parts_of
 from roadworthy.transforms.objects.surroundings import OCCUPYING
 from roadworthy.transforms.perspective import Perspective
 
@@ -86,7 +89,8 @@ def test_people_of_camvid_are_cut_out_and_put_back(real_data: Path, tmp_path: Pa
         low, high = (1.2, 2.2) if one.element == "pedestrian" else (1.0, 4.4)
         assert low <= one.height <= high
     result.gallery().save(tmp_path)
-    check(*placed(frames, make_transform("add", gallery=str(tmp_path))), least=0.75)
+    # Who hardly stands out from the background is left out.
+    check(*placed(frames, make_transform("add", gallery=str(tmp_path))), least=0.65)
 
 
 def test_vehicles_and_signs_of_a2d2(real_data: Path) -> None:
@@ -107,6 +111,39 @@ def test_the_horizon_of_one_camera_stays_where_it_is(real_data: Path) -> None:
     assert 1.2 < np.median([view.camera_height for view in views]) < 1.6
 
 
+def test_vehicles_that_a_wet_road_mirrors(real_data: Path) -> None:
+    """Roads of CamVid are dry; mirrored in them, as a blurred picture upside down, vehicles go as a whole."""
+    dry, wet, vehicles = 0, 0, 0
+    data = load(f"camvid:{real_data / 'camvid'}")
+    for frame in (data[number] for number in range(0, len(data), 6)):
+        labels = frame.label_map
+        mask, ground = labels.mask("vehicle"), labels.mask("road", "sidewalk", "terrain")
+        mirrors = []
+        image = frame.image.astype(np.float32)
+        for (rows, columns), pixels in parts_of(mask, 200):
+            high = min(len(pixels), frame.height - rows.stop)
+            below = slice(rows.stop, rows.stop + high), columns
+            shown = pixels[::-1][:high] & ground[below]
+            if np.count_nonzero(shown) < 300:
+                continue
+            upside = frame.image[rows.stop - high : rows.stop, columns][::-1].astype(np.float32)
+            smeared = cv2.GaussianBlur(upside, (0, 0), sigmaX=1.5, sigmaY=5)
+            image[below] += 0.5 * shown[..., None] * (smeared - image[below])
+            mirrors.append((below, shown))
+        regions = [
+            region_of(one, mask, paint=False) > 0
+            for one in (frame, frame.replace(image=np.rint(image).astype(np.uint8)))
+        ]
+        vehicles += len(mirrors)
+        dry, wet = (
+            count + sum(bool(region[below][shown].all()) for below, shown in mirrors)
+            for count, region in zip((dry, wet), regions, strict=True)
+        )
+    assert vehicles > 100
+    assert wet > 0.85 * vehicles
+    assert dry < 0.1 * vehicles
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("gallery", ["shipped", "harvested"])
 def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> None:
@@ -116,7 +153,7 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
         harvest(data, ["pedestrian"]).gallery().save(tmp_path)
         options["gallery"] = str(tmp_path)
     # Solid models are as dark as real people, and stand out from fewer backgrounds.
-    check(*placed(data, make_transform("add", **options)), least=0.75 if options else 0.5)
+    check(*placed(data, make_transform("add", **options)), least=0.65 if options else 0.5)
 
 
 @pytest.mark.slow

@@ -204,11 +204,11 @@ def test_what_suits_an_answer() -> None:
     ("text", "message"),
     [
         ("precision", "unknown measure 'precision'"),
-        ("ap(iou)", "expected name=value"),
+        ("ap(iou)", "expected option=value"),
         ("ap(depth=3)", "ap has no setting 'depth'"),
         ("ap(iou=0)", "iou must be above 0"),
         ("steering(tolerance=-1)", "must be above 0"),
-        ("(", "a measure is written"),
+        ("(", "cannot read the measure"),
         ("accuracy(score=0.3)", "needs the class whose score is meant"),
     ],
 )

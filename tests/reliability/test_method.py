@@ -362,7 +362,7 @@ def test_images_of_one_drive_count_as_one(pictures: Pictures) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"tolerance": 1.0}, "the tolerance must be a distance from 0 to below 1, got 1.0"),
+        ({"tolerance": 1.0}, "the tolerance must be from 0 to below 1, got 1.0"),
         ({"requirements": 0}, "requirements must be 1 or more, got 0"),
         ({"rule": "mine"}, "rule must be one of bound, paper, got 'mine'"),
     ],

@@ -472,7 +472,7 @@ def test_how_measures_are_written() -> None:
         ("ap(iou=1.1)", "iou must be above 0 and at most 1, got 1.1"),
         ("speed(tolerance=0)", "the tolerance of speed must be above 0, got 0.0"),
         ("signal(output=brake)", "unknown output 'brake'"),
-        ("ap(iou=0.5, odd)", r"cannot read ' ?odd' in measure 'ap\(iou=0.5, odd\)': expected name=value"),
+        ("ap(iou=0.5, odd)", r"cannot read 'odd' in 'ap\(iou=0.5, odd\)': expected option=value"),
     ):
         with pytest.raises(InputError, match=message):
             read_measure(text)

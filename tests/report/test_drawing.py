@@ -182,7 +182,7 @@ def test_bad_overlays_and_scales() -> None:
         parse_overlays("boxes,lables")
     with pytest.raises(InputError, match="'none' cannot be joined"):
         parse_overlays("none,boxes")
-    with pytest.raises(InputError, match=r"scale must be between 0.1 and 16, got 0"):
+    with pytest.raises(InputError, match=r"scale must be from 0.1 to 16, got 0"):
         draw_frame(Frame("a", GREY), "none", 0)
 
 

@@ -353,7 +353,7 @@ def test_charts_are_drawn_as_kept() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1])
 def test_a_strip_has_at_least_two_steps(steps: int) -> None:
-    with pytest.raises(Exception, match=f"at least 2 steps, got {steps}"):
+    with pytest.raises(Exception, match=f"steps of a strip must be 2 or more, got {steps}"):
         variants(kind_of("rotation"), steps)
 
 

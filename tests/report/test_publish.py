@@ -35,7 +35,7 @@ from roadworthy.runs.evidence.checking import Verification
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.suites import plan_suite, suite_of
-from roadworthy.runs.suites.running import Pass
+from roadworthy.runs.suites.passes import Pass
 from roadworthy.web.runs import found_in
 
 SLOW_DOWN = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."

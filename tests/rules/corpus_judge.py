@@ -32,7 +32,7 @@ MAPPINGS = ("properties", "target_properties", "reference_properties")
 MEASURES = {"distance": 0.0, "within": 0.0, "part": ""}
 """How far away, and which of the things of a kind; what is left out is left open by the rule."""
 OUTPUTS = ("speed", "steering")
-OTHER_OUTPUTS = ("detections", "segmentation", "path", "brake", "throttle")
+OTHER_OUTPUTS = ("detections", "segmentation", "path", "brake", "throttle", "acceleration")
 """Outputs whose relation is not pinned down by pairs of numbers."""
 _FEWEST_PAIRS = 3
 
@@ -366,7 +366,7 @@ class _Form:
     def change(self, data: Any, *place: str) -> GoldChange:
         self.check(data, {"op", "target"}, {*SCALARS, *MAPPINGS, *MEASURES}, *place)
         allowed = {name: _values(data.get(name)) for name in SCALARS}
-        allowed |= {name: (data.get(name, {}),) for name in MAPPINGS}
+        allowed |= {name: _values(data.get(name, {})) for name in MAPPINGS}
         allowed |= {name: _values(data.get(name, open_)) for name, open_ in MEASURES.items()}
         for name, values in allowed.items():
             for value in values:

@@ -29,7 +29,7 @@ def corpus() -> tuple[Entry, ...]:
     return read_corpus()
 
 
-LEAST_BLIND = 0.9
+HARDER = frozenset({"blind-7", "blind-8"})  # much of what they say no picture shows
 BLIND = sorted(Path(__file__).with_name("corpus").glob("blind-*.yaml"))
 
 
@@ -108,7 +108,8 @@ def test_rules_by_people_who_never_saw_the_parser(path: Path, readings: Readings
     assert not report.of(*NEVER), told(report, *NEVER)
     understood = [one for one in report.judged if one.entry.readings]
     exact = sum(one.verdict is Verdict.EXACT for one in understood)
-    assert exact >= LEAST_BLIND * len(understood), told(report, Verdict.WRONG_REFUSAL)
+    least = 0.9 if path.stem in HARDER else 0.96
+    assert exact >= least * len(understood), told(report, Verdict.WRONG_REFUSAL)
 
 
 def test_every_rule_is_read_as_before_to_the_last_word(readings: Readings) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -215,6 +216,21 @@ def test_markings_go_where_they_are_seen() -> None:
     assert {marking.kind for marking in bare.scenery.markings} == {"stop line"}
     with pytest.raises(NotApplicable, match="no crosswalk is seen, or too little of it"):
         one(town(crosswalk + 10), SceneChange("remove", "crosswalk"))
+
+
+def test_a_group_stands_together() -> None:
+    change = SceneChange("add", "pedestrian", {}, "on", "sidewalk", group=True)
+    made = 0
+    for seed in range(8):
+        try:
+            three = one(town(), change, change, change, seed=seed).actors[-3:]
+        except NotApplicable:
+            continue
+        made += 1
+        for first, second in combinations(three, 2):
+            apart = math.dist((first.s, first.d), (second.s, second.d))
+            assert 0.7 < apart < 4
+    assert made >= 4
 
 
 def test_people_are_put_at_crosswalks_and_beside_things() -> None:

@@ -439,11 +439,34 @@ def test_a_rule_says_how_far_away_a_thing_appears(words: str, distance: float) -
 
 
 @pytest.mark.parametrize(
+    ("words", "distances"),
+    [
+        ("three pedestrians stand 25 m ahead", [25, 25, 25]),
+        ("a lorry is 30 m ahead of you and a car is in the oncoming lane", [30, 0]),
+        ("a car is in the oncoming lane and a lorry is 30 m ahead of you", [0, 30]),
+        ("a car is placed 30 m ahead and a pedestrian is placed 10 m ahead", [30, 10]),
+        ("a car and a truck are 30 m ahead", [30, 30]),
+        ("it rains and a truck is 30 m ahead", [0, 30]),
+    ],
+)
+def test_a_distance_is_that_of_what_is_named_before_it(words: str, distances: list[float]) -> None:
+    (block,) = parse(f"If {words}, slow down.").blocks
+    assert [one.distance for one in block.changes] == distances
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("If it rains 15 m ahead, then the ego-vehicle should slow down.", "said once, of one thing"),
+        ("If it rains 15 m ahead, then the ego-vehicle should slow down.", "said once, of a thing"),
         ("If a pedestrian appears 1 m ahead, the ego-vehicle should slow down.", "from 3 to 100 m away"),
-        ("If lane lines are removed 9 m away, the steering angle should keep the same.", "one thing that is"),
+        (
+            "If lane lines are removed 9 m away, the steering angle should keep the same.",
+            "a thing that is added",
+        ),
+        ("If a car is 10 m ahead and a car is in the oncoming lane, slow down.", "clear of which"),
+        ("If a pedestrian on the roadside and a cyclist 20 m ahead appear, slow down.", "clear of which"),
+        ("If a car is 10 m ahead and a car is 20 m ahead, slow down.", "clear of which"),
+        ("If a pedestrian appears 10 m away within 20 m, slow down.", "said once"),
         (
             "If a pedestrian appears 20 m in front of the truck, the ego-vehicle should slow down.",
             r"measured from the ego-vehicle(.|\n)* 20 m in front of the truck.*\n +\^{5}",

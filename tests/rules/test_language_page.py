@@ -13,7 +13,7 @@ from roadworthy.rules.expectation import ExpectedChange, Measure, Measured, Modi
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language import outcome_phrases as outcome_parts
-from roadworthy.rules.language.outcome_words import ENTRIES, REASONS
+from roadworthy.rules.language.outcome_words import LEXICON, REASONS
 from roadworthy.rules.reading import Comparative, Op, Position, Rule
 
 
@@ -66,7 +66,7 @@ def test_every_kind_of_word_of_an_outcome_is_shown(monkeypatch: pytest.MonkeyPat
         parse(sentence)
     for sentence in made.REFUSED:
         made.refusal(sentence)
-    assert {(kind, value) for kind, value, _, _ in ENTRIES} - seen == set()
+    assert {(one.kind, one.value) for one in LEXICON} - seen == set()
     assert set(REASONS) <= {kind for kind, _ in seen}
 
 
@@ -78,7 +78,10 @@ def test_every_list_of_words_is_on_the_page() -> None:
     }  # fmt: skip
     listed = [set(words) for words in made.WORDS.values()]
     for name in {one for one in vars(lexicon) if one.isupper() and not one.startswith("_")} - helpers:
-        words = {" ".join(one[0]) if name == "PREPOSITIONS" else one for one in getattr(lexicon, name)}
+        words = {
+            " ".join(one[0]) if name in ("PREPOSITIONS", "ADVERB_PLACES") else one
+            for one in getattr(lexicon, name)
+        }
         words = {" ".join(one) if isinstance(one, tuple) else one for one in words}
         together = set().union(*(one for one in listed if one & words))
         assert words <= together, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.kept import as_kept
 
 from roadworthy.cases import Status
+from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.rules import parse
@@ -21,7 +23,8 @@ from roadworthy.rules.language.outcome_words import FORMS, base_form, is_gerund
 from roadworthy.rules.method import RulesMethod, _placed, mean_difference
 from roadworthy.rules.reading import Block, Rule, SceneChange, thing_in_words
 from roadworthy.rules.tables import Tally, composition_table, reasons_table, threshold_table, violation_table
-from roadworthy.transforms import Keeps, compose, make_transform
+from roadworthy.transforms import Add, Keeps, compose, make_transform
+from roadworthy.transforms.wording import added_things
 
 GREY = Frame("a", np.full((16, 24, 3), 100, np.uint8))
 RAIN = SceneChange("replace", "weather", {}, replacement="rainy")
@@ -163,6 +166,73 @@ class TestPlans:
 
         brighter = ChangedScenario((make_transform("brightness", bias=40),))
         assert [FollowUp(one, brighter, 5)().image.max() for one in (made, GREY)] == [140, 140]
+
+    @pytest.mark.parametrize(
+        ("alone", "drawn", "tries"), [(True, False, 6), (False, False, 1), (True, True, 1)]
+    )
+    def test_what_is_added_to_a_real_frame_alone_is_drawn_until_it_fits(
+        self, monkeypatch: pytest.MonkeyPatch, alone: bool, drawn: bool, tries: int
+    ) -> None:
+        drawn_numbers: list[float] = []
+
+        def refused(self: Add, frame: Frame, rng: np.random.Generator) -> Frame:
+            drawn_numbers.append(rng.random())
+            if len(drawn_numbers) < 6:
+                raise NotApplicable(f"reason {len(drawn_numbers)}")
+            return frame
+
+        monkeypatch.setattr(Add, "change", refused)
+        labels = LabelMap(np.zeros((16, 24), np.uint8), ("road",))
+        frame = GREY.replace(labels=labels, metadata={"track": "town"} if drawn else {})
+        adding = FollowUp(frame, ChangedScenario((make_transform("add"),)), 5, alone=alone)
+        if tries == 6:
+            assert adding().image.shape == GREY.image.shape
+        else:
+            with pytest.raises(NotApplicable, match="reason 1"):
+                adding()
+        assert len(set(drawn_numbers)) == tries
+
+    def test_less_of_what_is_drawn_anew_is_less_of_the_same(self) -> None:
+        rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down.")
+        plan = plan_for(rule, gallery="shipped")
+        compared = 0
+        for frame in load("world:town", count=4, seed=3):
+            real = frame.replace(metadata={})
+            for seed in range(4):
+                notes = []
+                for amount in (1.0, 0.6):
+                    with suppress(NotApplicable):
+                        notes.append(added_things(plan.scaled(amount).frames(real, seed)[1])[0])
+                if len(notes) == 2:
+                    compared += 1
+                    assert [notes[0][key] for key in ("cut_out", "side")] == [
+                        notes[1][key] for key in ("cut_out", "side")
+                    ]
+        assert compared >= 4
+
+    def test_what_else_is_refused_draws_nobody_anew(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls: list[str] = []
+        whole = Add.change
+
+        def counted(self: Add, frame: Frame, rng: np.random.Generator) -> Frame:
+            calls.append(frame.id)
+            return whole(self, frame, rng)
+
+        monkeypatch.setattr(Add, "change", counted)
+        frame = load("world:town", count=1, seed=3)[0].replace(metadata={})
+        glare = frame.image.copy()
+        glare[frame.height // 2 :] = 255
+        rule = parse(
+            "If a pedestrian appears on the roadside and it rains, the ego-vehicle should slow down."
+        )
+        with pytest.raises(NotApplicable):
+            plan_for(rule, gallery="shipped").frames(frame.replace(image=glare), 1)
+        most = len(calls)
+        calls.clear()
+        dusk = ChangedScenario((make_transform("add", gallery="shipped"), make_transform("dusk")))
+        with pytest.raises(NotApplicable, match="dusk looks painted"):
+            FollowUp(frame, dusk, 1, alone=True)()
+        assert len(calls) <= 2 < most
 
     def test_steps_that_change_nothing_take_no_random_numbers_of_others(self) -> None:
         noise, none = make_transform("gaussian-noise"), make_transform("brightness", bias=0)

@@ -160,7 +160,7 @@ def test_table_8() -> None:
     assert table is not None
     assert table.columns == ("rule", "model", "0", "10%")
     assert table.rows == (("R1", "a", "33.33%", "66.67%"), ("", "b", "0", "0"))
-    assert table.note.endswith("have several blocks: R3.")
+    assert table.note.endswith("have several blocks or a time: R3.")
     assert threshold_table(["R3"], ["a"], tallies, thresholds) is None
 
 

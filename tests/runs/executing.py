@@ -208,17 +208,32 @@ def sleep() -> None:
 
 
 class Parent(Meter):
-    """Starts a process of its own and notes its id."""
+    """Starts a process of its own, which may leave its group and its parent, and notes its id."""
+
+    def __init__(self, folder: Path, *, leaves: bool, ends: bool, hangs: bool = False) -> None:
+        super().__init__("parent", folder=folder)
+        self.leaves, self.ends, self.hangs = leaves, ends, hangs
+
+    def _stay(self) -> None:
+        if self.leaves:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+        assert self.folder is not None
+        (self.folder / str(os.getpid())).touch()
+        sleep()
 
     def predict(self, frames: Sequence[Frame], /) -> list[Signals]:
-        child = get_context("fork").Process(target=sleep)
-        child.start()
         assert self.folder is not None
-        (self.folder / str(child.pid)).touch()
+        known = len(list(self.folder.iterdir()))
+        get_context("fork").Process(target=self._stay).start()
+        while len(list(self.folder.iterdir())) == known:
+            time.sleep(0.01)
+        if self.ends:
+            os._exit(0)
+        if self.hangs:
+            sleep()
         return super().predict(frames)
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__("parent", folder=folder)
 
 
 @dataclass(frozen=True)

@@ -196,6 +196,49 @@ def test_a_batch_that_kills_workers_is_tried_again_then_taken_apart(clock: Simpl
     ]  # fmt: skip
 
 
+def test_a_case_that_a_worker_died_on_is_tried_by_one_that_has_met_no_other_system(
+    clock: SimpleNamespace,
+) -> None:
+    crew = FakeCrew(2)
+    dispatcher = begun(crew)
+    for number in range(4):
+        dispatcher.submit(unit(number))
+    opened(crew)
+    dispatcher._turn(0)
+    first, second = crew.hands
+    guilty, innocent = first.pieces
+    crew.events = [Event(second, "returned", Done()), Event(second, "returned", Done()), Event(first, "died")]
+    dispatcher._turn(0)
+    # A model may have left something in its process that ends it later: that is not for the guilty one.
+    assert list(second.pieces) == [innocent]
+    opened(crew)
+    dispatcher._turn(0)
+    assert (crew.hands[-1].pieces[0], crew.hands[-1].served) == (guilty, 0)
+
+
+def test_who_needs_a_new_worker_and_has_none_to_come_is_not_passed_over_for_ever(
+    clock: SimpleNamespace,
+) -> None:
+    crew = FakeCrew(2)
+    dispatcher = begun(crew)
+    for number in range(6):
+        dispatcher.submit(unit(number))
+    opened(crew)
+    dispatcher._turn(0)
+    first, second = crew.hands
+    fresh, other = dispatcher._waiting
+    fresh.wants_fresh = True
+    crew.events = [Event(one, "returned", Done()) for one in (first, second)]
+    dispatcher._turn(0)
+    assert list(dispatcher._waiting) == [fresh, other], "both have met a system, and one has to end"
+    crew.events = [Event(first, "returned", Done())]
+    dispatcher._turn(0)
+    assert (crew.dismissed, other in second.pieces) == ([first], True)
+    opened(crew)
+    dispatcher._turn(0)
+    assert list(crew.hands[-1].pieces) == [fresh]
+
+
 @pytest.mark.parametrize("fault", ["died", "hangs", "memory"])
 def test_one_case_is_to_blame_after_three_deaths_or_at_once(clock: SimpleNamespace, fault: Any) -> None:
     dispatcher = begun(FakeCrew(1), seconds=60, megabytes=400)

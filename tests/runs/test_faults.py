@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -19,7 +20,7 @@ from roadworthy.errors import InputError
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.dispatching import Dispatcher, Hand
-from roadworthy.runs.executors.faults import Limits, Ticket
+from roadworthy.runs.executors.faults import TRIES, Limits, Ticket
 from roadworthy.runs.executors.processes import ProcessExecutor
 from roadworthy.runs.executors.work import BatchJob, WorkUnit
 
@@ -93,17 +94,92 @@ def test_memory_that_batches_before_left_is_not_blamed_on_a_case() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_what_a_system_started_ends_with_its_worker(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("leaves", "ends"), [(False, False), (True, False), (True, True)])
+def test_what_a_system_started_ends_with_its_worker(tmp_path: Path, leaves: bool, ends: bool) -> None:
     with executor_for("processes", workers=1) as executor:
-        run(Bright(), REQUIREMENT, Frames(1), Parent(tmp_path), executor=executor)
+        run(Bright(), REQUIREMENT, Frames(1), Parent(tmp_path, leaves=leaves, ends=ends), executor=executor)
         children = [int(path.name) for path in tmp_path.iterdir()]
-        assert children
-        assert all(map(is_alive, children))
+        assert len(children) == (TRIES if ends else 1)
+        assert ends or all(map(is_alive, children))
+    assert all_end(children)
+
+
+THREADED = """
+import sys
+import threading
+import time
+from pathlib import Path
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()  # as some libraries do when imported
+from tests.runs.executing import REQUIREMENT, Bright, Frames, Parent
+from roadworthy.runs import run
+from roadworthy.runs.executors import executor_for
+if __name__ == "__main__":
+    with executor_for("processes", workers=1) as executor:
+        parent = Parent(Path(sys.argv[1]), leaves=True, ends=False, hangs=sys.argv[2] == "hangs")
+        run(Bright(), REQUIREMENT, Frames(1), parent, executor=executor)
+    print("closed")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("how", ["answers", "hangs"])
+def test_what_a_system_started_ends_also_where_the_script_has_threads(tmp_path: Path, how: str) -> None:
+    """A script's own libraries are imported by each worker too; a driver may be killed while one hangs."""
+    script, seen = tmp_path / "script.py", tmp_path / "seen"
+    script.write_text(THREADED)
+    seen.mkdir()
+    driver = started(script, str(seen), how)
+    while not (children := [int(path.name) for path in seen.iterdir()]) and driver.poll() is None:
+        time.sleep(0.01)
+    if how == "hangs":
+        driver.kill()
+    assert driver.communicate(timeout=60) == (("", "") if how == "hangs" else ("closed\n", ""))
+    assert len(children) == 1
+    assert all_end(children)
+
+
+def test_a_script_that_starts_a_run_wherever_it_is_imported_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(THREADED.replace('__name__ == "__main__"', "True"))
+    told = started(script, str(tmp_path), "answers").communicate(timeout=60)[1]
+    assert "a script that starts a run must do so under if __name__ == '__main__'" in told
+
+
+def all_end(pids: Sequence[int]) -> bool:
     for _ in range(100):
-        if not any(map(is_alive, children)):
-            break
+        if not any(map(is_alive, pids)):
+            return True
         time.sleep(0.1)
-    assert not any(map(is_alive, children))
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="SIGCHLD")
+@pytest.mark.parametrize("ends", [False, True])
+def test_workers_are_let_go_where_nobody_is_told_that_a_process_has_ended(tmp_path: Path, ends: bool) -> None:
+    """As where a library lets the process ignore how its children end."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with executor_for("processes", workers=1, timeout_s=60) as executor:
+            parent = Parent(tmp_path, leaves=True, ends=ends)
+            result = run(Bright(), REQUIREMENT, Frames(1), parent, executor=executor)
+            pids = [*getattr(executor, "pids", ()), *(int(path.name) for path in tmp_path.iterdir())]
+        assert len(pids) == (TRIES + 1 if ends else 2)
+        assert all_end(pids)
+        assert result.counts[Status.ERROR] == ends
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_workers_outlive_the_thread_that_hired_them() -> None:
+    with executor_for("processes", workers=1) as executor:
+        asked = {"executor": executor}
+        thread = threading.Thread(target=run, args=(Bright(), REQUIREMENT, Frames(1), Meter()), kwargs=asked)
+        thread.start()
+        thread.join()
+        assert isinstance(executor, ProcessExecutor)
+        (pid,) = executor.pids
+        time.sleep(1.5)
+        assert is_alive(pid)
 
 
 def test_systems_that_cannot_be_opened_without_dying_end_the_run() -> None:
@@ -161,9 +237,13 @@ STOPPED = 2000  # cases, whose lines do not fit into the pipe
 def start(folder: Path, name: str, cases: int) -> subprocess.Popen[str]:
     script = folder / "script.py"
     script.write_text(SCRIPT)
+    return started(script, name, str(folder / "out"), str(cases))
+
+
+def started(script: Path, *words: str) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(Path.cwd()), *sys.path])
     return subprocess.Popen(
-        [sys.executable, "-W", "error", str(script), name, str(folder / "out"), str(cases)],
+        [sys.executable, "-W", "error", str(script), *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,
         pipesize=4096,  # it waits for whoever reads, so it is never through before it is stopped
@@ -199,12 +279,8 @@ def test_a_driver_that_is_stopped_leaves_no_workers_and_is_resumed(tmp_path: Pat
         # Ctrl-C: the driver alone says something.
         assert told.strip().endswith("KeyboardInterrupt")
         assert told.count("Traceback") == 1
-    for _ in range(100):
-        if not any(map(is_alive, pids)):
-            break
-        time.sleep(0.1)
     assert len(pids) == 2
-    assert not any(map(is_alive, pids))
+    assert all_end(pids)
     assert 0 < len(list(read_rows(tmp_path / "out"))) < STOPPED
     again = start(tmp_path, "processes", STOPPED)
     assert again.communicate()[1] == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,15 @@ def cluster() -> Iterator[None]:
     ray.init("local", num_cpus=8, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
     yield
     ray.shutdown()
+
+
+def test_a_cluster_of_our_own_leaves_exit_codes_as_they_are() -> None:
+    # Before the fixture's cluster, which it would join. Ray can make a process ignore how its children end.
+    with executor_for("ray", workers=1) as executor:
+        run(Bright(), REQUIREMENT, Frames(1), Meter(), executor=executor)
+        ended = subprocess.run([sys.executable, "-c", "raise SystemExit(3)"], check=False)
+    ray.shutdown()
+    assert ended.returncode == 3
 
 
 @pytest.mark.parametrize(

@@ -122,13 +122,13 @@ def test_what_no_car_does_is_noticed_without_truth() -> None:
     fast: list[Prediction] = [
         Signals(speed=100 + speed, steering=angle) for speed, angle in zip(SPEEDS, ANGLES, strict=True)
     ]
-    words = "speed is 114 m/s and the like, and no car does more than 70 m/s: correct output.units.speed"
+    words = "speed reaches 114 m/s, and no car goes beyond 70 m/s: correct output.units.speed"
     assert noted(unknown, fast) == [words]
     network = callable_model(len, spec=ModelSpec(RegressionOutput(("speed", "steering"))))
     assert notes(network, DATA, unknown, fast) == [f"{words}, input.range and input.color"]
     (sharp,) = noted(unknown, [Signals(steering=-10 * angle) for angle in ANGLES])
     assert sharp.startswith(
-        "steering is -80° and the like, and no car does more than 60°: correct output.units.steering"
+        "steering reaches -80°, and no car goes beyond 60°: correct output.units.steering"
     )
     assert (
         noted(
@@ -142,6 +142,19 @@ def test_what_no_car_does_is_noticed_without_truth() -> None:
     )
 
 
+def test_angles_that_may_be_radians_are_noticed_without_truth() -> None:
+    unknown = [Frame(str(n), np.zeros((4, 6, 3), np.uint8)) for n in range(6)]
+    (told,) = noted(unknown, [Signals(steering=angle / 20) for angle in ANGLES])
+    assert told == (
+        "steering is never more than 0.4°: if the numbers are radians, that is 23°, and "
+        "output.units.steering must say rad"
+    )
+    assert noted(unknown, [Signals(steering=angle / 10) for angle in ANGLES]) == []
+    # The truth tells more.
+    known = noted(framed(speed=False), [Signals(steering=angle / 20) for angle in ANGLES])
+    assert not any("never more" in one for one in known)
+
+
 def test_a_range_of_the_input_with_which_answers_make_sense_is_named() -> None:
     """A network that learned values from 0 to 1 and gets 0 to 255 answers 255 times as much."""
     images = [np.full((8, 8, 3), shade, np.uint8) for shade in (20, 60, 100, 140, 180, 220)]
@@ -149,7 +162,7 @@ def test_a_range_of_the_input_with_which_answers_make_sense_is_named() -> None:
     spec = ModelSpec(RegressionOutput(("speed",)), ImageInput(width=8, height=8, range=(0, 255)))
     network = callable_model(lambda images: images.mean(axis=(1, 2, 3))[:, None] * 20, spec=spec)
     told = first_look(network, DATA, frames).document["notes"]
-    assert told[0].startswith("speed is 4.4e+03 m/s and the like, and no car does more than 70 m/s")
+    assert told[0].startswith("speed reaches 4.4e+03 m/s, and no car goes beyond 70 m/s")
     assert told[1] == (
         "speed is up to 4.4e+03 m/s, but speed is up to 17.3 m/s with -m input.range=0,1: "
         "are the input's colours and range right?"

@@ -16,6 +16,7 @@ from roadworthy.runs.evidence import reopening, rerunning
 from roadworthy.runs.executors.work import Retention
 from roadworthy.runs.gate import Gate
 from roadworthy.runs.several import _cases, _check_names, _executor, run_several
+from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.store.digests import content_of_dataset
 from roadworthy.runs.suites import running
@@ -70,7 +71,8 @@ def test_a_run_of_several_passes_everything_on(tmp_path: Path, monkeypatch: pyte
     cases: list[int] = []
     found = run_several(
         METHOD, [REQUIREMENT, other], DATA, [SYSTEM], out=tmp_path, images="all", passes=0.25,
-        progress=cases.append, tested=lambda one, system: (one.id, system.name) != ("R2", "meter"), **OPTIONS,
+        progress=cases.append, tested=lambda one, system: (one.id, system.name) != ("R2", "meter"),
+        shard=Shard(2, 3), **OPTIONS,
     )  # fmt: skip
     results: Any = dict(found.results), dict(found.costs)
     assert results == ({("R1", "meter"): "result"}, {"R1": "cost"})
@@ -80,6 +82,7 @@ def test_a_run_of_several_passes_everything_on(tmp_path: Path, monkeypatch: pyte
     assert called.named == {
         "seed": 5, "images": tmp_path / "images", "retention": Retention("all", 0.25, 5), "batch_size": 7,
         "simulator": SIMULATOR, "resume": True, "content": content_of_dataset(DATA), "gate": GATE,
+        "shard": Shard(2, 3),
     }  # fmt: skip
     progress({("R1", "a"): SimpleNamespace(count=3), ("R1", "b"): SimpleNamespace(count=5),
               ("R2", "a"): SimpleNamespace(count=2)})  # fmt: skip
@@ -121,6 +124,7 @@ def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.Monkey
     one: Any = SimpleNamespace(
         plan=plan, pairs=frozenset([("R1", "meter")]), requirements=[REQUIREMENT], data=DATA,
         systems=lambda: [SYSTEM], method=lambda systems: (METHOD, systems), simulator=simulator,
+        is_whole=False,
     )  # fmt: skip
     told: list[Any] = []
 
@@ -129,7 +133,7 @@ def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.Monkey
             told.append(pair)
 
     watch = Watcher()
-    result = SuiteResult(tmp_path, plan)
+    result = SuiteResult(tmp_path, plan, shard=Shard(1, 2))
     running._run(one, result, ("sample", 0.5), EXECUTOR, watch)
     assert called.given == [(METHOD, [SYSTEM]), [REQUIREMENT], DATA, [SYSTEM]]
     tested = called.named.pop("tested")
@@ -137,6 +141,7 @@ def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.Monkey
     assert called.named == {
         "out": tmp_path, "seed": 4, "batch_size": 64, "images": "sample", "passes": 0.5, "executor": EXECUTOR,
         "simulator": SIMULATOR, "progress": watch.counts, "resume": True, "gate": GATE,
+        "shard": Shard(1, 2),
     }  # fmt: skip
     assert simulator.given == [tmp_path]
     came: Any = result.outcomes, result.costs

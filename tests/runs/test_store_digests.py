@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.runs.executing import REQUIREMENT, Bright, Frames, digests
 
+from roadworthy._importing import module_name, sources_of
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals
 from roadworthy.images import write_image
 from roadworthy.models import callable_model, load_model
+from roadworthy.runs import run
 from roadworthy.runs.store import add_notes, begin_manifest, model_notes, read_manifest
 from roadworthy.runs.store import manifest as manifests
 from roadworthy.runs.store.digests import (
@@ -63,7 +67,7 @@ def test_an_engine_is_its_files_and_a_model_what_it_consists_of(tmp_path: Path) 
     }  # fmt: skip
     (tmp_path / "mine.py").write_text("def drive(frames):\n    return []\n")
     own = digest_of_model(load_model(f"python:{tmp_path}/mine.py:drive"))
-    assert own.hashed == "the file that defines it, and nothing of what that imports"
+    assert own.hashed == "the file that defines it, and those of its folder or package that it imports"
     assert list(own.sums) == ["mine.py"]
     memory = digest_of_model(callable_model(eval("lambda frames: []"), name="x"))  # of no file
     assert (memory.sha256, memory.hashed) == (None, "nothing: it is in memory only")
@@ -74,6 +78,90 @@ def test_an_engine_is_its_files_and_a_model_what_it_consists_of(tmp_path: Path) 
     inside = SimpleNamespace(name="x", network=load_model("dave2"))
     assert digest_of_model(inside) == digest_of_model(load_model("dave2"))
     assert set(digest_of_model(load_model("dave2")).settings) >= {"input", "output"}
+
+
+def test_what_a_model_imports_of_its_folder_is_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    parts = tmp_path / "gainful"
+    parts.mkdir()
+    (tmp_path / "mine.py").write_text(
+        "import json, gainful.gain\nfrom roadworthy.frames import Signals\n"
+        "def drive(frames):\n    import later\n    return [Signals(speed=gainful.gain.K) for _ in frames]\n"
+    )
+    (tmp_path / "later.py").write_text("import mine\n")
+    (tmp_path / "other.py").touch()
+    for name, text in {
+        "__init__": "",
+        "gain": "from . import size\nfrom .size import K",
+        "size": "K = 1",
+    }.items():
+        (parts / f"{name}.py").write_text(text)
+    model = load_model(f"python:{tmp_path}/mine.py:drive")
+    before = digest_of_model(model)
+    run(Bright(), REQUIREMENT, Frames(4), model, out=tmp_path / "run")
+    run(Bright(), REQUIREMENT, Frames(4), model, out=tmp_path / "run", resume=True)
+    assert set(before.sums) == {"mine.py", "later.py", "__init__.py", "gain.py", "size.py"}
+    assert sources_of(parts / "gain.py") == [parts / "gain.py", parts / "size.py"]
+    (parts / "size.py").write_text("K = -1")
+    with pytest.raises(InputError, match=r"size.py was edited after it was imported as gainful.size"):
+        load_model(f"python:{tmp_path}/mine.py:drive")
+    for name in ("gainful", "mine", "later", module_name(tmp_path / "mine.py")):
+        forget(monkeypatch, name)
+    edited = load_model(f"python:{tmp_path}/mine.py:drive")
+    assert digest_of_model(edited).sha256 != before.sha256
+    kept = digests(tmp_path / "run")
+    with pytest.raises(InputError, match="a run of another model of the name"):
+        run(Bright(), REQUIREMENT, Frames(4), edited, out=tmp_path / "run", resume=True)
+    assert digests(tmp_path / "run") == kept
+
+
+def forget(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_what_a_model_imports_of_a_folder_without_init_is_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "loose" / "parts").mkdir(parents=True)
+    (tmp_path / "loose" / "parts" / "net.py").write_text(
+        "from loose.gains import K\nfrom ..sizes import L\ndef drive(frames):\n    return []\n"
+    )
+    (tmp_path / "loose" / "gains.py").write_text("K = 1\n")
+    (tmp_path / "loose" / "sizes.py").write_text("L = 1\n")
+    before = digest_of_model(load_model("python:loose.parts.net:drive"))
+    assert set(before.sums) == {"net.py", "gains.py", "sizes.py"}
+    (tmp_path / "loose" / "gains.py").write_text("K = -1\n")
+    forget(monkeypatch, "loose")
+    assert digest_of_model(load_model("python:loose.parts.net:drive")).sha256 != before.sha256
+
+
+def test_a_helper_that_was_edited_is_noticed_behind_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
+    monkeypatch.syspath_prepend(tmp_path / "link")
+    (tmp_path / "real" / "linked_gain.py").write_text("K = 1\n")
+    model = tmp_path / "link" / "linked.py"
+    model.write_text("from linked_gain import K\ndef drive(frames):\n    return []\n")
+    load_model(f"python:{model}:drive")
+    (tmp_path / "real" / "linked_gain.py").write_text("K = -1\n")
+    with pytest.raises(InputError, match=r"linked_gain.py was edited after it was imported as linked_gain"):
+        load_model(f"python:{model}:drive")
+    forget(monkeypatch, "linked_gain")
+
+
+def test_what_a_file_imports_is_found_beside_a_warning_and_read_again_when_edited(tmp_path: Path) -> None:
+    for name in ("mine", "first", "second"):
+        (tmp_path / f"{name}.py").touch()
+    (tmp_path / "mine.py").write_text("import first\nDIGITS = '\\d'\n")
+    assert sources_of(tmp_path / "mine.py") == [tmp_path / "mine.py", tmp_path / "first.py"]
+    (tmp_path / "mine.py").write_text("import second\n")
+    assert sources_of(tmp_path / "mine.py") == [tmp_path / "mine.py", tmp_path / "second.py"]
 
 
 class Few:

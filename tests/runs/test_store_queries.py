@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,11 @@ from roadworthy.cases import (
     Verdict,
 )
 from roadworthy.errors import InputError
-from roadworthy.runs.store import RunStore, StoredRun, read_requirement, requirement_record
+from roadworthy.report.html.cards import failing_rows
+from roadworthy.runs.comparison import compare
+from roadworthy.runs.comparison.pairing import Pairing, pair_up
+from roadworthy.runs.store import RunStore, StoredRun, joined, read_requirement, requirement_record
+from roadworthy.runs.store.parts import opened_part
 
 RED = np.full((4, 6, 3), (255, 0, 0), np.uint8)
 
@@ -221,11 +228,67 @@ def test_images_are_found_from_the_suite_and_from_one_of_its_runs(suite: Path) -
 
 def test_two_runs_can_be_joined(suite: Path) -> None:
     run = StoredRun.open(suite)
-    connection = duckdb.connect()
-    run.attach(connection, "before")
-    StoredRun.open(suite / "runs" / "r1" / "epoch").attach(connection, 'af"ter')
     sql = 'SELECT b.margin, a.margin FROM before b JOIN "af""ter" a USING (requirement, system, "case")'
-    assert connection.execute(sql).fetchall() == [(-9.0, -9.0)]
+    with joined({"before": run, 'af"ter': StoredRun.open(suite / "runs" / "r1" / "epoch")}) as connection:
+        assert connection.execute(sql).fetchall() == [(-9.0, -9.0)]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda run: run.query("SELECT * FROM cases"),
+        lambda run: run.worst(),
+        lambda run: failing_rows(run, 5),
+        lambda run: compare(run, run, anyway=True),
+    ],
+    ids=["query", "worst", "report", "comparison"],
+)
+def test_rows_that_the_database_alone_cannot_read_are_told_with_their_file(
+    tmp_path: Path, ask: Callable[[StoredRun], object]
+) -> None:
+    """A damaged file in the corpus of fuzzing, of which pyarrow makes something."""
+    corpus = Path(__file__).parents[1] / "fuzz" / "corpus"
+    (tmp_path / "cases").mkdir()
+    shutil.copy(next((corpus / "run-requirements").glob("seed-*")), tmp_path / "requirements.jsonl")
+    rows = tmp_path / "cases" / "part-00000000.parquet"
+    shutil.copy(corpus / "run-rows" / "found-a907f5ebca3c", rows)
+    with opened_part(rows) as file:
+        list(file.iter_batches())
+    with pytest.raises(InputError, match=re.escape(f"{rows} is damaged (TProtocolException: Invalid data)")):
+        ask(StoredRun.open(tmp_path))
+
+
+def test_a_question_that_is_refused_leaves_no_database_open(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[duckdb.DuckDBPyConnection] = []
+    connect = duckdb.connect
+
+    def noted(*args: Any, **options: Any) -> duckdb.DuckDBPyConnection:
+        made.append(connect(*args, **options))
+        return made[-1]
+
+    run = StoredRun.open(suite)
+    run.query("SELECT * FROM cases")
+    monkeypatch.setattr(duckdb, "connect", noted)
+    with pytest.raises(InputError, match="cannot be answered"):
+        run.query("SELECT absent FROM cases")
+    assert len(made) == 1, "however many files there are"
+    with pytest.raises(duckdb.ConnectionException, match="closed"):
+        made[0].execute("SELECT 1")
+
+
+def test_a_comparison_can_be_stopped_from_its_first_file_on(suite: Path) -> None:
+    @contextmanager
+    def cancelled(interrupt: Callable[[], None]) -> Iterator[None]:
+        raise TimeoutError("cancelled")
+        yield
+
+    run = StoredRun.open(suite)
+    for path in suite.rglob("*.parquet"):
+        path.write_bytes(b"no rows")
+    with pytest.raises(TimeoutError, match="cancelled"):
+        pair_up(run, run, Pairing({}, frozenset()), cancelled)
 
 
 def test_several_threads_may_ask(suite: Path) -> None:

@@ -35,7 +35,7 @@ from roadworthy.training.engines.losses import (
 from roadworthy.training.engines.pairs import CHANGES, PairSource
 from roadworthy.training.engines.settings import EngineSettings
 from roadworthy.training.mutants.faults import _LOSSES, _MADE, _initialise, clipped, optimizer_named
-from roadworthy.training.mutants.operators import CRIMES, INITIALISERS, OPTIMISERS, search_range
+from roadworthy.training.mutants.operators import CRIMES, search_range
 from roadworthy.training.recipes import RECIPES, classifier_data, detector_data
 
 KEPT = Path(__file__).with_name("kept.txt")
@@ -143,12 +143,12 @@ def _faults() -> Iterator[str]:
         yield f"{name} = {told(loss(answers, truth))}"
     for name, made in _MADE.items():
         yield f"{name} = {told(made(1)(wave(2, 3, 4) * 3))}"
-    for name in INITIALISERS:
+    for name in CRIMES["WCI"].choices:
         for layer in (torch.nn.Linear(6, 40), torch.nn.Conv2d(3, 20, 5)):
             _initialise(layer, name, 7)
             yield f"{name} = {told(layer.weight)} {layer.weight.abs().max():.4g}"
     settings = Settings(learning_rate=0.02, weight_decay=0.01)
-    makers = {name: optimizer_named(name) for name in OPTIMISERS}
+    makers = {name: optimizer_named(name) for name in CRIMES["OCH"].choices}
     makers |= {how: clipped(how) for how in ("norm", "value")}
     for name, maker in makers.items():
         weights = [torch.nn.Parameter(wave(3, 2)), torch.nn.Parameter(wave(2))]

@@ -234,6 +234,7 @@ class TestGround:
             1.5,
         ]
         assert real_height("pedestrian", {"type": "truck"}) == 1.72
+        assert real_height("vehicle", {"type": "child"}) == 1.5
         assert [real_height(one) for one in ("bicyclist", "traffic light", "pole", "tree", "building")] == [
             1.75,
             3.4,

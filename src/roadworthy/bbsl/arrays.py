@@ -26,7 +26,7 @@ from roadworthy.bbsl.values import (
     no_axis,
     size_is_missing,
 )
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Boxes
 
 Array = NDArray[np.float64]
@@ -197,15 +197,13 @@ Many = Kleene | Reals | Intervals | BoxArrays | Sets
 def joined(several: list[Sets]) -> Sets:
     """Return the unions of sets, row by row; not known where one of them is not."""
     known = np.logical_and.reduce([one.known for one in several])
-    owners = np.concatenate([one.owners() for one in several])
     # Stable, so that a row keeps its boxes in the order in which they are named.
-    order = np.argsort(owners, kind="stable")
+    order = np.argsort(np.concatenate([one.owners() for one in several]), kind="stable")
     x, y = (
         Intervals(np.concatenate([one.lower for one in sides]), np.concatenate([one.upper for one in sides]))
         for sides in ([one.boxes.x for one in several], [one.boxes.y for one in several])
     )
-    counts = np.stack([one.counts for one in several]).sum(axis=0)
-    union = Sets(BoxArrays(x, y).taken(order), counts, known)
+    union = Sets(BoxArrays(x, y).taken(order), np.stack([one.counts for one in several]).sum(axis=0), known)
     return union if known.all() else union.only(known[union.owners()])
 
 
@@ -221,8 +219,7 @@ def common(left: Sets, right: Sets) -> Sets:
     b = right.boxes.taken(starts_right[rows] + place % np.maximum(wide, 1))
     met = np.flatnonzero(a.overlaps(b).true)
     a, b = a.taken(met), b.taken(met)
-    counts = np.bincount(rows[met], minlength=len(pairs))
-    return Sets(BoxArrays(a.x.meet(b.x), a.y.meet(b.y)), counts, known)
+    return Sets(BoxArrays(a.x.meet(b.x), a.y.meet(b.y)), np.bincount(rows[met], minlength=len(pairs)), known)
 
 
 def places(counts: Rows) -> Rows:
@@ -239,8 +236,8 @@ def _taken(values: NDArray[Entry], rows: Rows) -> NDArray[Entry]:
     return values[rows] if values.ndim else values
 
 
+# Sets with more boxes are measured one by one: a group of such sets would not fit the cache.
 _LARGE = 48
-"""Sets with more boxes are measured one by one: a group of such sets would not fit the cache."""
 
 
 def areas(sets: Sets) -> Array:
@@ -335,8 +332,7 @@ class RaggedBoxes:
                 raise InputError(f"the boxes of frame {index} must have shape (k, 4), got {part.shape}")
             parts.append(part)
             counts.append(-1 if frame is None else len(part))
-        whole = np.concatenate(parts) if parts else np.zeros((0, 4))
-        return cls(whole, np.asarray(counts, np.intp))
+        return cls(np.concatenate(parts) if parts else np.zeros((0, 4)), np.asarray(counts, np.intp))
 
 
 class ArrayCoordinates:
@@ -362,8 +358,7 @@ class ArrayCoordinates:
         count: int | None,
     ) -> None:
         self._given: dict[str, Any] = {}
-        if count is not None and count < 0:
-            raise InputError(f"count must be a number of frames, got {count}")
+        check_number("count of frames", count, least=0)
         sizes: dict[str, int] = {} if count is None else {"count": count}
         for name, function in functions.items():
             if function.parameters:
@@ -450,6 +445,7 @@ class ArrayCoordinates:
         return Sets(self._box(given.xyxy, name, height), counts, given.counts >= 0)
 
 
+# How many axes a value for all frames has; None where an array is never one value for each frame.
 _COLUMNS: dict[Type, int | None] = {
     Type.BOOL: 0,
     Type.REAL: 0,
@@ -457,11 +453,10 @@ _COLUMNS: dict[Type, int | None] = {
     Type.BB: 1,
     Type.SET_BB: None,
 }
-"""How many axes a value for all frames has; None where an array is never one value for each frame."""
 
 
+# How many numbers an interval, or a box, is given by.
 _ENDS = {Type.INTERVAL: 2, Type.BB: 4, Type.SET_BB: 4}
-"""How many numbers an interval, or a box, is given by."""
 
 
 def _array(value: Any, kind: Type, name: str) -> Any:

@@ -193,7 +193,7 @@ class _Rows:
             return arrays.Kleene((true == sets.counts) & sets.known, false > 0)
         return arrays.Kleene(true > 0, (false == sets.counts) & sets.known)
 
-    def _set(self, boxes: list[arrays.Many]) -> arrays.Sets:
+    def _set(self, boxes: list[Any]) -> arrays.Sets:
         count = len(self.frames)
         nothing = arrays.Intervals(np.zeros(0), np.zeros(0))
         none = arrays.BoxArrays(nothing, nothing)
@@ -201,9 +201,8 @@ class _Rows:
         return arrays.joined([empty, *(_single(box, count) for box in boxes)])
 
 
-def _single(box: arrays.Many, count: int) -> arrays.Sets:
+def _single(box: arrays.BoxArrays, count: int) -> arrays.Sets:
     """Return the sets that hold one box each; not known where the box is not."""
-    assert isinstance(box, arrays.BoxArrays)
     ends = (box.x.lower, box.x.upper, box.y.lower, box.y.upper)
     left, right, low, high = (np.broadcast_to(one, count) for one in ends)
     whole = arrays.BoxArrays(arrays.Intervals(left, right), arrays.Intervals(low, high))
@@ -224,19 +223,12 @@ def _as_reals(value: arrays.Many) -> arrays.Reals:
     return found
 
 
-def _projection(part: syntax.Expression, box: arrays.Many) -> arrays.Intervals:
-    assert isinstance(part, syntax.AxisProjection)
-    assert isinstance(box, arrays.BoxArrays)
+def _projection(part: syntax.AxisProjection, box: arrays.BoxArrays) -> arrays.Intervals:
     side = box.x if part.axis == "x" else box.y
     if part.end is None:
         return side
     end = side.lower if part.end == "lower" else side.upper
     return arrays.Intervals(end, end)
-
-
-def _width(_: syntax.Expression, interval: arrays.Many) -> arrays.Reals:
-    assert isinstance(interval, arrays.Intervals)
-    return arrays.Reals(np.maximum(interval.upper - interval.lower, 0.0))
 
 
 def _literal(_: syntax.Expression, lower: arrays.Many, upper: arrays.Many) -> arrays.Intervals:
@@ -245,9 +237,7 @@ def _literal(_: syntax.Expression, lower: arrays.Many, upper: arrays.Many) -> ar
     return arrays.Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
-def _box(_: syntax.Expression, x: arrays.Many, y: arrays.Many) -> arrays.BoxArrays:
-    assert isinstance(x, arrays.Intervals)
-    assert isinstance(y, arrays.Intervals)
+def _box(_: syntax.Expression, x: arrays.Intervals, y: arrays.Intervals) -> arrays.BoxArrays:
     # A side without a value compares as false, and so does an empty one.
     missing = ~((x.lower <= x.upper) & (y.lower <= y.upper))
     x, y = (
@@ -257,26 +247,18 @@ def _box(_: syntax.Expression, x: arrays.Many, y: arrays.Many) -> arrays.BoxArra
     return arrays.BoxArrays(x, y)
 
 
-def _ratio(_: syntax.Expression, part: arrays.Many, whole: arrays.Many) -> arrays.Reals:
-    assert isinstance(part, arrays.Sets)
-    assert isinstance(whole, arrays.Sets)
+def _ratio(_: syntax.Expression, part: arrays.Sets, whole: arrays.Sets) -> arrays.Reals:
     size = arrays.areas(whole)
-    size = np.where(size > 0, size, np.nan)
-    return arrays.Reals(arrays.areas(part) / size)
+    return arrays.Reals(arrays.areas(part) / np.where(size > 0, size, np.nan))
 
 
-def _combination(part: syntax.Expression, left: arrays.Many, right: arrays.Many) -> arrays.Many:
-    assert isinstance(part, syntax.Combination)
+def _combination(part: syntax.Combination, left: Any, right: Any) -> arrays.Many:
     if isinstance(left, arrays.Intervals):
-        assert isinstance(right, arrays.Intervals)
         return left.meet(right)
-    assert isinstance(left, arrays.Sets)
-    assert isinstance(right, arrays.Sets)
     return arrays.joined([left, right]) if part.operator == "union" else arrays.common(left, right)
 
 
-def _relation(part: syntax.Expression, left: arrays.Many, right: arrays.Many) -> arrays.Kleene:
-    assert isinstance(part, syntax.BoxRelation)
+def _relation(part: syntax.BoxRelation, left: Any, right: Any) -> arrays.Kleene:
     operator = part.operator
     if operator in syntax.MIRRORED:
         operator, left, right = syntax.MIRRORED[operator], right, left
@@ -287,16 +269,12 @@ def _relation(part: syntax.Expression, left: arrays.Many, right: arrays.Many) ->
         operator = "subseteq"
     if isinstance(left, arrays.Reals) and isinstance(right, arrays.Reals):
         return left.same(right) if operator == "=" else left.below(right, strictly=True)
-    if isinstance(left, arrays.Kleene):
-        assert isinstance(right, arrays.Kleene)
-        return left.same(right)
-    if isinstance(left, (arrays.Reals, arrays.Intervals)):
-        return _positions(operator, _as_intervals(left), _as_intervals(right))
-    return _positions(operator, left, right)
-
-
-def _positions(operator: str, left: Any, right: Any) -> arrays.Kleene:
-    """Compare two intervals, or two boxes."""
+    # A real that is compared with an interval is a point interval.
+    left, right = (
+        arrays.Intervals(one.value, one.value) if isinstance(one, arrays.Reals) else one
+        for one in (left, right)
+    )
+    held: arrays.Kleene
     match operator:
         case "=":
             held = left.same(right)
@@ -308,20 +286,13 @@ def _positions(operator: str, left: Any, right: Any) -> arrays.Kleene:
             held = left.within(right)
         case _:
             held = left.within(right) & ~left.same(right)
-    assert isinstance(held, arrays.Kleene)
     return held
 
 
-def _as_intervals(value: arrays.Many) -> arrays.Intervals:
-    if isinstance(value, arrays.Reals):
-        return arrays.Intervals(value.value, value.value)
-    assert isinstance(value, arrays.Intervals)
-    return value
-
-
+# What is compared and joined has these types, because they were checked.
 _COMPUTED: dict[type[syntax.Expression], Callable[..., arrays.Many]] = {
     syntax.AxisProjection: _projection,
-    syntax.Width: _width,
+    syntax.Width: lambda _, interval: arrays.Reals(np.maximum(interval.upper - interval.lower, 0.0)),
     syntax.Ratio: _ratio,
     syntax.IntervalLiteral: _literal,
     syntax.BoxLiteral: _box,

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from roadworthy._tables import Table
-from roadworthy.errors import InputError, RoadworthyError, suggest
+from roadworthy.errors import InputError, RoadworthyError, check_number, suggest
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.ontology import ontology
 
@@ -140,8 +140,7 @@ class BoxesOf(Source):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", _words(self.classes))
-        if not 0 <= self.min_score <= 1:
-            raise InputError(f"min_score must be from 0 to 1, got {self.min_score}")
+        check_number("min_score", self.min_score, least=0, most=1)
 
     def value(self, view: FrameView) -> Any:
         """Return the boxes."""
@@ -371,8 +370,7 @@ class StoppingDistance(Source):
         for name in ("focal_length", "camera_height", "deceleration"):
             if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
-        if self.reaction_time < 0:
-            raise InputError(f"reaction_time must not be negative, got {self.reaction_time}")
+        check_number("reaction_time", self.reaction_time, least=0)
         if self.columns is not None:
             object.__setattr__(self, "columns", _pair(self.columns, "columns"))
 

@@ -12,47 +12,33 @@ anybody's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from roadworthy.bbsl.testing import TestRow
+from roadworthy.datasets import BaseDataset
 from roadworthy.errors import InputError
-from roadworthy.frames import Boxes, Frame
+from roadworthy.frames import Frame
 
 
-class _BoxLabels(Protocol):
-    """A data set that knows the boxes of a frame without its image, such as `KittiDataset`."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def ids(self) -> tuple[str, ...]: ...
-
-    def __len__(self) -> int: ...
-
-    def boxes(self, index: int, /) -> Boxes: ...
-
-
-class LabelledFrames:
+class LabelledFrames(BaseDataset):
     """A data set of black frames with the boxes of another that has no images.
 
     Args:
-        labels: The data set that knows the boxes.
+        labels: The data set that knows the boxes of a frame without its image, such as `KittiDataset`.
         width: The width of the frames.
         height: Their height. Where y is turned, this is what counts.
 
     Example:
+        >>> from roadworthy.frames import Boxes
         >>> class One:
         ...     name, ids = "one", ("000007",)
-        ...     def __len__(self) -> int:
-        ...         return 1
         ...     def boxes(self, index: int) -> Boxes:
         ...         return Boxes([[1, 2, 3, 4]], ["car"])
         >>> data = LabelledFrames(One(), 1242, 375)
@@ -60,36 +46,18 @@ class LabelledFrames:
         (1, Frame('000007', 1242x375, 1 boxes))
     """
 
-    def __init__(self, labels: _BoxLabels, width: int, height: int) -> None:
+    def __init__(self, labels: Any, width: int, height: int) -> None:
         if width < 1 or height < 1:
             raise InputError(f"the size of the frames must be 1x1 or more, got {width}x{height}")
+        super().__init__(labels.name, labels.ids)
         self._labels = labels
+        self._drives = list(getattr(labels, "clusters", labels.ids))
         # One black pixel that is looked at everywhere: frames without images take no memory.
         self._black = np.broadcast_to(np.zeros((1, 1, 3), np.uint8), (height, width, 3))
 
-    @property
-    def name(self) -> str:
-        """What the data set is called in rows and reports."""
-        return self._labels.name
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the frames, in order."""
-        return tuple(self._labels.ids)
-
-    @property
-    def clusters(self) -> tuple[str, ...]:
-        """What each frame belongs to."""
-        return tuple(getattr(self._labels, "clusters", self._labels.ids))
-
-    def __len__(self) -> int:
-        return len(self._labels)
-
-    def __getitem__(self, index: int, /) -> Frame:
-        return Frame(self.ids[index], self._black, boxes=self._labels.boxes(index))
-
-    def __iter__(self) -> Iterator[Frame]:
-        return (self[index] for index in range(len(self)))
+    def read(self, number: int) -> Frame:
+        """Return a black frame with its boxes."""
+        return Frame(self.all_ids[number], self._black, boxes=self._labels.boxes(number))
 
 
 class _TestForm(BaseModel):

@@ -255,7 +255,8 @@ def _as_type(value: Value, kind: syntax.Type) -> Value:
     return value.lower if kind is syntax.Type.REAL and isinstance(value, Interval) else value
 
 
-def _number(value: Any) -> float:
+def as_number(value: Any) -> float:
+    """Return a real, also where it is the end of a projection."""
     return float(value.lower if isinstance(value, Interval) else value)
 
 
@@ -264,9 +265,8 @@ def _interval(value: Any) -> Any:
     return Interval(value, value) if type(value) in (float, int) else value
 
 
-def _projection(part: syntax.Expression, box: Any) -> Interval:
-    assert isinstance(part, syntax.AxisProjection)
-    side: Interval = box.x if part.axis == "x" else box.y
+def _projection(part: syntax.AxisProjection, box: Box) -> Interval:
+    side = box.x if part.axis == "x" else box.y
     if part.end is None:
         return side
     end = side.lower if part.end == "lower" else side.upper
@@ -274,7 +274,7 @@ def _projection(part: syntax.Expression, box: Any) -> Interval:
 
 
 def _literal(_: syntax.Expression, lower: Any, upper: Any) -> Interval | None:
-    ends = Interval(_number(lower), _number(upper))
+    ends = Interval(as_number(lower), as_number(upper))
     return ends if ends.lower <= ends.upper else None
 
 
@@ -283,22 +283,20 @@ def _ratio(_: syntax.Expression, part: Any, whole: Any) -> float | None:
     return area(part) / size if size > 0 else None
 
 
-def _combination(part: syntax.Expression, left: Any, right: Any) -> Value:
-    assert isinstance(part, syntax.Combination)
+def _combination(part: syntax.Combination, left: Any, right: Any) -> Value:
     if isinstance(left, Interval):
         return meet(left, right)
     return tuple(left) + tuple(right) if part.operator == "union" else common_boxes(left, right)
 
 
-def _relation(part: syntax.Expression, left: Any, right: Any) -> bool:
-    assert isinstance(part, syntax.BoxRelation)
+def _relation(part: syntax.BoxRelation, left: Any, right: Any) -> bool:
     operator = part.operator
     if operator in syntax.MIRRORED:
         operator, left, right = syntax.MIRRORED[operator], right, left
     if operator == "<=":
-        return _number(left) <= _number(right)
+        return as_number(left) <= as_number(right)
     if operator == "in":
-        return bool(right.lower <= _number(left) <= right.upper)
+        return bool(right.lower <= as_number(left) <= right.upper)
     if isinstance(left, Interval) or isinstance(right, Interval):
         left, right = _interval(left), _interval(right)
     if operator == "=":

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from roadworthy.bbsl import syntax
-from roadworthy.bbsl.evaluation import Evaluator
+from roadworthy.bbsl.evaluation import Evaluator, as_number
 from roadworthy.bbsl.specification import CaseClause
 from roadworthy.bbsl.values import EMPTY, Box, Interval, Value, area
 
@@ -176,8 +176,7 @@ class Margins:
         borders = []
         for one in (part.part, part.whole):
             boxes = self._boxes(one, context) if self.rate(one, context) else []
-            sides = (box.x.upper - box.x.lower + box.y.upper - box.y.lower for box in boxes)
-            borders.append(2 * sum(sides))
+            borders.append(2 * sum(box.x.upper - box.x.lower + box.y.upper - box.y.lower for box in boxes))
         return (borders[0] + share * borders[1]) / area(self._boxes(part.whole, context))
 
     def _boxes(self, part: syntax.Expression, context: MarginContext) -> list[Box]:
@@ -204,7 +203,7 @@ class Margins:
             inside += [abs(depth) / rate for depth in depths if depth < 0 or not areas]
         if isinstance(part, syntax.IntervalLiteral) and rate:
             ends = (self._evaluator.value(one, context.values) for one in (part.lower, part.upper))
-            lower, upper = (None if end is None else _as_number(end) for end in ends)
+            lower, upper = (None if end is None else as_number(end) for end in ends)
             inside += [] if lower is None or upper is None else [abs(upper - lower) / rate]
         return min(inside, default=math.inf)
 
@@ -231,10 +230,10 @@ def _distance(operator: str, left: Value, right: Value) -> float:
 
 
 def _real_distance(operator: str, left: Value, right: Value) -> float:
-    number = _as_number(left)
+    number = as_number(left)
     if isinstance(right, Interval) and operator == "in":
         return min(number - right.lower, right.upper - number)
-    return number - _as_number(right)
+    return number - as_number(right)
 
 
 def _interval_distance(operator: str, a: Interval, b: Interval) -> float:
@@ -260,11 +259,4 @@ def _apart(a: Interval, b: Interval) -> float:
 
 
 def _as_interval(value: Value) -> Interval:
-    return value if isinstance(value, Interval) else Interval(_as_number(value), _as_number(value))
-
-
-def _as_number(value: Value) -> float:
-    if isinstance(value, Interval):
-        return value.lower
-    assert isinstance(value, int | float)
-    return float(value)
+    return value if isinstance(value, Interval) else Interval(as_number(value), as_number(value))

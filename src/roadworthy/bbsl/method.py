@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -15,7 +16,6 @@ from roadworthy.bbsl.testing import (
     MATCHINGS,
     OUTSIDE,
     Corners,
-    FrameJudgement,
     Matching,
     ObjectRole,
     Outside,
@@ -181,8 +181,7 @@ class BbslMethod(SpecificationMethod):
 
     def frame_row(self, frame: Frame, truth: Boxes, detections: Boxes) -> TestRow:
         """Return the test of a whole frame."""
-        found = self._judged(frame, self._values(frame, truth), self._values(frame, detections))
-        return TestRow(frame.id, found.expected, found.found, found.passed, found.margin, reason=found.reason)
+        return self._judged(frame, self._values(frame, truth), self._values(frame, detections))
 
     def object_row(self, frame: Frame, truth: Boxes, detections: Boxes, number: int) -> TestRow:
         """Return the test of one object: the one with this number among those of the role's classes."""
@@ -198,28 +197,16 @@ class BbslMethod(SpecificationMethod):
         found = self._judged(frame, expected, seen)
         # Out of scope because of the detections, not because of the ground truth.
         reason = "not detected" if detected is None and found.margin == -math.inf else found.reason
-        return TestRow(
-            frame.id, found.expected, found.found, found.passed, found.margin, iou, box, detected, reason
-        )
+        return replace(found, iou=iou, truth=box, detection=detected, reason=reason)
 
-    def _judged(self, frame: Frame, truth: Mapping[str, Any], found: Mapping[str, Any]) -> FrameJudgement:
+    def _judged(self, frame: Frame, truth: Mapping[str, Any], found: Mapping[str, Any]) -> TestRow:
         size = {"height": self._height or frame.height, "width": frame.width}
-        return judge(self.spec, truth, found, **size, moving=self.moving, outside=self._outside)
+        row = judge(self.spec, truth, found, **size, moving=self.moving, outside=self._outside)
+        return replace(row, frame=frame.id)
 
     def _values(self, frame: Frame, boxes: Boxes) -> Mapping[str, Any]:
         view = FrameView.of(frame, boxes)
         return self.bindings.values(view if self._height is None else replace(view, height=self._height))
-
-
-@dataclass(frozen=True, eq=False)
-class _Source:
-    """Reads a frame where it is needed."""
-
-    data: Dataset
-    number: int
-
-    def __call__(self) -> Frame:
-        return self.data[self.number]
 
 
 class BbslTrackMethod(SpecificationMethod):
@@ -263,7 +250,7 @@ class BbslTrackMethod(SpecificationMethod):
             for track in self._tracks(frame, data.name):
                 first, _ = spans.get(track, (number, number))
                 spans[track] = first, number
-        sources = [_Source(data, number) for number in range(len(ids))]
+        sources = [partial(data.__getitem__, number) for number in range(len(ids))]
         # Tracks run through many frames: where no drives are known, all of them belong together.
         clusters = getattr(data, "clusters", ids)
         drives = [data.name] * len(ids) if list(clusters) == ids else clusters

@@ -140,8 +140,8 @@ def _spelled(name: str, terminals: Iterable[TerminalDef]) -> str:
     return re.split(r"\\b|\||\(\?", next(one.pattern for one in terminals if one.name == name).value)[0]
 
 
+# The names of symbols.
 _NAMES = {symbol: name for name, symbol in syntax.SYMBOLS.items()} | {"~": "overlaps", "∼": "overlaps"}
-"""The names of symbols."""
 
 
 class _Builder:
@@ -259,13 +259,12 @@ class _Builder:
         made = self.expression(body)
         for tree in reversed(quantifiers):
             sign, name, _, boxes = tree.children
-            inner = syntax.Span(tree.meta.start_pos, span.stop)
             made = syntax.Quantified(
                 "forall" if sign.type == "FORALL" else "exists",
                 str(name.value),
                 self.expression(boxes),
                 made,
-                span=inner,
+                span=syntax.Span(tree.meta.start_pos, span.stop),
             )
         return made
 

@@ -111,21 +111,16 @@ class Printer:
                 return f"{type(part).__name__.lower()} {self._said_of(part.operand)}"
             case syntax.Always() | syntax.Eventually():
                 word = type(part).__name__.lower()
-                return f"{word}{_bounds(part.bounds)} {self._after_bounds(part.operand)}"
+                return word + _after_bounds(part.bounds, self._said_of(part.operand))
             case syntax.Until():
                 right = self._at(part.right, _UNTIL)
-                right = f"({right})" if right.startswith("[") else right
-                return f"{self._at(part.left, _UNARY)} until{_bounds(part.bounds)} {right}"
+                return f"{self._at(part.left, _UNARY)} until{_after_bounds(part.bounds, right)}"
         raise TypeError(f"expected an expression, got {type(part).__name__}")
 
     def _said_of(self, operand: syntax.Expression) -> str:
         """Return what not, always, eventually or previous is said of; a relation stands in brackets."""
         text = self.expression(operand)
         return f"({text})" if self._level(operand) not in (_UNARY, _ATOM) else text
-
-    def _after_bounds(self, operand: syntax.Expression) -> str:
-        text = self._said_of(operand)
-        return f"({text})" if text.startswith("[") else text
 
     def _list(self, *parts: syntax.Expression) -> str:
         return ", ".join(map(self.expression, parts))
@@ -146,10 +141,11 @@ class Printer:
         return _LEVELS.get(type(part), _ATOM)
 
 
-def _bounds(bounds: syntax.Bounds) -> str:
-    if bounds == syntax.Bounds():
-        return ""
-    return f"[{bounds.lower}, {'inf' if bounds.upper is None else bounds.upper}]"
+def _after_bounds(bounds: syntax.Bounds, text: str) -> str:
+    """Return bounds and what they are said of, in brackets where it could be read as bounds itself."""
+    upper = "inf" if bounds.upper is None else bounds.upper
+    said = "" if bounds == syntax.Bounds() else f"[{bounds.lower}, {upper}]"
+    return f"{said} ({text})" if text.startswith("[") else f"{said} {text}"
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,7 @@ from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.syntax import Type
 from roadworthy.bbsl.values import Coordinates
 from roadworthy.cases import Case, Scalar, Status, Verdict
-from roadworthy.errors import InputError, check_choice, suggest
+from roadworthy.errors import InputError, check_choice, check_number, suggest
 from roadworthy.frames import Boxes
 from roadworthy.ontology import ontology
 
@@ -190,8 +190,7 @@ def row_of(verdict: Verdict) -> TestRow | None:
     known = verdict.measures
     if verdict.status in (Status.ERROR, Status.ENGINE_ERROR):
         return None
-    iou = known.get("iou")
-    found = known.get("found")
+    iou, found = known.get("iou"), known.get("found")
     return TestRow(
         str(known["frame"]),
         split(str(known.get("expected", ""))),
@@ -274,8 +273,7 @@ def match(truth: Boxes, detections: Boxes, matching: Matching = "best", *, least
         ([0, 0], [0, -1])
     """
     check_choice("matching", matching, MATCHINGS)
-    if not 0 <= least < 1:
-        raise InputError(f"least must be from 0 to below 1, got {least}")
+    check_number("least", least, least=0, below=1)
     iou = truth.iou(detections)
     index = np.full(len(truth), -1, np.int64)
     if iou.size:
@@ -326,26 +324,6 @@ OUTSIDE: tuple[Outside, ...] = get_args(Outside)
 _SCOPE = "\0precondition"  # no label of a case
 
 
-@dataclass(frozen=True)
-class FrameJudgement:
-    """The verdict on one test case.
-
-    Attributes:
-        passed: Whether the detections lead to the expected cases; None when the test says nothing.
-        expected: The cases that the ground truth leads to.
-        found: The cases that the detections lead to; None when they are outside of the specification's scope.
-        margin: By how many pixels the edges of the detections may be off before the verdict changes: positive
-            when it is passed, negative when not; minus infinity when nothing was detected.
-        reason: Why there is no verdict, or why it is outside.
-    """
-
-    passed: bool | None
-    expected: tuple[str, ...]
-    found: tuple[str, ...] | None
-    margin: float
-    reason: str = ""
-
-
 def judge(
     spec: Spec,
     truth: Mapping[str, Any],
@@ -355,8 +333,8 @@ def judge(
     width: float | None = None,
     moving: tuple[str, ...] = (),
     outside: Outside = "fail",
-) -> FrameJudgement:
-    """Judge the detections by the ground truth.
+) -> TestRow:
+    """Judge the detections by the ground truth; which frame it was and which object is for others to add.
 
     Args:
         spec: The specification.
@@ -376,22 +354,24 @@ def judge(
         ... case NOT stop PROJ_y(vehicle()) > [0, 100] endcase
         ... ''')
         >>> truth, found = {"vehicle": [600, 180, 700, 300]}, {"vehicle": [600, 180, 700, 270]}
-        >>> judge(spec, truth, found, height=375, moving=("vehicle",))
-        FrameJudgement(passed=False, expected=('stop',), found=('NOT stop',), margin=-5.0, reason='')
+        >>> row = judge(spec, truth, found, height=375, moving=("vehicle",))
+        >>> row.passed, row.expected, row.found, row.margin
+        (False, ('stop',), ('NOT stop',), -5.0)
     """
     check_choice("outside", outside, OUTSIDE)
     outcome = spec.evaluate(truth, height=height, width=width)
     reason = out_of_scope(outcome, "the ground truth")
     if reason:
-        return FrameJudgement(None, (), None, math.nan, reason)
+        return TestRow("", (), None, None, math.nan, reason=reason)
     expected = labels_of(outcome)
     outcome = spec.evaluate(detected, height=height, width=width)
     reason = out_of_scope(outcome, "the detections")
     if reason:
-        return FrameJudgement(False if outside == "fail" else None, expected, None, -math.inf, reason)
+        passed = False if outside == "fail" else None
+        return TestRow("", expected, None, passed, -math.inf, reason=reason)
     found = labels_of(outcome)
     margins = _margins(spec, Evaluator(spec.prepared, detected, Coordinates(height, width)), moving)
-    return FrameJudgement(found == expected, expected, found, verdict_margin(expected, found, margins))
+    return TestRow("", expected, found, found == expected, verdict_margin(expected, found, margins))
 
 
 def labels_of(outcome: SpecificationOutcome) -> tuple[str, ...]:
@@ -409,7 +389,7 @@ def out_of_scope(outcome: SpecificationOutcome, boxes: str) -> str:
     if outcome.applies is not True:
         holds = "has no value" if outcome.applies is None else "does not hold"
         return f"the precondition {holds} for {boxes}"
-    names = " and ".join(repr(one) for one in sorted(outcome.unknown))
+    names = " and ".join(map(repr, sorted(outcome.unknown)))
     has = "has" if len(outcome.unknown) == 1 else "have"
     return f"{names} {has} no value for {boxes}" if names else ""
 

@@ -98,8 +98,7 @@ def evaluate_track(
     spec.check_types()
     coordinates = Coordinates(height, width)
     evaluators = [Evaluator(spec.prepared, bindings, coordinates) for bindings in frames]
-    moved = box_functions(spec) if moving is None else tuple(moving)
-    read = _TrackFrames(evaluators, moved, ends)
+    read = _TrackFrames(evaluators, box_functions(spec) if moving is None else tuple(moving), ends)
     before = _Reading(read, None, exact=True)
     held = {case.label: _Reading(read, case, exact=True) for case in spec.case_blocks}
     by = {case.label: _Reading(read, case, exact=False) for case in spec.case_blocks}
@@ -107,10 +106,9 @@ def evaluate_track(
     for now in range(len(frames)):
         applies = True if spec.precondition is None else _truth(before.at(spec.precondition, now, {}))
         values = {one.label: _truth(held[one.label].at(one.condition, now, {})) for one in spec.case_blocks}
-        far = {
-            one.label: _decided(by[one.label].at(one.condition, now, {}), values[one.label])
-            for one in spec.case_blocks
-        }
+        far = {one.label: by[one.label].at(one.condition, now, {}) for one in spec.case_blocks}
+        # Also where a part on its very border decides: 0 does not tell true from false.
+        far |= {label: 0.0 for label, margin in far.items() if margin is None and values[label] is not None}
         unknown = dict.fromkeys(values)
         outcomes.append(SpecificationOutcome(applies, values if applies else unknown))
         margins.append(far if applies else unknown)
@@ -119,11 +117,6 @@ def evaluate_track(
 
 def _truth(reading: Margin) -> bool | None:
     return None if reading is None else reading > 0
-
-
-def _decided(margin: Margin, held: bool | None) -> Margin:
-    """Return a margin, also where a part on its very border decides: 0 does not tell true from false."""
-    return 0.0 if margin is None and held is not None else margin
 
 
 class _TrackFrames:
@@ -167,8 +160,7 @@ class _TrackFrames:
             boxes = self._evaluators[now].value(part.boxes, context.values)
         if not isinstance(boxes, tuple):
             return None
-        rate = self._margins[now].rate(part.boxes, context)
-        return [one for one in boxes if isinstance(one, Box)], rate
+        return [one for one in boxes if isinstance(one, Box)], self._margins[now].rate(part.boxes, context)
 
     def window(self, bounds: syntax.Bounds, now: int) -> tuple[range, bool]:
         """Return the frames that bounds reach, and whether they reach beyond the end of an open track."""

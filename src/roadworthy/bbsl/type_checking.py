@@ -124,13 +124,13 @@ _COMPARED: dict[str, tuple[Type, ...]] = {
 }
 
 
+# What to do where a type is wanted and another is found.
 _HINTS = {
     (Type.SET_BB, Type.BB): ": put it in braces, {…}",
     (Type.INTERVAL, Type.BB): ": project it with PROJ_x(…) or PROJ_y(…)",
     (Type.INTERVAL, Type.REAL): ": write [r, r]",
     (Type.REAL, Type.INTERVAL): ": take its width w(…), or an end such as PROJ_y.lower(…)",
 }
-"""What to do where a type is wanted and another is found."""
 
 
 def find_problems(spec: Spec) -> tuple[syntax.SpecificationProblem, ...]:
@@ -167,8 +167,7 @@ class _Checker:
         labels: set[str] = set()
         for case in spec.case_blocks:
             if case.label in labels:
-                message = f"there are two cases {case.label!r}: join them with 'or', or rename one"
-                self._report(message, case)
+                self._report(f"there are two cases {case.label!r}: join them with 'or', or rename one", case)
             labels.add(case.label)
             self._case(case)
 
@@ -265,11 +264,10 @@ class _Checker:
         if function is None:
             for argument in part.arguments:
                 self.infer(argument, scope)
+            near = syntax.nearest(part.function, [*self._functions, *_BUILT_IN])
+            message = f"no external function is called {part.function!r}{near}"
             if part.function in scope:
                 message = f"{part.function!r} is a name and no function: leave the parentheses out"
-            else:
-                message = f"no external function is called {part.function!r}"
-                message += syntax.nearest(part.function, [*self._functions, *_BUILT_IN])
             self._report(message, part)
             return None
         expected, got = len(function.parameters), len(part.arguments)

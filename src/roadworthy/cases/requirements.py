@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame
 
 _StrEnum = TypeVar("_StrEnum", bound=StrEnum)
@@ -137,8 +137,7 @@ class Acceptance:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
                 raise InputError(f"{name} must be a share from 0 to 1, got {value!r}")
             object.__setattr__(self, name, float(value))
-        if not 0 < self.confidence < 1:
-            raise InputError(f"confidence must be between 0 and 1, both excluded, got {self.confidence}")
+        check_number("confidence", self.confidence, above=0, below=1)
         if self.early and not 0 < self.max_rate < 1:
             raise InputError(
                 f"only a rate between 0 and 1 can be decided early, got {self.max_rate:g}: accept a rate"
@@ -192,7 +191,7 @@ class Requirement:
             check_text(f"a tag of {what}", tag)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Predict:
     """Asks for one prediction per frame.
 
@@ -219,7 +218,7 @@ class Predict:
                 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RecordDrive:
     """Asks for a recorded drive of the system under test through a scenario in a simulator.
 
@@ -234,7 +233,7 @@ Ask: TypeAlias = Predict | RecordDrive
 """What a case may ask of the system under test."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots, which Python pickles ten times as slowly
 class Case:
     """One trial of a requirement: it names what it asks; changed frames are made where it runs.
 

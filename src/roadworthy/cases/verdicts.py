@@ -11,7 +11,7 @@ from functools import partial
 
 from roadworthy._frozen import frozen
 from roadworthy.cases.requirements import Case, Decision, Requirement, Scalar, as_enum, as_scalars, check_text
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.statistics import FEWEST_CLUSTERS, ClusteredRate, ClusterTally, SequentialRate
 
 
@@ -35,7 +35,7 @@ class Status(StrEnum):
         return self not in (Status.NOT_APPLICABLE, Status.ENGINE_ERROR)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """What one case showed, with its margin.
 
@@ -183,8 +183,7 @@ class Outcome:
         counts = frozen({status: int(self.counts.get(status, 0)) for status in Status})
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "measures", as_scalars(f"the measures of {what}", self.measures))
-        if self.rate is not None and not 0 <= self.rate <= 1:
-            raise InputError(f"the rate of {what} must be between 0 and 1, got {self.rate}")
+        check_number(f"the rate of {what}", self.rate, least=0, most=1)
 
     @property
     def counted(self) -> dict[str, int]:
@@ -332,10 +331,7 @@ class RateTally:
         if not accepted.max_rate:
             of = f"these {found.cases} cases" if found.cases > 1 else "this 1 case"
             of += f" ({found.worth})" if found.worth else ""
-            if found.failures:
-                summary = f"{found.failures} of {of} failed, and none may"
-            else:
-                summary = f"none of {of} failed, and none may"
+            summary = f"{found.failures or 'none'} of {of} failed, and none may"
             status = OutcomeStatus.VIOLATED if found.failures else OutcomeStatus.PASSED
             return named(self._unless_engines_failed(status), counts, found.rate, summary, measures)
         if accepted.early:
@@ -365,7 +361,7 @@ class RateTally:
         ((reason, times),) = self._reasons.most_common(1)
         what, helps = (
             f"only {judged} of {judged + left_out} cases",
-            "A larger --sample or other data gives more.",
+            "More cases (a larger --sample, more drives, a longer search) or other data give more.",
         )
         if not judged:
             what, helps = f"none of {left_out} cases", "Try other data, or another requirement."

@@ -25,12 +25,12 @@ PASSED, VIOLATED, FAILED, INCONCLUSIVE = 0, 1, 2, 3
 """The exit codes of every command: all passed; something is violated; wrong use, wrong input or a failure of
 the tool; nothing is violated, but something is inconclusive."""
 
+# How words in the cells of tables stand out.
 _STYLES = {
     **dict.fromkeys(("violated", "regression", "missed", "false alarm", "failed"), "bold red"),
     **dict.fromkeys(("passed", "improvement", "found"), "green"),
     **dict.fromkeys(("inconclusive", "gone", "not applicable"), "yellow"),
 }
-"""How words in the cells of tables stand out."""
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ _ENTRIES = {
     "run": _Entry(
         _RUN, "running:app", "Run a suite: models, data and requirements of all kinds in one file."
     ),
+    "merge": _Entry(_RUN, "running:app", "Make one run of the shards of a suite."),
     "report": _Entry(_RUN, "results:app", "Write the report of a run: HTML, JUnit, CSV, Markdown."),
     "compare": _Entry(_RUN, "results:app", "Compare two runs: what broke, what got fixed."),
     "plan": _Entry(_RUN, "results:app", "Say how many frames and drives a rate takes to be shown."),

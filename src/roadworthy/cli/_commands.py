@@ -22,21 +22,21 @@ from roadworthy.cli.options import AsJson
 
 _Function = TypeVar("_Function", bound=Callable[..., Answer])
 
+# What stands for the name of something registered, in the help of a parameter: of which kind it is.
 _NAMED: Mapping[str, str] = {
     "DATA": "datasets",
     "MODEL": "models",
     "TRANSFORM": "transforms",
     "SIMULATOR": "simulators",
 }
-"""What stands for the name of something registered, in the help of a parameter: of which kind it is."""
 
+# Groups that are about things with names: of which kind these are.
 _LISTED: Mapping[str, str] = {
     "data": "datasets",
     "driving": "simulators",
     "models": "models",
     "transforms": "transforms",
 }
-"""Groups that are about things with names: of which kind these are."""
 
 
 def command(app: typer.Typer, *, name: str | None = None) -> Callable[[_Function], _Function]:

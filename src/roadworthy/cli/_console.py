@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The control characters, but for tab and line break.
 _OBEYED = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
-"""The control characters, but for tab and line break."""
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from roadworthy.cli._answer import Answer, Shown, write_document
 from roadworthy.cli._console import parse_options, progress, say, tracked, understood
-from roadworthy.cli.options import check_within
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import RESULT_FILE, ResultTable
 
 if TYPE_CHECKING:
     from roadworthy.report.publish import Published
     from roadworthy.runs.executors import Executor
+    from roadworthy.runs.shards import Shard
     from roadworthy.runs.suites import SuitePlan, SuiteResult
 
 _LISTED = 40  # lines of a table; the rest is in the report
@@ -69,7 +69,7 @@ class RunOptions:
         """Refuse at once what would be refused when models and data have been opened."""
         if self.out is not None and self.out.exists() and not self.out.is_dir():
             raise InputError(f"cannot make the folder {self.out}: a file has this name; choose another")
-        check_within("--workers", self.workers, 1)
+        check_number("--workers", self.workers, least=1)
         if self.address is not None and self.executor != "ray":
             raise InputError("--address is that of a Ray cluster: add --executor ray")
         if not 0 < self.timeout < math.inf:
@@ -145,7 +145,7 @@ def data_document(
     reference: str, options: Sequence[str] | None, sample: int | None = None, **others: Any
 ) -> dict[str, Any]:
     """Return data as a suite has it: its name or name:path, options as typed, and how many frames."""
-    check_within("--sample", sample, 1)
+    check_number("--sample", sample, least=1)
     return {
         "data": understood(reference),
         "options": parse_options(options or []),
@@ -190,7 +190,13 @@ def planned(
 
 
 def run_plan(
-    plan: SuitePlan, how: RunOptions, usual: Path, *, extras: Callable[[SuiteResult], object] | None = None
+    plan: SuitePlan,
+    how: RunOptions,
+    usual: Path,
+    *,
+    extras: Callable[[SuiteResult], object] | None = None,
+    shard: Shard | None = None,
+    executor: Executor | None = None,
 ) -> Published:
     """Run a plan and publish what came of it.
 
@@ -199,24 +205,30 @@ def run_plan(
         how: The options of the run.
         usual: The folder if the user names none; the next free one where it holds another run.
         extras: Writes what else shall lie in the folder, before its files are hashed.
+        shard: The share that is run; all of it if left out.
+        executor: Instead of the one that the options name.
     """
     from roadworthy.report.publish import publish
     from roadworthy.runs.suites import run_suite
 
     folder = how.out or usual
-    with how.opened as executor, _watching(folder) as watcher:
+    with executor or how.opened as chosen, _watching(folder) as watcher:
         try:
             result = run_suite(
                 plan,
                 folder,
-                executor=executor,
+                executor=chosen,
                 images=how.images,
                 resume=how.resume,
                 next_free=how.out is None,
                 watcher=watcher,
+                shard=shard,
             )
         except KeyboardInterrupt:
-            say(f"Stopped. {watcher.folder} has what was tried: give the same command again to go on")
+            further = (
+                "give the same command again to go on" if executor is None else "delete it to begin again"
+            )
+            say(f"Stopped. {watcher.folder} has what was tried: {further}")
             raise
     progress = lambda files: tracked(list(files), "Writing the report")  # noqa: E731
     return publish(result, extras=extras, progress=progress)

@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -30,8 +30,8 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document
-from roadworthy.cli.options import accepted, check_within, image_size, numbers, share, two_numbers, words
-from roadworthy.errors import InputError, suggest
+from roadworthy.cli.options import accepted, image_size, numbers, share, two_numbers, words
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.models.load import model_name, short_name
 from roadworthy.result_tables import ResultTable
 
@@ -109,7 +109,7 @@ class BoundOptions(LabelOptions):
 class JudgingOptions:
     """How detections are read, matched and judged."""
 
-    invalid: str = "error"
+    invalid: Literal["error", "skip"] = "error"
     matching: str = "best"
     outside: str = "fail"
     allow: str = "0"
@@ -123,8 +123,6 @@ class JudgingOptions:
 
     def recorded(self, detections: Path | str, annotations: Path | None = None) -> dict[str, Any]:
         """Return recorded detections as a suite has them."""
-        if self.invalid not in ("error", "skip"):
-            raise InputError(f"--invalid must be error or skip, got {self.invalid!r}")
         files = {} if annotations is None else {"annotations": str(annotations)}
         return {"model": f"recorded:{detections}", "options": {"on_invalid": self.invalid, **files}}
 
@@ -193,7 +191,7 @@ def cover(
     from roadworthy.report.plots import save
     from roadworthy.report.specifications import SpecificationCoverage
 
-    check_within("--boundary", boundary, 0)
+    check_number("--boundary", boundary, least=0)
     wanted = share("--least", least)
     columns, rows = two_numbers(grid, "--grid is written COLUMNSxROWS, such as 12x5")
     found = SpecificationCoverage(

@@ -17,17 +17,9 @@ from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, make_new_folder, tracked
 from roadworthy.cli._road import RunOptions, answered, data_document, suite_document
-from roadworthy.cli.options import (
-    accepted,
-    check_within,
-    free_folder,
-    opened,
-    opened_for,
-    processes,
-    training_shown,
-)
+from roadworthy.cli.options import accepted, free_folder, opened, opened_for, processes, training_shown
 from roadworthy.cli.options import share as share_of
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.store import StoredRun
 
@@ -113,7 +105,7 @@ def search(
     from roadworthy.coverage.search.settings import SearchSettings
     from roadworthy.models import load_model
 
-    check_within("--worst", worst, 0)
+    check_number("--worst", worst, least=0)
     entry = SearchSettings(
         search=search,
         criterion=criterion,
@@ -261,7 +253,7 @@ def measure(
             "--merge alone puts stored measurements together: name the images to measure besides by --data "
             "or --run, or leave out the options about them"
         )
-    check_within("--sample", sample, 0)
+    check_number("--sample", sample, least=0)
     domain = OperatingDomain.load(operating_domain)
     parts: list[CoverageMeasurement] = []
     if data is not None or run is not None or not merge:

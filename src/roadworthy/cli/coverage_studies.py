@@ -24,8 +24,8 @@ from roadworthy._files import file_name, write_json, write_text
 from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, progress
-from roadworthy.cli.options import check_within, history_of, opened, opened_models
-from roadworthy.errors import InputError
+from roadworthy.cli.options import history_of, opened, opened_models
+from roadworthy.errors import InputError, check_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def seed_images(
     """
     from roadworthy.papers.deeptest.seeds import SeedImages
 
-    check_within("--sample", sample, 0)
+    check_number("--sample", sample, least=0)
     history = max((history_of(one) or 0 for one in systems), default=0)
     # Data that is made is made in the number that is used.
     count = sample if sample and part is None else None

@@ -15,11 +15,11 @@ from roadworthy._files import plain_name
 from roadworthy.cli._answer import FAILED, PASSED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, parse_options, tracked, write_picture
-from roadworthy.cli.options import check_within, counted, opened, words
+from roadworthy.cli.options import counted, opened, words
 from roadworthy.datasets import EXPORT_FORMATS, spread
 from roadworthy.datasets import export as exported
 from roadworthy.datasets.summary import DatasetSummary, frame_facts, spread_frames, summarize
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.labelling import CAMERA_HEIGHT, Labelling, Misfit, misfits, sources_named, write_labels
 from roadworthy.report import frame_sheet, parse_overlays
 from roadworthy.result_tables import listed
@@ -58,12 +58,11 @@ def show(
         roadworthy data show kitti:path/to/training --overlay boxes
     """
     overlays = parse_overlays(overlay)
-    check_within("--sample", sample, 1, _MOST_FRAMES)
+    check_number("--sample", sample, least=1, most=_MOST_FRAMES)
     options = parse_options(option or [])
     if seed is not None and "seed" in options:
         raise InputError(f"the seed is given twice: --seed {seed} and -o seed={options['seed']}")
-    seeded = [] if seed is None else [f"seed={seed}"]
-    dataset = opened(reference, [*(option or []), *seeded], count=sample)
+    dataset = opened(reference, [*(option or []), *([] if seed is None else [f"seed={seed}"])], count=sample)
     frames, bad = spread_frames(dataset, sample, tracked)
     number = counted(len(frames), len(dataset))
     sheet = frame_sheet(
@@ -190,7 +189,7 @@ def export(
         roadworthy data export world towns/training --format kitti
         roadworthy data export kitti:training cars -f yolo --classes car,van
     """
-    check_within("--sample", sample, 1)
+    check_number("--sample", sample, least=1)
     if (chosen := next((one for one in EXPORT_FORMATS if one == format.lower()), None)) is None:
         raise InputError(f"there is no format {format!r}: {suggest(format, EXPORT_FORMATS)}")
     dataset = opened(reference, option, count=sample)

@@ -45,6 +45,7 @@ app = typer.Typer(
 _STATE = "the state of the last checkpoint"
 _WIDTH = 320
 _ROUND = 32  # what sizes are rounded to when none is given; all networks take multiples of it
+# What --small makes of each network.
 _NARROW: dict[str, dict[str, Any]] = {
     "pix2pixhd-global": {"ngf": 16, "n_blocks": 4},
     "pix2pixhd-local": {"ngf": 16, "n_blocks_global": 4},
@@ -52,7 +53,6 @@ _NARROW: dict[str, dict[str, Any]] = {
     "unit": {"dim": 16, "n_res": 2},
     "ugatit": {"ngf": 16, "n_blocks": 2, "light": True},
 }
-"""What --small makes of each network."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
@@ -22,9 +22,9 @@ from roadworthy.cli._answer import Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, progress, tracked, write_picture
 from roadworthy.cli.engine_training import network_settings
-from roadworthy.cli.options import check_within, counted, opened, two_numbers
+from roadworthy.cli.options import counted, opened, two_numbers
 from roadworthy.datasets.summary import spread_frames
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.report import transform_strip
 from roadworthy.result_tables import ResultTable, listed
 from roadworthy.training.engines.comparing import changes_of, compared
@@ -46,12 +46,6 @@ _FILE = Path("engines.yaml")
 _TILE_WIDTH = 400  # pixels on the sheet
 _MOST_FRAMES = 50
 _NEARER = {True: "yes", False: "no", None: "not measured"}
-
-
-def _opened(which: str, device: str = "cpu") -> LearnedEngine:
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"--device must be cpu or cuda, got {device!r}")
-    return LearnedEngine.open(which, device=device)  # type: ignore[arg-type]  # mypy does not narrow by `in`
 
 
 def _size(option: str, text: str) -> tuple[int, int] | None:
@@ -125,7 +119,7 @@ def show(which: str) -> Answer:
         roadworthy engines show day-to-night
         roadworthy engines show my-engine --json
     """
-    engine = _opened(which)
+    engine = LearnedEngine.open(which)
     card, (_, network) = engine.card, engine.backend.files
     title = f"{card.name}: {', '.join(map(str, engine.supported))}"
     facts, measured = card.facts(network.stat().st_size), card.table()
@@ -138,7 +132,7 @@ def use(
     file: Path = _FILE,
     name: str | None = None,
     supports: list[str] | None = None,
-    device: str = "cpu",
+    device: Literal["cpu", "cuda"] = "cpu",
 ) -> Answer:
     """Put a learned engine into an engines file, before all others: rules that are run with it use it.
 
@@ -154,7 +148,7 @@ def use(
         roadworthy engines use runs/my-rain --as rain --file engines.yaml
         roadworthy engines use colours --supports "remove line"
     """
-    engine = _opened(which, device)
+    engine = LearnedEngine.open(which, device=device)
     called = name or engine.name
     entry: dict[str, Any] = {"learned": engine_reference(which, file)}
     if device != "cpu":
@@ -186,7 +180,7 @@ def try_engine(
     option: list[str] | None = None,
     sample: int = 4,
     seed: int = 0,
-    device: str = "cpu",
+    device: Literal["cpu", "cuda"] = "cpu",
     out: Path | None = None,
 ) -> Answer:
     """Draw frames as they are, as a learned engine changes them, and as the built-in transforms do.
@@ -200,8 +194,8 @@ def try_engine(
         roadworthy engines try day-to-night
         roadworthy engines try my-engine --data camvid:path/to/camvid --sample 6 --out sheet.png
     """
-    check_within("--sample", sample, 1, _MOST_FRAMES)
-    engine = _opened(which, device)
+    check_number("--sample", sample, least=1, most=_MOST_FRAMES)
+    engine = LearnedEngine.open(which, device=device)
     asked = {str(support): one for support in engine.supported if (one := support.asked()) is not None}
     if not asked:
         raise InputError(f"the engine {engine.name!r} does not say what it replaces things by")
@@ -266,11 +260,11 @@ def compare(
         roadworthy engines compare my-engine --sample 200 --seed 900 --workers 8
         roadworthy engines compare fill migan --size 640x320
     """
-    check_within("--sample", sample, 2)
-    check_within("--workers", workers, 1)
+    check_number("--sample", sample, least=2)
+    check_number("--workers", workers, least=1)
     width, height = two_numbers(size, "--size must be WIDTHxHEIGHT, such as 320x160")
     source = PairSource(tracks or ",".join(HELD_OUT_TRACK_NAMES), (seed,), sample, (height, width))
-    engines = [read_engines(one)[0] if one in fillers() else _opened(one) for one in which]
+    engines = [read_engines(one)[0] if one in fillers() else LearnedEngine.open(one) for one in which]
     asked = [(engine, change) for engine in engines for change in changes_of(engine)]
     rows: list[dict[str, Any]] = []
     for engine, change in asked:
@@ -309,7 +303,7 @@ def import_engine(
     supports: list[str] | None = None,
     channels: str = "",
     edges: bool | None = None,
-    direction: str = "a2b",
+    direction: Literal["a2b", "b2a"] = "a2b",
     setting: list[str] | None = None,
     name: str | None = None,
     size: str = "",
@@ -347,8 +341,6 @@ def import_engine(
     """
     if not supports:
         raise InputError('say what it does, by --supports "replace time by night"')
-    if direction not in ("a2b", "b2a"):
-        raise InputError(f"--direction must be a2b or b2a, got {direction!r}")
     check_free(out)
     card = import_checkpoint(
         checkpoint,
@@ -358,7 +350,7 @@ def import_engine(
             parse_supports(supports),
             channels=channels_of(channels) if channels else (),
             edges=edges,
-            direction=direction,  # type: ignore[arg-type]  # checked above
+            direction=direction,
             overrides=network_settings(setting),
             trained_at=_size("--size", size),
             most=_size("--most", most),
@@ -391,7 +383,7 @@ def export(which: str, out: Path) -> Answer:
     """
     from roadworthy.training.engine_networks.checkpoint import read_checkpoint, write_checkpoint
 
-    checkpoint = read_checkpoint(_opened(which).backend.files[1])
+    checkpoint = read_checkpoint(LearnedEngine.open(which).backend.files[1])
     make_folder(out.parent)
     write_checkpoint(out, checkpoint.network())
     settings = checkpoint.settings

@@ -15,8 +15,7 @@ from roadworthy._files import replacing
 from roadworthy.cli._answer import PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import working
-from roadworthy.cli.options import check_within
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.report.deriving import check_documents
 from roadworthy.runs.evidence import verify as verified
 from roadworthy.runs.evidence import write_bundle
@@ -32,8 +31,8 @@ from roadworthy.runs.store import StoredRun
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
+# Other tools, each with an example of what is written for it.
 _TARGETS = {"mlflow": "", "fiftyone": "failures", "reqif": "requirements.reqif"}
-"""Other tools, each with an example of what is written for it."""
 
 
 @command(app)
@@ -154,8 +153,8 @@ def verify(
         roadworthy evidence verify evidence.zip --key public.pem
         roadworthy evidence verify out --rerun 50
     """
-    check_within("--rerun", rerun, 0)
-    check_within("--tolerance", tolerance, 0)
+    check_number("--rerun", rerun, least=0)
+    check_number("--tolerance", tolerance, least=0)
     again = None
     with opened_bundle(bundle) as opened, working("Opening the run") as progress:
         found = verified(
@@ -233,7 +232,7 @@ def export(
     elif out is None:
         raise InputError(f"give the place to write by --out, such as --out {_TARGETS[to]}")
     elif to == "fiftyone":
-        check_within("--most", most, 1)
+        check_number("--most", most, least=1)
         statuses = ("violated", "error", "passed") if passes else ("violated", "error")
         made = export_fiftyone(stored, out, statuses=statuses, most=most)
         document |= {"groups": made.groups, "samples": made.samples}

@@ -24,7 +24,6 @@ from roadworthy.cli._answer import FAILED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import bars, make_folder, parse_options, tracked, write_picture
 from roadworthy.cli.options import (
-    check_within,
     counted,
     free_folder,
     history_of,
@@ -37,7 +36,7 @@ from roadworthy.cli.options import (
 )
 from roadworthy.datasets import load
 from roadworthy.datasets.summary import spread_frames
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.models import Network, Runtime, load_model
 from roadworthy.models.description import draft_description, ready_description
 from roadworthy.models.load import spelled
@@ -78,7 +77,7 @@ def try_model(
         roadworthy models try model.yaml --data world:town -o weather=rain --sample 12
         roadworthy models try recorded:results --data kitti:training
     """
-    check_within("--sample", sample, 1, _MOST_FRAMES)
+    check_number("--sample", sample, least=1, most=_MOST_FRAMES)
     given = parse_options(model_option or [], "-m threads=1")
     try:
         system = load_model(reference, **given)

@@ -38,7 +38,7 @@ import typer
 
 from roadworthy._files import is_free, numbered
 from roadworthy.cli._console import make_folder, parse_options, say, understood
-from roadworthy.errors import InputError, check_choice
+from roadworthy.errors import InputError, check_choice, check_number
 
 if TYPE_CHECKING:
     from roadworthy.cases import Dataset
@@ -50,18 +50,6 @@ USUAL = ("dave2",)
 """What is opened where no model is named."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
-
-
-def check_within(name: str, value: float | None, low: float, high: float | None = None) -> None:
-    """Refuse the value of an option that is out of range; None is one that was left out.
-
-    Raises:
-        InputError: It is too small or too large.
-    """
-    if value is None or (value >= low and (high is None or value <= high)):
-        return
-    span = f"{low} or more" if high is None else f"between {low} and {high}"
-    raise InputError(f"{name} must be {span}, got {value}")
 
 
 def words(text: str | None) -> list[str] | None:
@@ -140,15 +128,14 @@ def history_of(system: SystemUnderTest) -> int | None:
 def opened_for(reference: str, given: list[str] | None, history: int | None) -> Dataset:
     """Open a data set for a network that sees so many earlier frames."""
     # Frames of drives have their history before them; single ones must be read with it.
-    drives = "sequence" in parse_options(given or [])
-    return opened(reference, given, history=None if drives else history)
+    return opened(reference, given, history=None if "sequence" in parse_options(given or []) else history)
 
 
 def frames_of(
     reference: str, options: list[str] | None, systems: Sequence[SystemUnderTest], sample: int | None
 ) -> Dataset:
     """Open the data set with as many earlier frames as the models want, or a sample of it."""
-    check_within("--sample", sample, 1)
+    check_number("--sample", sample, least=1)
     from roadworthy.datasets import sample_of
 
     history = max((history_of(one) or 0 for one in systems), default=0)

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -30,9 +30,9 @@ from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer, write_docum
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, progress, tracked
 from roadworthy.cli._road import RunOptions, TestedOptions, answered, planned
-from roadworthy.cli.options import Out, check_within, frames_of, free_folder
+from roadworthy.cli.options import Out, frames_of, free_folder
 from roadworthy.cli.studies import glances
-from roadworthy.errors import InputError, check_choice
+from roadworthy.errors import InputError, check_number
 from roadworthy.result_tables import ResultTable
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ class ReliabilityOptions(TestedOptions):
     batch: int | None = None
 
     def __post_init__(self) -> None:
-        check_within("--versions", self.versions, 1)
-        check_within("--batches", self.batches, 2)
-        if self.limit is not None and not 0 < self.limit <= 1:
-            raise InputError(f"--limit must be above 0 and at most 1, got {self.limit:g}")
+        check_number("--versions", self.versions, least=1)
+        check_number("--batches", self.batches, least=2)
+        check_number("--limit", self.limit, above=0, most=1)
 
     def entries(self, **settings: Any) -> dict[str, dict[str, Any]]:
         """Return one entry, whose requirements share its confidence: those given, or the paper's eight."""
@@ -87,9 +86,9 @@ class ReliabilityOptions(TestedOptions):
 def check(
     how: RunOptions,
     tested: ReliabilityOptions,
-    preserve: str = "both",
+    preserve: Literal["correctness", "prediction", "both"] = "both",
     sampling: str = "even",
-    rule: str = "bound",
+    rule: Literal["bound", "paper"] = "bound",
 ) -> Answer:
     """Check that a model still sees what a human still sees.
 
@@ -113,9 +112,6 @@ def check(
         roadworthy reliability check --model net.yaml --data folder:images --preserve prediction -t jpeg
         roadworthy reliability check --model dave2 --data world -t fog --limit 0.8
     """
-    if preserve not in ("correctness", "prediction", "both"):
-        raise InputError(f"--preserve must be correctness, prediction or both, got {preserve!r}")
-    check_choice("--rule", rule, ("bound", "paper"))
     settings = {"preserve": preserve, "sampling": sampling, "decide": rule}
     document = tested.suite("reliability check", tested.entries(**settings))
 

@@ -14,8 +14,7 @@ from roadworthy.cli._console import make_folder, parse_options, tracked
 from roadworthy.cli.options import share
 from roadworthy.errors import InputError, shortened, suggest
 from roadworthy.report.comparison import as_document, cells_of, counted, models_of, sentence, write_comparison
-from roadworthy.report.html import write_report
-from roadworthy.report.result_files import write_junit, write_results, write_summary
+from roadworthy.report.publish import WRITERS
 from roadworthy.report.results import RunSize, Standing, results_of, signed, whole_of
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.comparison import Comparison, compare
@@ -23,12 +22,8 @@ from roadworthy.runs.store import StoredRun
 
 app = typer.Typer(cls=Group)
 
-_WRITERS = {
-    "html": (write_report, "report.html"),
-    "junit": (write_junit, "junit.xml"),
-    "csv": (write_results, "results.csv"),
-    "markdown": (write_summary, "summary.md"),
-}
+_FORMATS = {"html": "report", "junit": "junit", "csv": "results", "markdown": "summary"}
+_WRITERS = {name: WRITERS[what] for name, what in _FORMATS.items()}
 _MOST = 40  # lines of a comparison
 _COLUMNS = ("requirement", "model", "verdict", "before", "after", "broken", "fixed", "p", "margins")
 
@@ -56,8 +51,9 @@ def write_reports(run: Path, formats: list[str] | None = None, out: Path | None 
     folder = run if out is None else make_folder(out)
     files = []
     for one in tracked(wanted, "Writing the report"):
-        write, name = _WRITERS[one]
-        files.append(str(write(stored, folder / name)))
+        name, write = _WRITERS[one]
+        write(stored, folder / name)
+        files.append(str(folder / name))
     whole = whole_of(results_of(stored))
     document = {
         "status": whole.standing,

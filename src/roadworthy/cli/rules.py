@@ -9,6 +9,8 @@ Options:
         joined by commas; see `gallery harvest`.
     traffic (SIDE): The side of the road that traffic drives on: right or left.
     realism (WHICH): Whether real frames get only changes that look real, or any: believable or any.
+    clip (SECONDS): How long clips are, for rules with a time; other rules must then hold in every frame of
+        clips that long.
     engines (FILE): A YAML file of image engines; or shipped, for the learned ones that come with Roadworthy,
         on frames of the built-in world; or migan, to remove things, once it is imported.
     rule (-r SENTENCE): The rule.
@@ -20,7 +22,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -30,8 +32,8 @@ from roadworthy.cli._answer import FAILED, PASSED, VIOLATED, Answer
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import parse_options, tracked
 from roadworthy.cli._road import RunOptions, TestedOptions, answered
-from roadworthy.cli.options import accepted, check_within, share
-from roadworthy.errors import InputError, RuleError, suggest
+from roadworthy.cli.options import accepted, share
+from roadworthy.errors import InputError, RuleError, check_number, suggest
 
 if TYPE_CHECKING:
     from roadworthy.cli._answer import Shown
@@ -92,11 +94,9 @@ def _file_read(path: Path) -> Answer:
     ]
     lines = []
     for one, found in read:
-        told = str(found).splitlines()
-        lines += [
-            f"{one.id} (line {one.line}){' refused' if isinstance(found, RuleError) else ''}: {told[0]}"
-        ]
-        lines += [f"  {more}" for more in told[1:]]
+        said = " refused" if isinstance(found, RuleError) else ""
+        told = f"{one.id} (line {one.line}){said}: {found}".splitlines()
+        lines += [told[0], *(f"  {more}" for more in told[1:])]
     count = f"{len(read) - len(refused)} of {len(read)} rules are read, {len(refused)} refused"
     document = {"file": str(path), "read": len(read) - len(refused), "refused": len(refused), "rules": rows}
     return Answer(document, [*lines, count], exit_code=FAILED if refused else PASSED)
@@ -174,13 +174,11 @@ def draft(handbook: Path, out: Path | None = None, endpoint: str = "", endpoint_
     document = {"draft": str(file), "added": added, "duties": [one.document() for one in duties]}
     shown: list[Shown] = [line for duty in duties for line in duty.lines()]
     read = sum(bool(one.rule) for one in duties)
-    shown.append(
-        f"{len(duties)} duties, {read} of them can be tested: {added} new in {file}, {before} known."
-    )
+    known = f"{added} new in {file}, {before} known."
+    shown.append(f"{len(duties)} duties, {read} of them can be tested: {known}")
     if added:
-        shown.append(
-            f'Accept a rule by deleting the "{OPEN}" before it; then: roadworthy rules run --rules {file}'
-        )
+        then = f"roadworthy rules run --rules {file}"
+        shown.append(f'Accept a rule by deleting the "{OPEN}" before it; then: {then}')
     return Answer(document, shown, problems)
 
 
@@ -190,8 +188,9 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
 
     The careful driver of the built-in world must violate none of the rules. Each faulty driver lacks one
     ability: the rules that depend on it must catch the driver in at least 99% of the frames that qualify, and
-    no other rule may. A frame qualifies if the change can be made and is seen in it. The exit code is 1 if a
-    driver is judged wrongly.
+    no other rule may. A frame qualifies if the change can be made and is seen in it. Rules with a time are
+    tried in clips, one for 20 frames and 20 at least, also on drivers that see things late, forget them, or
+    see only one side. The exit code is 1 if a driver is judged wrongly.
 
     Options:
         sample (-n N): How many frames of the built-in world.
@@ -202,16 +201,23 @@ def truth(sample: int = 1000, seed: int = 0, reasons: bool = False) -> Answer:
         roadworthy rules truth
         roadworthy rules truth --sample 200 --json
     """
+    from roadworthy.papers.clip_truth import clip_matrix
     from roadworthy.papers.truth_matrix import truth_matrix
 
     matrix = truth_matrix(sample, seed=seed, progress=lambda numbers: tracked(numbers, "Driving"))
-    document = {"frames": matrix.frames, "seed": seed, **matrix.as_dict()}
-    shown: list[Shown] = [*matrix.tables(), {one["name"]: one["summary"] for one in document["drivers"]}]
+    few = max(20, sample // 20)
+    clips = clip_matrix(few, seed=seed, progress=lambda numbers: tracked(numbers, "Driving clips"))
+    over_time = clips.as_dict()
+    document = {"frames": matrix.frames, "seed": seed, **matrix.as_dict(), "clips": over_time}
+    shortfalls = document["shortfalls"] = [*matrix.shortfalls, *clips.shortfalls]
+    document["passed"] = not shortfalls
+    faults = {one["name"]: one["summary"] for one in (*document["drivers"], *over_time["drivers"])}
+    shown: list[Shown] = [*matrix.tables(), *clips.tables(), faults]
     if reasons:
-        shown.append("\nFrames that do not qualify")
-        for rule in document["rules"]:
-            shown += [f"  {rule['id']}: {times} {reason}" for reason, times in rule["reasons"].items()]
-    shortfalls = document["shortfalls"]
+        for what, rules in (("Frames", document["rules"]), ("Clips", over_time["rules"])):
+            shown.append(f"\n{what} that do not qualify")
+            for rule in rules:
+                shown += [f"  {rule['id']}: {times} {reason}" for reason, times in rule["reasons"].items()]
     conclusion = "\n".join(shortfalls) or "All verdicts are true."
     return Answer(document, shown, exit_code=VIOLATED if shortfalls else PASSED, conclusion=conclusion)
 
@@ -222,21 +228,19 @@ class RuleOptions(TestedOptions):
 
     same: list[str] | None = None
     gallery: str = "own"
-    traffic: str = "right"
-    realism: str = "believable"
+    traffic: Literal["right", "left"] = "right"
+    realism: Literal["believable", "any"] = "believable"
+    clip: float | None = None
     engines: Path | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return how rules are tried, as entries of a suite say it."""
-        if self.traffic not in ("right", "left"):
-            raise InputError(f"--traffic must be right or left, got {self.traffic!r}")
-        if self.realism not in ("believable", "any"):
-            raise InputError(f"--realism must be believable or any, got {self.realism!r}")
         return {
             "same": _tolerances(self.same or []),
             "gallery": self.gallery,
             "traffic": self.traffic,
             "realism": self.realism,
+            "clip": self.clip,
             "engines": None if self.engines is None else str(self.engines),
         }
 
@@ -281,7 +285,7 @@ def run(
         roadworthy rules run --rules paper.rules --only R5 --data camvid:path --model dave2-udacity
     """
     for name, value in (("--shrink", shrink), ("--worst", worst), ("--passes", passes)):
-        check_within(name, value, 0)
+        check_number(name, value, least=0)
     thresholds = [share("--threshold", one) for one in threshold.split(",") if one.strip()]
     settings = tested.settings()
     texts, skipped = _chosen(_texts(rule or [], rules or []), only or [], settings, how, skip=skip)

@@ -12,6 +12,7 @@ from roadworthy.cli._commands import command
 from roadworthy.cli._console import working
 from roadworthy.cli._road import RunOptions, answer_of, outcome_lines, planned, run_plan
 from roadworthy.cli.options import processes
+from roadworthy.errors import InputError
 
 app = typer.Typer()
 
@@ -24,6 +25,7 @@ def run(
     dry_run: bool = False,
     sample: int | None = None,
     seed: int | None = None,
+    shard: str = "",
 ) -> Answer:
     """Test everything that a suite asks for: models, data and requirements of all kinds from one file.
 
@@ -38,17 +40,23 @@ def run(
         dry_run: Estimate cases, time and size from a few cases, and run nothing.
         sample (-n N): At most N frames of all data, tries of a search and drives; all if left out.
         seed (min=0 N): Instead of the suite's own.
+        shard (I/N): Test one of N shares, here or on any machine; roadworthy merge makes one run of all.
 
     Examples:
         roadworthy run examples/demo.suite.yaml
         roadworthy run night.suite.yaml --dry-run
         roadworthy run night.suite.yaml --only fog --only R7 --sample 20 --out quick
         roadworthy run night.suite.yaml --executor ray --address auto --workers 64 --json
+        roadworthy run night.suite.yaml --shard 2/4 --out night-2
     """
     from roadworthy.runs.executors import executor_for
+    from roadworthy.runs.shards import Shard
     from roadworthy.runs.suites import estimate_suite
 
+    share = Shard.read(shard) if shard else None
     plan = planned(suite, how, Path(), only=only or (), sample=sample, seed=seed)
+    if dry_run and share:
+        raise InputError("--dry-run estimates all of a suite: leave out --shard, and divide")
     if dry_run:
         workers = 1 if how.executor == "serial" else processes(how.workers)
         # In one process, whose time is then divided.
@@ -59,5 +67,43 @@ def run(
         ):
             estimate = estimate_suite(plan, how.images, executor, workers=workers)
         return Answer(estimate.document(), estimate.lines(), plan.notes, conclusion=str(estimate))
-    published = run_plan(plan, how, Path(f"{plain_name(plan.suite.name) or 'suite'}-run"))
+    name = plain_name(plan.suite.name) or "suite"
+    usual = Path(f"{name}-shard-{share.number}-of-{share.of}" if share else f"{name}-run")
+    published = run_plan(plan, how, usual, shard=share)
+    return answer_of(published, how, shown=outcome_lines(published.result))
+
+
+@command(app)
+def merge(
+    shards: list[Path],
+    out: Path = Path("merged-run"),
+    suite: Path | None = None,
+    accept_inconclusive: bool = False,
+    allow_commands: bool = False,
+) -> Answer:
+    """Make one run of all its shards: the rows, outcomes, report and evidence of a run that was not shared.
+
+    Models and data are opened again as the suite names them; models are asked about a few frames only. Shards
+    that are missing, incomplete, there twice or of another run are named. Exit codes are those of run.
+
+    Options:
+        shards (SHARD…): The folders that roadworthy run --shard wrote.
+        out (FOLDER): The folder for the run.
+        suite (FILE): The suite where it stands, if its paths do not lead anywhere from the shards.
+        accept_inconclusive: Exit with 0, not 3, when a result is inconclusive.
+        allow_commands: Let your image engines run programs and code.
+
+    Examples:
+        roadworthy merge night-1 night-2 night-3 night-4 --out night --suite night.suite.yaml
+    """
+    from roadworthy.runs.evidence.reopening import plan_of
+    from roadworthy.runs.executors import default_executor
+    from roadworthy.runs.shards import Shards
+
+    merged = Shards(shards, default_executor())
+    plan = plan_of(merged.first, suite, allow_commands=allow_commands)
+    how = RunOptions(
+        out, images=merged.settings["images"], resume=False, accept_inconclusive=accept_inconclusive
+    )
+    published = run_plan(plan, how, out, executor=merged)
     return answer_of(published, how, shown=outcome_lines(published.result))

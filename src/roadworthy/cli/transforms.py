@@ -16,10 +16,10 @@ from roadworthy._files import plain_name
 from roadworthy.cli._answer import FAILED, Answer, Shown
 from roadworthy.cli._commands import Group, command
 from roadworthy.cli._console import make_folder, parse_options, tracked, write_picture
-from roadworthy.cli.options import Out, check_within, counted, opened
+from roadworthy.cli.options import Out, counted, opened
 from roadworthy.datasets import spread
 from roadworthy.datasets.summary import spread_frames
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.report import Tile, contact_sheet, transform_strip, variants
 from roadworthy.result_tables import ResultTable, listed
 from roadworthy.transforms import Transform, kind_of, make_transform, parse_transform, spelled
@@ -67,8 +67,8 @@ def show(
         roadworthy transforms show fog --presets
         roadworthy transforms show add -p element=pedestrian --data camvid:path/to/camvid
     """
-    check_within("--sample", sample, 1, _MOST_FRAMES)
-    check_within("--steps", steps, 2, _MOST_STEPS)
+    check_number("--sample", sample, least=1, most=_MOST_FRAMES)
+    check_number("--steps", steps, least=2, most=_MOST_STEPS)
     changes = _changes(name, parameter, steps, presets)
     dataset = opened(data, option, count=sample)
     frames, _ = spread_frames(dataset, sample, tracked)
@@ -168,7 +168,7 @@ def apply(
         roadworthy transforms apply "rotation(angle=6) + brightness(bias=30)" --out turned
         roadworthy transforms apply "add(element=pedestrian)" --data camvid:path/to/camvid --out walkers
     """
-    check_within("--sample", sample, 1)
+    check_number("--sample", sample, least=1)
     change = parse_transform(transform)
     dataset = opened(data, option, count=sample)
     indices = spread(len(dataset), len(dataset) if sample is None else sample)
@@ -213,7 +213,7 @@ def harvest(
         roadworthy gallery harvest a2d2:path/to/a2d2 --out cars -e car --smallest 80 --most 40
     """
     for name, value in (("--sample", sample), ("--smallest", smallest), ("--most", most)):
-        check_within(name, value, 1)
+        check_number(name, value, least=1)
     earlier = Gallery.to_grow(out, add=add)
     dataset = opened(data, option, count=sample)
     indices = spread(len(dataset), len(dataset) if sample is None else sample)

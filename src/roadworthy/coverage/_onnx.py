@@ -74,10 +74,9 @@ def gate_after(
         derived[str(node.output[0])] = _Derived(operations, linear)
         if node.op_type in ("Mul", "Div") and len(set(mine)) == 2:
             first, second = (derived[name] for name in mine)
-            gates = (first.linear and second.operations & _BENDING) or (
+            if (first.linear and second.operations & _BENDING) or (
                 node.op_type == "Mul" and second.linear and first.operations & _BENDING
-            )
-            if gates:
+            ):
                 found = str(node.output[0]), before, given in mine
     if found is None:
         return None
@@ -270,11 +269,10 @@ class _Tapping:
     def _find_constants(self) -> set[str]:
         found = {one.name for one in self.graph.initializer}
         for node in self.graph.node:
-            inputs = [name for name in node.input if name]
             if node.op_type == "Constant" or (
                 # Weights may be shared, turned or unpacked on their way.
                 node.op_type in ("Identity", "Transpose", "Cast", "Reshape", "DequantizeLinear")
-                and all(name in found for name in inputs)
+                and all(name in found for name in node.input if name)
             ):
                 found.update(node.output)
         return found

@@ -173,8 +173,7 @@ class _Call:
         output = self.output.float()
         self.output = None
         flat = output.flatten(1)
-        maps = self.kind == "conv" or (self.kind in ("activation", "dropout") and output.dim() > 2)
-        if maps:
+        if self.kind == "conv" or (self.kind in ("activation", "dropout") and output.dim() > 2):
             # They may have been flattened on their way to the activation function.
             units = output.reshape(len(output), self._channels, -1).mean(2)[:, None]
         else:
@@ -212,8 +211,7 @@ class _Trace:
         made = [one for one in _tensors(result) if one.is_inference()]
         if not made:
             return
-        places = [self._place(one) for one in _tensors(given)]
-        parents = tuple(one for one in places if one != self._CONSTANT)
+        parents = tuple(one for one in map(self._place, _tensors(given)) if one != self._CONSTANT)
         for one in made:
             one._made_by = len(self.operations) if parents else self._CONSTANT  # type: ignore[attr-defined]
         if parents:

@@ -54,7 +54,8 @@ class Operation:
     hidden: bool = False
 
     @property
-    def _plain(self) -> str:
+    def plain(self) -> str:
+        """What it does, whatever its spelling."""
         name = self.name.lower()
         if name.startswith("__") and name.strip("_")[1:] in _AFFINE | _PRODUCTS:
             return name.strip("_")[1:]  # "__radd__" and "__iadd__" add
@@ -63,28 +64,13 @@ class Operation:
     @property
     def passes_on(self) -> bool:
         """Whether it only rearranges, chooses, pools or scales what it takes."""
-        name = self._plain
+        name = self.plain
         if name in _REARRANGING or name.startswith("reduce") or "pool" in name or "dropout" in name:
             return True
         return name in _AFFINE and len(self.parents) <= 1
 
-    @property
-    def is_product(self) -> bool:
-        """Whether it multiplies two things that are both computed from the input."""
-        return self._plain in _PRODUCTS and len(self.parents) > 1
-
-    @property
-    def is_softmax(self) -> bool:
-        """Whether it turns scores into weights."""
-        return self._plain == "softmax"
-
-    @property
-    def is_attention(self) -> bool:
-        """Whether it is a whole attention block."""
-        return self._plain in _ATTENTION
-
     def __str__(self) -> str:
-        return self._plain if self.name.startswith("_") else self.name
+        return self.plain if self.name.startswith("_") else self.name
 
 
 @dataclass(frozen=True)
@@ -141,10 +127,10 @@ def not_counted(operations: Sequence[Operation]) -> tuple[Uncounted, ...]:
             children[parent].append(place)
     blocks, inside = 0, set[int]()
     for place, one in enumerate(operations):
-        if one.is_attention and not one.counted:
+        if one.plain in _ATTENTION and not one.counted:
             blocks += 1
             inside.add(place)
-        if one.is_softmax and not one.counted:
+        if one.plain == "softmax" and not one.counted:
             before = _products(operations, place, lambda here: operations[here].parents)
             after = _products(operations, place, children.__getitem__)
             if before and after:
@@ -171,7 +157,7 @@ def _products(
         if place in seen:
             continue
         seen.add(place)
-        if operations[place].is_product:
+        if operations[place].plain in _PRODUCTS and len(operations[place].parents) > 1:
             found.add(place)
         elif operations[place].passes_on:
             waiting += following(place)

@@ -128,12 +128,11 @@ class Activations:
 
     def __post_init__(self) -> None:
         count = len(self.values)
-        wanted = {
+        for name, shape in {
             "values": (count, sum(layer.neurons for layer in self.layers)),
             "lows": (count, len(self.layers)),
             "highs": (count, len(self.layers)),
-        }
-        for name, shape in wanted.items():
+        }.items():
             if getattr(self, name).shape != shape:
                 raise InputError(f"{name} must have shape {shape}, got {described(getattr(self, name))}")
         if not self.frames:

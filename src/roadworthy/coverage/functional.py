@@ -478,13 +478,12 @@ class FunctionalCoverage:
             alone: What is said of a bin of one dimension.
             together: What is said of a bin of a cross.
         """
-        holes = []
-        for group, hits in zip(self.domain.groups(), self._hits, strict=True):
-            for cell in np.argwhere(hits == 0).tolist():
-                words = ", ".join(one.names[index] for one, index in zip(group, cell, strict=True))
-                said = alone if len(group) == 1 else together
-                holes.append(f"{_title(group)}: {words} {said}")
-        return holes
+        return [
+            f"{_title(group)}: {', '.join(one.names[index] for one, index in zip(group, cell, strict=True))} "
+            f"{alone if len(group) == 1 else together}"
+            for group, hits in zip(self.domain.groups(), self._hits, strict=True)
+            for cell in np.argwhere(hits == 0).tolist()
+        ]
 
     def rows(self) -> list[CoverageFigures]:
         """Return the figures of every dimension and cross."""
@@ -505,13 +504,10 @@ class FunctionalCoverage:
         whole = CoverageFigures("all", self.covered, self.total, 0, 0)
         width = max(len(row.name) for row in rows)
         head = f"{'':{width}}  tried   bins   share  unknown  outside"
-        lines = [
-            f"{row.name:{width}}  {row.covered:5}  {row.total:5}  {row.covered / row.total:6.1%}"
-            for row in (*rows, whole)
-        ]
-        counts = [f"  {row.unknown:7}  {row.outside:7}" for row in rows]
+        counts = [*(f"{row.unknown:7}  {row.outside:7}" for row in rows), f"of {self.frames} frames"]
         body = [
-            line + count for line, count in zip(lines, [*counts, f"  of {self.frames} frames"], strict=True)
+            f"{row.name:{width}}  {row.covered:5}  {row.total:5}  {row.covered / row.total:6.1%}  {count}"
+            for row, count in zip((*rows, whole), counts, strict=True)
         ]
         return "\n".join([head, *body])
 

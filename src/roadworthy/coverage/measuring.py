@@ -439,10 +439,9 @@ class Measuring:
         self._choices = tuple(criteria)
         self._training = Training()
         self._made: dict[str, Cells] = {}
-        known = observed is not None and bool(criteria)
         self._result = CoverageMeasurement(
-            model=observed.name if known and observed else "",
-            counting=counting if known else "",
+            model=observed.name if observed and criteria else "",
+            counting=counting if criteria else "",
             functional=functional,
         )
         self._stride = 1

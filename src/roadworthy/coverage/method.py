@@ -375,17 +375,14 @@ def _conclude_sample(
         losses / sizes, weights=sizes, least=0.0, most=largest, confidence=accepted.confidence
     )
     rate, lower, upper = min(1.0, rate), max(0.0, low), min(1.0, high)
-    status = plain.status
+    status, enough = plain.status, len(sizes) >= FEWEST_CLUSTERS
     if accepted.max_rate:
         status = OutcomeStatus.INCONCLUSIVE
-        if accepted.decide is Decision.ESTIMATE and rate > accepted.max_rate:
+        least = rate if accepted.decide is Decision.ESTIMATE else lower if enough else 0.0
+        if least > accepted.max_rate:
             status = OutcomeStatus.VIOLATED
-        elif len(sizes) < FEWEST_CLUSTERS:
-            pass
-        elif upper <= accepted.max_rate:
+        elif enough and upper <= accepted.max_rate:
             status = OutcomeStatus.PASSED
-        elif lower > accepted.max_rate:
-            status = OutcomeStatus.VIOLATED
     where = "1 cluster" if len(sizes) == 1 else f"{len(sizes)} clusters"
     # Unequal weights cost as much as Kish (1965) says, beside what clusters cost.
     effective = float(plain.measures["effective_cases"]) * weights[0] ** 2 / weights[1] / sizes.sum()  # type: ignore[arg-type]
@@ -396,7 +393,7 @@ def _conclude_sample(
     )
     if accepted.max_rate:
         summary += f"; {accepted.max_rate:.1%} accepted"
-        if len(sizes) < FEWEST_CLUSTERS:
+        if not enough:
             summary += (
                 f"; {where} (drives, laps, scenes) say too little about a rate: {FEWEST_CLUSTERS} are needed"
             )

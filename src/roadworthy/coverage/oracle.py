@@ -142,16 +142,9 @@ def cluster(failures: Sequence[BrokenRelation], *, radius: float = 1.0) -> list[
     return sorted(found, key=lambda one: _rank(one.representative))
 
 
-def _rank(failure: BrokenRelation) -> tuple[float, str, str, str, float, tuple[float, ...]]:
+def _rank(one: BrokenRelation) -> tuple[float, str, str, str, float, tuple[float, ...]]:
     """Return what orders failures, the worst first, whatever order they came in."""
-    return (
-        failure.margin,
-        failure.transformation,
-        failure.frame,
-        repr(failure.parameter),
-        failure.error,
-        failure.features,
-    )
+    return one.margin, one.transformation, one.frame, repr(one.parameter), one.error, one.features
 
 
 def _parts(parameter: Hashable) -> tuple[tuple[float, ...], tuple[str | None, ...]]:
@@ -162,8 +155,7 @@ def _parts(parameter: Hashable) -> tuple[tuple[float, ...], tuple[str | None, ..
     ]
     numbers = tuple(float(value) for value, one in zip(values, numeric, strict=True) if one)
     # By their text, since True and 1 are equal and yet not the same parameter.
-    words = tuple(None if one else repr(value) for value, one in zip(values, numeric, strict=True))
-    return numbers, words
+    return numbers, tuple(None if one else repr(value) for value, one in zip(values, numeric, strict=True))
 
 
 def _group(failure: BrokenRelation) -> Hashable:
@@ -294,7 +286,7 @@ class ModelAnswers(ReadOnlyArrays):
         places = {pair: _places(value, pair, right.size) for pair, value in (seeds or {}).items()}
         if unknown := [pair for pair in places if pair not in changed]:
             raise InputError(f"{model}: there are seeds, but no predictions for {unknown[0]!r}")
-        values = {
+        for name, value in {
             "model": model,
             "labels": read_only(right),
             "originals": _predicted(originals, every, names, f"{model} on the original of"),
@@ -307,8 +299,7 @@ class ModelAnswers(ReadOnlyArrays):
             "unit": unit,
             "frames": names,
             "seeds": frozen({pair: read_only(places.get(pair, every)) for pair in changed}),
-        }
-        for name, value in values.items():
+        }.items():
             object.__setattr__(self, name, value)
 
     def errors(self, pair: Pair) -> Numbers:

@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-from roadworthy._options import Option, options_of
-from roadworthy.datasets._base import CLIPPED, BaseDataset, OnError
-from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, ExportSummary, export
+from roadworthy._options import options_of
+from roadworthy.datasets._base import BaseDataset, OnError, drives_by_time
+from roadworthy.datasets._export import EXPORT_FORMATS, ExportFormat, export
 from roadworthy.datasets._load import (
     ChosenFrames,
     clusters_of,
@@ -43,7 +43,6 @@ __all__ = [
     "BagDataset",
     "BaseDataset",
     "Bdd100kDataset",
-    "CLIPPED",
     "CamVidDataset",
     "ChosenFrames",
     "CityscapesDataset",
@@ -51,12 +50,10 @@ __all__ = [
     "Comma2k19Dataset",
     "EXPORT_FORMATS",
     "ExportFormat",
-    "ExportSummary",
     "FolderDataset",
     "KittiDataset",
     "NuScenesDataset",
     "OnError",
-    "Option",
     "TableDataset",
     "ThunderhillDataset",
     "TorcsDataset",
@@ -67,6 +64,7 @@ __all__ = [
     "WorldDataset",
     "YoloDataset",
     "clusters_of",
+    "drives_by_time",
     "export",
     "fitting_options",
     "load",

@@ -316,8 +316,8 @@ def telling(path: Path, advice: str) -> Iterator[None]:
 
 
 OnError = Literal["raise", "skip"]
+# Seconds without a frame after which another drive begins.
 _PAUSE = 5.0
-"""Seconds without a frame after which another drive begins."""
 
 
 def drives_by_time(times: Sequence[float | None]) -> list[str] | None:
@@ -342,10 +342,10 @@ SpeedUnit = Literal["m/s", "km/h", "mph"]
 SteeringUnit = float | Literal["deg", "rad"]
 """Of steering; a number is the degrees that 1 stands for."""
 Side = Literal["left", "right"]
+# Seconds between two values of a signal beyond which it is not known in between.
 _GAP = 1.0
-"""Seconds between two values of a signal beyond which it is not known in between."""
+# Metres per second below which the way a vehicle turns tells nothing of its wheels.
 _SLOWEST = 1.0
-"""Metres per second below which the way a vehicle turns tells nothing of its wheels."""
 SIGNAL_COLUMNS = ("speed", "steering", "acceleration", "throttle", "brake")
 
 Track = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -16,20 +16,17 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Literal, get_args
-from uuid import uuid4
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from roadworthy._files import check_free, writing
+from roadworthy._files import appearing
 from roadworthy.cases import Dataset
 from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
@@ -110,7 +107,7 @@ def export(
     skipped: dict[str, str] = {}
     frames = _readable(dataset, range(total) if chosen is None else chosen, skipped)
     target = Path(folder)
-    with _appearing(target) as work:
+    with appearing(target) as work:
         writer = _WRITERS[format](work, naming)
         for done, frame in enumerate(frames, 1):
             if frame.boxes is None:
@@ -148,23 +145,6 @@ def _readable(dataset: Dataset, indices: Iterable[int], skipped: dict[str, str])
             skipped[ids[index] if ids else str(index)] = str(error)
         else:
             yield frame
-
-
-@contextmanager
-def _appearing(target: Path) -> Iterator[Path]:
-    """Yield a folder that takes the name of the target when all went well, and vanishes otherwise."""
-    work = target.parent / f".{target.name}-{uuid4().hex}"
-    with writing(target):
-        check_free(target)
-        work.mkdir(parents=True)
-        try:
-            yield work
-            if target.exists():
-                target.rmdir()
-            work.rename(target)
-        except BaseException:
-            shutil.rmtree(work, ignore_errors=True)
-            raise
 
 
 class _Naming:
@@ -213,6 +193,7 @@ class _Writer(ABC):
     """Writes frames one by one, and at the end what needs to know them all."""
 
     images: str
+    labels: str
     keeps: frozenset[str] = frozenset()
     numbered = False
 
@@ -223,7 +204,9 @@ class _Writer(ABC):
         self.counted: Counter[str] = Counter()
         self.lost: Counter[str] = Counter()
         self._stems: set[str] = set()
-        (folder / self.images).mkdir(parents=True)
+        self._taken: list[Any] = []
+        for name in (self.images, self.labels):
+            (folder / name).mkdir(parents=True)
 
     def add(self, frame: Frame, chosen: Sequence[tuple[str, int]]) -> None:
         """Write the image and take the boxes that were chosen."""
@@ -274,14 +257,9 @@ class _Writer(ABC):
 
 
 class _Kitti(_Writer):
-    images = "image_2"
+    images, labels = "image_2", "label_2"
     keeps = frozenset({"occlusion", "truncation"})
     numbered = True
-
-    def __init__(self, folder: Path, naming: _Naming) -> None:
-        super().__init__(folder, naming)
-        (folder / "label_2").mkdir()
-        self._ids: list[str] = []
 
     def take(self, stem: str, frame: Frame, boxes: Boxes, words: Sequence[str]) -> None:
         extra, names, said = {}, [], []
@@ -298,26 +276,22 @@ class _Kitti(_Writer):
             names.append(name)
             said.append(fitting.get(name) or ontology().resolve_with_properties(word)[1])
         text = _renamed(boxes, [extra.get(name) for name in names]).to_kitti(class_names=extra or None)
-        (self.folder / "label_2" / f"{stem}.txt").write_text(text, "utf-8")
+        (self.folder / self.labels / f"{stem}.txt").write_text(text, "utf-8")
         self.counted.update(line.split()[0] for line in text.splitlines())
         if boxes.occlusion is not None:
             self.lost["exact occlusion"] += int(
                 np.count_nonzero(~np.isin(boxes.occlusion, (0, 0.25, 0.75)) & ~np.isnan(boxes.occlusion))
             )
         self._count_lost_of_boxes(boxes, said)
-        self._ids.append(frame.id)
+        self._taken.append(frame.id)
 
     def finish(self) -> None:
         # KITTI numbers its frames; this says which number was which frame.
-        (self.folder / "ids.txt").write_text("".join(f"{one}\n" for one in self._ids), "utf-8")
+        (self.folder / "ids.txt").write_text("".join(f"{one}\n" for one in self._taken), "utf-8")
 
 
 class _Coco(_Writer):
-    images = "images"
-
-    def __init__(self, folder: Path, naming: _Naming) -> None:
-        super().__init__(folder, naming)
-        self._taken: list[tuple[dict[str, object], Boxes]] = []
+    images, labels = "images", "annotations"
 
     def take(self, stem: str, frame: Frame, boxes: Boxes, words: Sequence[str]) -> None:
         size = {"width": frame.width, "height": frame.height}
@@ -340,17 +314,12 @@ class _Coco(_Writer):
             "annotations": annotations,
             "categories": categories,
         }
-        (self.folder / "annotations").mkdir()
-        file = self.folder / "annotations" / "instances.json"
+        file = self.folder / self.labels / "instances.json"
         file.write_text(json.dumps(document, ensure_ascii=False, allow_nan=False), "utf-8")
 
 
 class _Yolo(_Writer):
-    images = "images"
-
-    def __init__(self, folder: Path, naming: _Naming) -> None:
-        super().__init__(folder, naming)
-        self._taken: list[tuple[str, Boxes, int, int]] = []
+    images, labels = "images", "labels"
 
     def take(self, stem: str, frame: Frame, boxes: Boxes, words: Sequence[str]) -> None:
         self._taken.append((stem, _renamed(boxes, words), frame.width, frame.height))
@@ -361,9 +330,9 @@ class _Yolo(_Writer):
         import yaml
 
         names = self.naming.numbered(self.counted)
-        (self.folder / "labels").mkdir()
         for stem, boxes, width, height in self._taken:
-            (self.folder / "labels" / f"{stem}.txt").write_text(boxes.to_yolo(width, height, names), "utf-8")
+            text = boxes.to_yolo(width, height, names)
+            (self.folder / self.labels / f"{stem}.txt").write_text(text, "utf-8")
         # A list keeps the order of the frames, which the names of files need not have.
         lines = "".join(f"./images/{stem}.png\n" for stem, *_ in self._taken)
         (self.folder / "images.txt").write_text(lines, "utf-8")

@@ -12,7 +12,7 @@ import numpy as np
 
 from roadworthy._files import is_file, is_folder
 from roadworthy._frozen import FrozenDict
-from roadworthy._options import checked_options, options_of, takes_path
+from roadworthy._options import check_path, checked_options, options_of, takes_path
 from roadworthy.cases import Dataset
 from roadworthy.datasets._base import FILM_ENDINGS, IMAGE_ENDINGS, drives_by_time, file_names
 from roadworthy.errors import InputError, UnknownNameError, suggest
@@ -271,12 +271,12 @@ def reader_for(reference: str) -> Callable[..., Any]:
     )
 
 
+# What a file of an ending is most likely read by.
 _FORMATS: Mapping[str, str] = FrozenDict(
     dict.fromkeys(FILM_ENDINGS, "video")
     | dict.fromkeys((".mcap", ".db3"), "bag")
     | {".json": "coco", ".yaml": "yolo", ".csv": "table"}
 )
-"""What a file of an ending is most likely read by."""
 _CLEAR = ("video", "bag")  # formats whose files have endings of their own
 
 
@@ -306,11 +306,7 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
     reference = spelled(reference, relative_to)
     name, _, path = reference.partition(":")
     reader = reader_for(reference)
-    wanted = takes_path(reader)
-    if path and wanted == "never":
-        raise InputError(f"{name!r} takes no path, got {path!r}: write {name!r} alone")
-    if not path and wanted == "always":
-        raise InputError(f"{name!r} needs a path: write '{name}:path/to/data'")
+    check_path(name, reader, path, f"a path: write '{name}:path/to/data'")
     known = {one.name for one in options_of(reader)}
     if others := [key for key in options if key not in known]:
         factory = data_options.get("labelling")
@@ -319,7 +315,7 @@ def load(reference: str, relative_to: Path = Path(), /, **options: object) -> Da
             data = load(reference, relative_to, **options)
             return cast(Dataset, factory(data, relative_to, **checked_options(name, factory, added)))
     checked = checked_options(name, reader, options, relative_to)
-    if path and wanted == "always":
+    if path and takes_path(reader) == "always":
         path = str(relative_to / path)
     dataset = reader(path, **checked) if path else reader(**checked)
     if not isinstance(dataset, Dataset):

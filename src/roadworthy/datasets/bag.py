@@ -45,6 +45,7 @@ _MAGIC = b"\x89MCAP"  # what an MCAP file begins with
 _ADVICE = "`mcap recover` mends what broke off"
 _IMAGES = ("sensor_msgs/Image", "sensor_msgs/CompressedImage")
 _MESSAGES = Path(__file__).with_name("messages.yaml")
+# Where messages about motion have their twist.
 _TWISTS: Mapping[str, str] = FrozenDict(
     {
         "geometry_msgs/Twist": "",
@@ -53,7 +54,6 @@ _TWISTS: Mapping[str, str] = FrozenDict(
         "nav_msgs/Odometry": "twist.twist.",
     }
 )
-"""Where messages about motion have their twist."""
 _FIELDS: Mapping[str, Mapping[str, str]] = FrozenDict(
     {
         "ackermann_msgs/AckermannDrive": {"speed": "speed", "steering": "steering_angle"},
@@ -65,24 +65,9 @@ _FIELDS: Mapping[str, Mapping[str, str]] = FrozenDict(
         **{name: {"speed": f"{place}linear.x"} for name, place in _TWISTS.items()},
     }
 )
-_PLAIN: Mapping[str, tuple[int, str]] = FrozenDict(
-    {
-        "rgb8": (3, ""),
-        "bgr8": (3, "BGR2RGB"),
-        "8UC3": (3, "BGR2RGB"),
-        "rgba8": (4, "RGBA2RGB"),
-        "bgra8": (4, "BGRA2RGB"),
-        **dict.fromkeys(("mono8", "8UC1", "mono16", "16UC1"), (1, "GRAY2RGB")),
-        **dict.fromkeys(("yuv422", "uyvy"), (2, "YUV2RGB_UYVY")),
-        **dict.fromkeys(("yuv422_yuy2", "yuyv"), (2, "YUV2RGB_YUYV")),
-        **{
-            f"bayer_{one}{bits}": (1, f"Bayer{one.upper()}2RGB")
-            for one in ("rggb", "bggr", "gbrg", "grbg")
-            for bits in (8, 16)
-        },
-    }
-)
-"""The numbers of each pixel in an encoding, and what makes RGB of them."""
+_ENCODINGS = read_yaml(Path(__file__).with_name("encodings.yaml"), "file of encodings", "encodings").data
+# The numbers of each pixel in an encoding, and what makes RGB of them.
+_PLAIN: Mapping[str, tuple[int, str]] = {name: (size, code) for name, (size, code) in _ENCODINGS.items()}
 
 
 def _library() -> Any:

@@ -37,8 +37,8 @@ TIMES = {"daytime": "day", "night": "night", "dawn/dusk": "dusk"}
 UNDEFINED = ("undefined", "", None)
 LIGHTS = {"red": "red", "green": "green", "yellow": "yellow", "R": "red", "G": "green", "Y": "yellow"}
 
+# The class list of the train ids of semantic masks; 255 is unknown.
 _MASKS = "bdd100k-19"
-"""The class list of the train ids of semantic masks; 255 is unknown."""
 
 
 @datasets.register("bdd100k", summary="BDD100K: a label JSON file of either release, or the folder bdd100k")

@@ -39,19 +39,16 @@ from roadworthy.datasets._base import (
     telling,
     track_of,
 )
-from roadworthy.errors import FrameError, InputError
+from roadworthy.errors import FrameError, InputError, check_number
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import MOST_PIXELS, Image
 from roadworthy.registry import datasets
 
 Rotation = Literal["auto", 0, 90, 180, 270]
-_TURNS: dict[int | str, int] = {
-    90: 0,
-    180: 1,
-    270: 2,
-}  # the numbers of cv2.ROTATE_90_CLOCKWISE and its neighbours
+# The numbers of cv2.ROTATE_90_CLOCKWISE and its neighbours.
+_TURNS: dict[int | str, int] = {90: 0, 180: 1, 270: 2}
+# Frames ahead that are sooner reached by decoding than by a jump.
 _NEAR = 48
-"""Frames ahead that are sooner reached by decoding than by a jump."""
 _PLACE = re.compile(r"(\d+(?:\.\d+)?) ?(s|frames?)?")
 
 
@@ -109,7 +106,8 @@ class FilmReader:
         stamps = np.array([time for time, _ in shown])
         timed = len(shown) == 1 or bool((np.diff(stamps) > 0).all())
         self._stamps = stamps if timed else None
-        self._keys = np.flatnonzero([key for _, key in shown]) if timed else np.zeros(1, int)
+        # The first frame can be decoded, whether a damaged film calls it a key frame or not.
+        self._keys = np.union1d([0], np.flatnonzero([key for _, key in shown]) if timed else [])
         self._length = len(shown) if timed else len(packets)
         self.times = (stamps - first) / 1000 if timed else None
         self.claimed = count / rate if timed and rate > 0 and count > 0 else 0.0
@@ -294,8 +292,7 @@ class VideoDataset(BaseDataset):
         on_error: OnError = "raise",
     ) -> None:
         """List the frames; none is decoded but the first of each film."""
-        if step < 1:
-            raise InputError(f"step must be 1 or more, got {step}")
+        check_number("step", step, least=1)
         if rate is not None and not 0 < rate < np.inf:
             raise InputError(f"rate must be above 0, got {rate:g}")
         self.units = SignalUnits(speed_unit, steering_unit, steering_positive, steering_ratio)
@@ -447,12 +444,9 @@ class Comma2k19Dataset(VideoDataset):
         self.units = SignalUnits(steering="deg", steering_positive="left", steering_ratio=steering_ratio)
         folder = existing_folder(path, "the comma2k19 data set")
         found = sorted((file.parent for file in folder.rglob(_FILM)), key=lambda one: natural_order(str(one)))
-        if not found or step < 1:
-            raise InputError(
-                f"{folder} has no segment with {_FILM}"
-                if not found
-                else f"step must be 1 or more, got {step}"
-            )
+        if not found:
+            raise InputError(f"{folder} has no segment with {_FILM}")
+        check_number("step", step, least=1)
         clips = []
         for segment in found:
             film, times = FilmReader(segment / _FILM), _array(segment / "global_pose" / "frame_times")

@@ -63,9 +63,7 @@ class KittiDataset(_base.BaseDataset):
     ) -> None:
         """List the files; none is read yet."""
         self._folder = _base.existing_folder(path, "the KITTI data set")
-        self._class_names: _base.ClassNames = _base.class_names_of(class_names)
-        self._on_unknown: _base.OnUnknown = on_unknown
-        self._on_invalid: _base.OnUnknown = on_invalid
+        self._reading = _base.box_reading(class_names, on_unknown, on_invalid)
         self._outside: _base.Outside = outside
         images = self._folder / "image_2"
         self._images = _base.by_stem(_base.file_names(images)) if is_folder(images) else {}
@@ -124,9 +122,7 @@ class KittiDataset(_base.BaseDataset):
         file = self._results / f"{self.all_ids[self.number(index)]}.txt"
         text = read_text(file)
         with naming(file):
-            boxes = Boxes.from_kitti(
-                text, class_names=self._class_names, on_unknown=self._on_unknown, on_invalid=self._on_invalid
-            )
+            boxes = Boxes.from_kitti(text, **self._reading)
             if boxes.scores is None and len(boxes):
                 raise FrameError("expected 16 columns, the last one a score, got 15: are these labels?")
         return boxes
@@ -146,7 +142,7 @@ class KittiDataset(_base.BaseDataset):
         file = self._file("label_2", number)
         text = read_text(file)
         with naming(file):
-            return Boxes.from_kitti(text, class_names=self._class_names, on_unknown=self._on_unknown)
+            return Boxes.from_kitti(text, **{**self._reading, "on_invalid": "error"})
 
     def _dont_care(self, number: int) -> NDArray[np.float32]:
         file = self._file("label_2", number)

@@ -28,8 +28,8 @@ Camera = Literal[
     "CAM_FRONT", "CAM_FRONT_LEFT", "CAM_FRONT_RIGHT", "CAM_BACK", "CAM_BACK_LEFT", "CAM_BACK_RIGHT"
 ]
 Floats = NDArray[np.float64]
+# Metres before the camera at which boxes are cut off.
 _NEAREST = 0.1
-"""Metres before the camera at which boxes are cut off."""
 _CORNERS = np.array([[x, y, z] for x in (0.5, -0.5) for y in (0.5, -0.5) for z in (0.5, -0.5)])
 _EDGES = [(a, b) for a in range(8) for b in range(a) if np.abs(_CORNERS[a] - _CORNERS[b]).sum() == 1]
 

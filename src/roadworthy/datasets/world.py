@@ -6,11 +6,11 @@ import dataclasses
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, product
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeAlias
 
 from roadworthy.datasets._base import BaseDataset
 from roadworthy.errors import InputError
@@ -38,8 +38,10 @@ from roadworthy.world import (
 _OFFSET = 0.25  # metres from the middle of the lane, standard deviation at jitter 1
 _YAW = math.radians(1.5)
 _GOLDEN = (math.sqrt(5) - 1) / 2
+TimedScene: TypeAlias = tuple[Scene, float]
+"""A scene and its seconds since the drive began."""
+# The most frames of a data set, or of a drive in it: they would take a week to draw.
 _MOST = 1_000_000
-"""The most frames of a data set, or of a drive in it: they would take a week to draw."""
 
 
 @datasets.register("world", summary="frames of the built-in proving ground, with exact ground truth")
@@ -135,6 +137,45 @@ class WorldDataset(BaseDataset):
         frame = self._frame(number, 0)
         return frame.replace(previous=earlier) if earlier else frame
 
+    def later(self, index: SupportsIndex, steps: int) -> Frame:
+        """Return the frame that the careful driver sees so many frames later, beyond the drive's end too.
+
+        Example:
+            >>> data = WorldDataset("town", count=1, fps=10)
+            >>> data.later(0, 5).signals.timestamp, data.later(0, 0).id
+            (0.5, 'town-000000+0')
+        """
+        return self.frame_of(self.scenes_later(index, steps), f"{self.all_ids[self.number(index)]}+{steps}")
+
+    def scenes_later(self, index: SupportsIndex, steps: int) -> tuple[TimedScene, ...]:
+        """Return the scene so many frames later on a drive, after those that the frame holds before it."""
+        plan = self._plan
+        drive, step = divmod(self.number(index), plan.sequence)
+        # In whole dozens, so that frames that follow each other share a drive and do not drive one each.
+        longer = dataclasses.replace(plan, sequence=-(-(step + steps + 1) // 12) * 12)
+        scenes = _drive(longer, drive)
+        now = plan.history + step + steps
+        return tuple((scenes[one], one / plan.fps) for one in range(now - plan.history, now + 1))
+
+    def frame_of(self, scenes: Sequence[TimedScene], id: str) -> Frame:
+        """Draw a scene, with those before it as its history."""
+        *earlier, (scene, time) = scenes
+        frame = _renderer(self._plan.camera)(scene).replace(id=id)
+        before = tuple(
+            self.frame_of([one], f"{id}-before-{len(earlier) - back}") for back, one in enumerate(earlier)
+        )
+        return frame.replace(signals=dataclasses.replace(frame.signals, timestamp=time), previous=before)
+
+    @property
+    def fps(self) -> float:
+        """Frames per second of a drive."""
+        return self._plan.fps
+
+    @property
+    def camera(self) -> Camera:
+        """What sees the frames."""
+        return self._plan.camera
+
     def cluster(self, number: int) -> str:
         """Return the drive of a frame; single frames are scenes of their own."""
         drive = number // self._plan.sequence
@@ -176,6 +217,15 @@ class _Plan:
     history: int
     fps: float
     jitter: float
+
+
+_KEPT = 16 << 20  # pixels of frames that were drawn last, at ten bytes each
+
+
+@lru_cache(maxsize=2)
+def _renderer(camera: Camera) -> Callable[[Scene], Frame]:
+    """Return what draws scenes and keeps the last few: frames of a clip share those before them."""
+    return lru_cache(max(1, _KEPT // (camera.width * camera.height)))(partial(frame_of, camera=camera))
 
 
 # At module level, so that data sets travel to worker processes without it.

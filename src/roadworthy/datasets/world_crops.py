@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from roadworthy.datasets._base import BaseDataset
 from roadworthy.datasets.world import WorldDataset
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.frames import Boxes, Frame
 from roadworthy.ontology import ontology
 from roadworthy.registry import datasets
@@ -81,8 +81,7 @@ class WorldCropsDataset(BaseDataset):
         size: int = 64,
     ) -> None:
         """Check the options; nothing is drawn yet."""
-        if count < 1:
-            raise InputError(f"count must be 1 or more, got {count}")
+        check_number("count", count, least=1)
         if not 8 <= size <= 1024:
             raise InputError(f"size must be 8 to 1024 pixels, got {size}")
         self._classes = _chosen(classes)

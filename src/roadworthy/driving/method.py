@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from roadworthy.cases import Answers, AwaitVerdicts, BaseMethod, Case, Dataset, Requirement, Scalar, Verdict
 from roadworthy.cases import RecordDrive as Ask
+from roadworthy.datasets import BaseDataset
 from roadworthy.driving.drives import Drive
 from roadworthy.driving.drives.drive import partial_sectors
 from roadworthy.driving.metrics import MetricTable, compute
@@ -22,22 +23,14 @@ _STOPPED = "stopped"
 _FATAL = -1.0
 
 
-class _NoFrames:
+class _NoFrames(BaseDataset):
     """A data set without frames, for methods that let a model drive."""
 
-    name = "none"
-
-    def __len__(self) -> int:
-        return 0
-
-    def __getitem__(self, index: int, /) -> Frame:
-        raise IndexError(index)
-
-    def __iter__(self) -> Iterator[Frame]:
-        return iter(())
+    def read(self, number: int) -> Frame:
+        raise AssertionError(number)  # there is no such number
 
 
-NO_FRAMES: Dataset = _NoFrames()
+NO_FRAMES: Dataset = _NoFrames("none", ())
 """What to run the method on: it needs no frames but those that the simulator shows."""
 
 
@@ -137,7 +130,8 @@ def _judged(case: Case, drive: Drive, sector: str, asked: DrivingQuality) -> Ver
         margin = min(_FATAL, margins[worst] if worst else _FATAL)
         return Verdict.from_margin(case, margin, strict=True, reason=fatal, measures=measures)
     if worst is not None and margins[worst] < 0:
-        reason = _beyond(worst, measures, asked)
+        side = "above" if asked.thresholds.directions[worst] == "up" else "below"
+        reason = f"{worst} is {measures[worst]:.4g}, {side} {asked.thresholds.values[worst]:.4g}"
         return Verdict.from_margin(case, margins[worst], reason=reason, measures=measures)
     if not asked.thresholds.values:
         # Of a sector that is not whole, that much is known: nothing happened in what was driven of it.
@@ -190,11 +184,6 @@ def _fatal(drive: Drive, numbers: list[int], asked: DrivingQuality) -> str:
 def _ending(drive: Drive) -> str:
     last = drive.sector_names[-1]
     return f"it ended in {last} after {drive.duration:.1f} s ({drive.ended or 'nobody says why'})"
-
-
-def _beyond(metric: str, measures: Mapping[str, Scalar], asked: DrivingQuality) -> str:
-    side = "above" if asked.thresholds.directions[metric] == "up" else "below"
-    return f"{metric} is {measures[metric]:.4g}, {side} {asked.thresholds.values[metric]:.4g}"
 
 
 def _scalar(value: object) -> Scalar:

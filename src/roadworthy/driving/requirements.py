@@ -23,7 +23,7 @@ from roadworthy.driving.oracles import Direction, FalseAlarmBound, Oracle
 from roadworthy.driving.sectors import SectorTable
 from roadworthy.driving.simulators import DriveLimits, Scenario, world_sectors
 from roadworthy.driving.simulators.scenarios import Kept
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.world import HELD_OUT_TRACK_NAMES, TRACK_NAMES, track
 
 AUTONOMOUS = (
@@ -222,8 +222,7 @@ class Thresholds:
                 raise InputError(f"the direction of {name} must be up or down, got {way!r}")
             directions[_among(name, values, "direction")] = way
         for name, scale in self.scales.items():
-            if not _number(name, scale) > 0:
-                raise InputError(f"the scale of {name} must be above 0, got {scale}")
+            check_number(f"the scale of {name}", _number(name, scale), above=0)
             scales[_among(name, values, "scale")] = float(scale)
         object.__setattr__(self, "values", frozen(values))
         object.__setattr__(self, "directions", FrozenDict(directions))

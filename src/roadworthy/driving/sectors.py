@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays, read_only
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 
 Unit: TypeAlias = Literal["lap", "track", "driver"]
 """What rows are grouped by: those of one group are alike, and groups are not."""
@@ -200,8 +200,7 @@ def variance_scores(table: SectorTable, *, explained: float = 0.9) -> Independen
         >>> [round(ratio, 2) for ratio in found.ratios]
         [0.67, 0.33]
     """
-    if not 0 < explained <= 1:
-        raise InputError(f"expected a share of the variance above 0 and at most 1, got {explained}")
+    check_number("the share of the variance", explained, above=0, most=1)
     if len(table) < 2:
         raise InputError(f"expected at least two drives to compare metrics over, got {len(table)}")
     spread = table.values.std(axis=0)

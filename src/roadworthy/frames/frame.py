@@ -162,8 +162,8 @@ class SignalUnits:
 
     def decode_speed(self, value: Values) -> Values:
         """Return m/s for a speed, or an array of speeds, in these units."""
-        # What is too large becomes infinite, which is no value of a signal.
-        with np.errstate(over="ignore"):
+        # What is too large becomes infinite, which is no value of a signal; no more is a NaN of any kind.
+        with np.errstate(over="ignore", invalid="ignore"):
             return value / self._speed_divisor
 
     def encode_speed(self, value: Values) -> Values:
@@ -172,7 +172,7 @@ class SignalUnits:
 
     def decode_steering(self, value: Values) -> Values:
         """Return degrees at the wheels, positive right, for one or many angles in these units."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             # Adding 0.0 turns the -0.0 that a change of sign leaves into 0.0.
             return value * self._degrees_right + 0.0
 
@@ -187,8 +187,7 @@ class SignalUnits:
     @property
     def _degrees_right(self) -> float:
         degrees = _DEGREES[self.steering] if isinstance(self.steering, str) else self.steering
-        sign = 1.0 if self.steering_positive == "right" else -1.0
-        return sign * degrees / self.steering_ratio
+        return (1.0 if self.steering_positive == "right" else -1.0) * degrees / self.steering_ratio
 
 
 @dataclass(frozen=True, eq=False)

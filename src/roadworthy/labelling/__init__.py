@@ -17,12 +17,12 @@ from roadworthy.labelling.chain import (
     is_estimated,
     sources_named,
 )
-from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, unlabelled
+from roadworthy.labelling.dataset import LabelledDataset, as_needed, labelled, unlabelled, with_estimates
 from roadworthy.labelling.fit import Misfit, misfits
 from roadworthy.labelling.folder import maps_in
 from roadworthy.labelling.geometry import CAMERA_HEIGHT
 from roadworthy.labelling.street import STREET, street_network
-from roadworthy.labelling.writing import WrittenLabels, write_labels
+from roadworthy.labelling.writing import write_labels
 
 __all__ = [
     "CAMERA_HEIGHT",
@@ -33,7 +33,6 @@ __all__ = [
     "STREET",
     "STREET_SOURCE",
     "TASKS",
-    "WrittenLabels",
     "as_needed",
     "estimated_by",
     "is_estimated",
@@ -43,5 +42,6 @@ __all__ = [
     "sources_named",
     "street_network",
     "unlabelled",
+    "with_estimates",
     "write_labels",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from roadworthy.cases import Dataset
 from roadworthy.datasets import BaseDataset, ChosenFrames, OnError
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.labelling.chain import STREET_SOURCE, Labelling, sources_named
+from roadworthy.labelling.chain import OWN, STREET_SOURCE, Labelling, sources_named
 from roadworthy.labelling.geometry import CAMERA_HEIGHT
 from roadworthy.registry import data_options
 
@@ -122,6 +122,26 @@ def as_needed(
     """
     chains: dict[str, Any] = {name: (STREET_SOURCE,) for name in names if name not in kept}
     return frame if not chains else Labelling(**chains).applied([frame])[0]
+
+
+def with_estimates(data: Dataset) -> ChosenFrames:
+    """Return frames that are estimated what they lack where something needs it: what is tested on anywhere.
+
+    Whoever says who labels the frames, or that nobody does, gets what was said.
+
+    Example:
+        >>> from roadworthy.datasets import load
+        >>> frame = with_estimates(load("world:town", count=1, depth="none"))[0]
+        >>> frame.with_known("depth").depth is None
+        True
+    """
+    frames = data if isinstance(data, ChosenFrames) else ChosenFrames(data.name, data, range(len(data)))
+    said = unlabelled(frames)[1] or Labelling()
+    if frames.estimator is not None or said.labels != (OWN,):
+        return frames
+    return replace(
+        frames, estimator=as_needed if said.depth == (OWN,) else partial(as_needed, kept=frozenset({"depth"}))
+    )
 
 
 def unlabelled(data: Dataset) -> tuple[Dataset, Labelling | None]:

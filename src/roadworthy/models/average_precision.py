@@ -319,8 +319,7 @@ def interpolated_precision(right: NDArray[np.bool_], things: int) -> float:
     if not things:
         return float("nan")
     hits = np.cumsum(right)
-    precision = hits / np.arange(1, len(right) + 1)
-    best_later = np.maximum.accumulate(precision[::-1])[::-1]
+    best_later = np.maximum.accumulate((hits / np.arange(1, len(right) + 1))[::-1])[::-1]
     # In whole numbers, because 0.29 as a float may be a little more than 29 of 100 things.
     reached = np.searchsorted(hits * 100, _PERCENT * things, side="left")
     return float(np.append(best_later, 0.0)[reached].mean())

@@ -70,6 +70,7 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
+# What a field of a declaration is read as.
 _READ: dict[Any, Any] = {
     int: Whole,
     float: Number,
@@ -78,7 +79,6 @@ _READ: dict[Any, Any] = {
     tuple[float, float]: Two,
     Mapping[str, str | None]: Names,
 }
-"""What a field of a declaration is read as."""
 
 
 def _form(kind: type[Any], **more: Any) -> type[_Form]:
@@ -296,8 +296,8 @@ MOST_CLASSES = 100_000
 """Of a network, at most: more is a slip, and their names alone would fill the memory."""
 _NO_FILES = ("http", "https", "torch", "callable", "python")
 _SIGNALS = ("steering", "speed", "throttle", "brake")
+# A network that gives more numbers than this tells classes apart, more likely than it drives.
 _MOST_SIGNALS = 3
-"""A network that gives more numbers than this tells classes apart, more likely than it drives."""
 
 
 def draft_description(reference: str, runtime: Runtime) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import FrozenDict, frozen
-from roadworthy.errors import InputError, SystemUnderTestError, check_choice
+from roadworthy.errors import InputError, SystemUnderTestError, check_choice, check_number
 from roadworthy.frames import Boxes
 from roadworthy.models.images import View
 from roadworthy.models.outputs import Arrays, check_finite, dense, shapes, words_for
@@ -100,10 +100,8 @@ class DetectionOutput:
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
                 raise InputError(f"{name} must be from 0 to 1, got {value}")
-        if self.limit < 1 or self.mask_numbers < 0:
-            raise InputError(
-                f"limit must be 1 or more and mask_numbers 0 or more, got {self.limit}, {self.mask_numbers}"
-            )
+        check_number("limit", self.limit, least=1)
+        check_number("mask_numbers", self.mask_numbers, least=0)
         wanted = {"separate": 3, "detr": 2}.get(self.head)
         if wanted and len(self.outputs) not in (0, wanted):
             raise InputError(f"head {self.head!r} has {wanted} outputs, got {', '.join(self.outputs)}")

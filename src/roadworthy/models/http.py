@@ -176,9 +176,7 @@ def kserve_model(
     Raises:
         InputError: There is no such server or model, or it takes more than an image.
     """
-    label = name or f"kserve:{url}"
-    runtime = KServeRuntime(url, timeout, retries, backoff)
-    return Network(label, runtime, needed_spec(spec, label, runtime))
+    return Network(name or f"kserve:{url}", KServeRuntime(url, timeout, retries, backoff), spec)
 
 
 @dataclass(frozen=True)

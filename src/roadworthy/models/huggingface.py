@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from roadworthy._files import is_file, read_json
 from roadworthy.errors import InputError
-from roadworthy.models.network import ModelSpec, Network, Tensor, needed_spec
+from roadworthy.models.network import ModelSpec, Network, Tensor
 from roadworthy.models.onnx import onnx_model
 from roadworthy.models.torch_module import TorchRuntime, imported_torch
 from roadworthy.registry import models
@@ -61,7 +61,7 @@ def huggingface_model(
     runtime = TorchRuntime(
         module.to(device).eval(), device, (weights, folder / "config.json"), outputs=wanted
     )
-    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
+    return Network(label, runtime, spec, timeout=timeout)
 
 
 def _library(name: str, folder: Path) -> Any:

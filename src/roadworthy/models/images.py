@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError, check_number
 from roadworthy.frames import Frame
 
 Color: TypeAlias = Literal["rgb", "bgr", "yuv", "gray"]
@@ -92,14 +92,10 @@ class ImageInput:
                 f"width and height must be given together, got {self.width} and {self.height}; "
                 "leave both out for the frame's own size"
             )
-        for name in ("width", "height"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be 1 or more, got {value}")
+        for name, least in (("width", 1), ("height", 1), ("history", 0)):
+            check_number(name, getattr(self, name), least=least)
         if not 0 < self.kept <= 1:
             raise InputError(f"kept must be more than 0 and at most 1, got {self.kept:g}")
-        if self.history < 0:
-            raise InputError(f"history must be 0 or more, got {self.history}")
         if min(self.crop) < 0:
             raise InputError(f"crop must not be negative, got {self.crop}")
         for name in ("mean", "std"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from roadworthy._files import is_file, is_folder
-from roadworthy._options import checked_options, options_of, takes_path
+from roadworthy._options import check_path, checked_options, options_of
 from roadworthy.errors import InputError, UnknownNameError
 from roadworthy.models.network import ModelSpec
 from roadworthy.models.networks import imported_folder, known_file, public_networks
@@ -150,7 +150,7 @@ def _opened(reference: str, options: Mapping[str, object], folder: Path) -> Syst
             f"{reference} is a folder without a model.yaml: name the file of the network, such as "
             f"onnx:{reference}/net.onnx, or put a model.yaml beside it; `roadworthy models try` prints one"
         ) from None
-    _check_path(kind, path, factory)
+    check_path(kind, factory, path, f"to know what to open: write '{kind}:…'; see roadworthy list models")
     given = {key: value for key, value in options.items() if not (key == "spec" and value is None)}
     known = {option.name for option in options_of(factory)}
     if "spec" in given and "spec" not in known:
@@ -160,19 +160,10 @@ def _opened(reference: str, options: Mapping[str, object], folder: Path) -> Syst
     checked = checked_options(kind, factory, given, folder)
     if "name" in known and folder != Path():
         checked.setdefault("name", reference)
-    opened = [_located(kind, path, reference, factory, folder)] if path else []
-    system = factory(*opened, **checked)
+    system = factory(*([_located(kind, path, reference, factory, folder)] if path else []), **checked)
     if not isinstance(system, SystemUnderTest):
         raise InputError(f"{kind!r} must give a model with name and predict, got {type(system).__name__}")
     return system
-
-
-def _check_path(kind: str, path: str, factory: Callable[..., Any]) -> None:
-    wanted = takes_path(factory)
-    if path and wanted == "never":
-        raise InputError(f"{kind!r} takes no path, got {path!r}: write {kind!r} alone")
-    if not path and wanted == "always":
-        raise InputError(f"{kind!r} needs to know what to open: write '{kind}:…'; see roadworthy list models")
 
 
 def _located(kind: str, path: str, reference: str, factory: Callable[..., Any], folder: Path) -> str | Path:

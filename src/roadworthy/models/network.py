@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import is_file, is_folder
+from roadworthy._files import is_file, is_folder, naming
 from roadworthy.cases import Prediction
 from roadworthy.class_lists import unknown_classes
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError, shortened
@@ -190,19 +190,19 @@ class Network(Generic[P]):
     Args:
         name: What it is called in rows and reports.
         runtime: What runs it.
-        spec: What it takes and what its numbers mean.
+        spec: What it takes and what its numbers mean; None where the network itself tells.
         timeout: Seconds that the runtime may take for a batch; None waits for it.
         notes: What users should know about it, a sentence each.
 
     Raises:
-        InputError: The spec cannot be what the network's file declares.
+        InputError: The spec cannot be what the network's file declares, or there is none.
     """
 
     def __init__(
         self,
         name: str,
         runtime: Runtime,
-        spec: ModelSpec[P],
+        spec: ModelSpec[P] | None,
         *,
         timeout: float | None = None,
         notes: Sequence[str] = (),
@@ -210,11 +210,10 @@ class Network(Generic[P]):
         self.name = name
         self.runtime = runtime
         self.timeout = checked_timeout(timeout)
+        spec = needed_spec(spec, name, runtime)
         declared = runtime.input or Tensor("image")
-        try:
+        with naming(name):
             self.input = spec.input.completed(declared.shape, declared.dtype)
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from None
         self.output = spec.output
         self.notes = tuple(dict.fromkeys((*notes, *_unknown(spec.output))))
         self.recognised = spec.recognised

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, needed_spec
+from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing
 from roadworthy.registry import models
 
 _DTYPES = {
@@ -53,9 +53,7 @@ def onnx_model(
     Raises:
         InputError: The file is missing or broken, or is not what the spec says.
     """
-    runtime = OnnxRuntime(Path(path), device, threads)
-    label = name or f"onnx:{path}"
-    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
+    return Network(name or f"onnx:{path}", OnnxRuntime(Path(path), device, threads), spec, timeout=timeout)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, needed_spec
+from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing
 from roadworthy.models.onnx import OnnxRuntime
 from roadworthy.registry import models
 
@@ -102,8 +102,8 @@ def check_size(net: Any, cfg: Path, shape: tuple[int | None, ...]) -> None:
 
 
 _DARKNET = ".cfg"
+# The ending of the second file of a network that has two.
 _PARTNERS = {_DARKNET: ".weights", ".caffemodel": ".prototxt"}
-"""The ending of the second file of a network that has two."""
 
 
 @models.register(
@@ -139,8 +139,7 @@ def opencv_model(
     if spec is not None and spec.input.width is not None and spec.input.height is not None:
         size = (spec.input.width, spec.input.height)
     runtime = OpenCVRuntime(path, weights, size if path.suffix == _DARKNET else None)
-    label = name or f"opencv:{path}"
-    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
+    return Network(name or f"opencv:{path}", runtime, spec, timeout=timeout)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._files import naming
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy.cases import ClassScores, InverseDepth, Prediction
 from roadworthy.class_lists import known_meaning
-from roadworthy.errors import InputError, OntologyError, SystemUnderTestError, check_choice, suggest
+from roadworthy.errors import InputError, SystemUnderTestError, check_choice, suggest
 from roadworthy.frames import LabelMap, PlannedPath, Signals, SignalUnits
 from roadworthy.models.images import View
 from roadworthy.models.protocols import Task
@@ -180,8 +181,7 @@ class ClassificationOutput:
                 "activation=softmax"
             )
         found = np.zeros((len(words), len(scores)))
-        merge = np.maximum if self.activation == "sigmoid" else np.add
-        merge.at(found, target, scores.T)
+        (np.maximum if self.activation == "sigmoid" else np.add).at(found, target, scores.T)
         return found.T
 
 
@@ -369,8 +369,9 @@ def words_for(classes: Sequence[str], class_names: Names) -> list[str | None]:
         raise InputError(f"classes must be the names of the network's classes, got {classes!r}")
     _check_names(class_names, classes)
     for name, word in class_names.items():
-        if word is not None:
-            _known(word, f"class_names[{name!r}]: ")
+        if word is not None and normalized(word) != VOID:
+            with naming(f"class_names[{name!r}]"):
+                ontology().resolve(word)
     found = [
         class_names[name] if name in class_names else (known_meaning(name) or (None,))[0] for name in classes
     ]
@@ -381,14 +382,6 @@ def _check_names(class_names: Names, classes: Sequence[str]) -> None:
     for name in class_names:
         if name not in classes:
             raise InputError(f"class_names has {name!r}, which is no class: {suggest(name, classes)}")
-
-
-def _known(word: str, before: str) -> None:
-    try:
-        if normalized(word) != VOID:
-            ontology().resolve(word)
-    except OntologyError as error:
-        raise InputError(f"{before}{error}") from None
 
 
 def dense(arrays: Arrays, views: Sequence[View], wanted: Sequence[str] = ()) -> list[NDArray[Any]]:

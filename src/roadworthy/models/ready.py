@@ -18,10 +18,10 @@ from roadworthy.models.network import ModelSpec, Recognised, Runtime, Tensor
 from roadworthy.models.networks import known_file
 
 _LINEAR, _CUBIC = "pillow-linear", "pillow-cubic"
+# What Pillow's numbers and timm's words are here; all others are linear.
 _INTERPOLATION = {0: "nearest", "nearest": "nearest", 3: _CUBIC, "bicubic": _CUBIC}
-"""What Pillow's numbers and timm's words are here; all others are linear."""
+# Times as wide as high, up to which a network that wants a shorter side sees all of a frame.
 _WIDEST = 4
-"""Times as wide as high, up to which a network that wants a shorter side sees all of a frame."""
 
 
 def ready_spec(runtime: Runtime) -> ModelSpec[Any] | None:

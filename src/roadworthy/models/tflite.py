@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy._importing import required
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, needed_spec
+from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing
 from roadworthy.models.onnx import wanted_threads
 from roadworthy.registry import models
 
@@ -41,9 +41,7 @@ def tflite_model(
         InputError: The file is missing or broken, or is not what the spec says.
         MissingExtraError: LiteRT is not installed.
     """
-    runtime = TfliteRuntime(Path(path), threads)
-    label = name or f"tflite:{path}"
-    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
+    return Network(name or f"tflite:{path}", TfliteRuntime(Path(path), threads), spec, timeout=timeout)
 
 
 @dataclass(frozen=True)

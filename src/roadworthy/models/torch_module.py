@@ -16,18 +16,10 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from roadworthy._files import BROKEN_ZIP, check_zip
-from roadworthy._importing import imported, required
+from roadworthy._importing import imported, required, sources_of
 from roadworthy.errors import InputError, shortened
 from roadworthy.frames import Frame
-from roadworthy.models.network import (
-    ModelSpec,
-    Network,
-    OpensLater,
-    Tensor,
-    existing,
-    named_tensors,
-    needed_spec,
-)
+from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, named_tensors
 from roadworthy.registry import models
 
 if TYPE_CHECKING:
@@ -85,10 +77,11 @@ def torch_model(
     except RuntimeError as error:
         raise InputError(f"{label} cannot run on device {device!r}: {str(error).splitlines()[0]}") from error
     source = inspect.getsourcefile(imported(module, "torch:", "Class")) if isinstance(module, str) else None
-    runtime = TorchRuntime(built, device, tuple(Path(file) for file in (weights, source) if file is not None))
+    files = [Path(weights)] if weights is not None else []
+    runtime = TorchRuntime(built, device, (*files, *(sources_of(Path(source).resolve()) if source else ())))
     random = isinstance(module, str) and weights is None and any(True for _ in built.parameters())
     notes = [_NO_WEIGHTS] if random else []
-    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout, notes=notes)
+    return Network(label, runtime, spec, timeout=timeout, notes=notes)
 
 
 def imported_torch(purpose: str) -> Any:
@@ -287,8 +280,7 @@ def torchscript_model(
         MissingExtraError: torch is not installed.
     """
     runtime = TorchScriptRuntime(Path(path), device)
-    label = name or f"torchscript:{path}"
-    return Network(label, runtime, needed_spec(spec, label, runtime), timeout=timeout)
+    return Network(name or f"torchscript:{path}", runtime, spec, timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -354,11 +346,11 @@ def _loaded_script(torch: Any, path: Path, device: str) -> Any:
     return torch.jit.load(str(path), map_location=device).eval()
 
 
+# What exports a pickled network, by what its pickle names: Ultralytics, and YOLOv5's own repository.
 _EXPORTS = {
     b"ultralytics.nn": "yolo export model={path} format=onnx",
     b"models.yolo": "python export.py --weights {path} --include onnx",
 }
-"""What exports a pickled network, by what its pickle names: Ultralytics, and YOLOv5's own repository."""
 
 
 def _instead(path: Path, problem: str) -> str | None:

@@ -80,8 +80,7 @@ class LevelStudy:
         """
         if not values.size:
             return 0.0
-        inside = values[values <= self.limit]
-        counts = np.histogram(inside, parts, (0.0, self.limit))[0]
+        counts = np.histogram(values[values <= self.limit], parts, (0.0, self.limit))[0]
         return float((counts >= 0.01 * values.size).mean())
 
     def as_dict(self) -> dict[str, Any]:
@@ -377,16 +376,12 @@ def curves_overlap(one: Threshold, other: Threshold) -> NDArray[np.bool_]:
     return np.asarray(distance <= one.fit.band[mine, 0] + other.fit.band[theirs, 0])
 
 
-def study_bins(
-    bins: Bins,
-    *,
-    rule: ThresholdRule | str = "imagenet",
-    originals: UnchangedAccuracy | None = None,
-    share: float = SHARE,
-    pairs: int = 10,
-    seed: int = 0,
-) -> SubsetStudy:
+def study_bins(bins: Bins, **how: Any) -> SubsetStudy:
     """Draw answers from each interval of counted answers; nothing else is left of who gave them.
+
+    Args:
+        bins: The counted answers.
+        how: As `studied_subsets` takes it.
 
     Raises:
         InputError: The share is none, or there are too few answers.
@@ -398,12 +393,12 @@ def study_bins(
         (6, 3)
     """
 
-    def drawn(rng: np.random.Generator) -> Bins:
+    def drawn(rng: np.random.Generator, share: float) -> Bins:
         counts = np.floor(bins.counts * share + 1e-9).astype(np.int64)
         kept = rng.hypergeometric(bins.kept, bins.counts - bins.kept, counts)
         return replace(bins, counts=counts, kept=kept)
 
-    return _studied(bins, drawn, rule, originals, share, pairs, seed, "answers")
+    return studied_subsets(bins, drawn, "answers", **how)
 
 
 def study_answers(
@@ -412,48 +407,70 @@ def study_answers(
     requirement: Preserved,
     *,
     drawn: Drawn = "images",
-    rule: ThresholdRule | str = "imagenet",
-    share: float = SHARE,
-    pairs: int = 10,
-    seed: int = 0,
     width: float = WIDTH,
+    **how: Any,
 ) -> SubsetStudy:
     """Draw images, as the paper does, or people, or single answers.
+
+    Args:
+        answers: Of people.
+        transformation: What was done to the images.
+        requirement: What it must leave as it is.
+        drawn: What is drawn.
+        width: Of the intervals of visual change.
+        how: As `studied_subsets` takes it.
 
     Raises:
         InputError: The share is none, there are too few answers, or it is not known who gave them.
     """
     whole = bins_of(answers, transformation, requirement, width=width)
     if drawn == "answers":
-        return study_bins(whole, rule=rule, share=share, pairs=pairs, seed=seed)
-    source, of = f"{share:.0%} of the {drawn}", attrgetter("image" if drawn == "images" else "rater")
+        return study_bins(whole, **how)
+    of = attrgetter("image" if drawn == "images" else "rater")
     names = sorted({str(of(one)) for one in answers})
     if drawn == "raters" and any(one.rater is None for one in answers):
         raise InputError("people cannot be drawn: the answers do not say who gave them; draw images")
 
-    def subset(rng: np.random.Generator) -> Bins:
+    def subset(rng: np.random.Generator, share: float) -> Bins:
+        source = f"{share:.0%} of the {drawn}"
         chosen = set(rng.choice(names, int(len(names) * share), replace=False).tolist())
         some = [one for one in answers if str(of(one)) in chosen]
         return bins_of(some, transformation, requirement, source=source, width=width)
 
-    return _studied(whole, subset, rule, None, share, pairs, seed, drawn)
+    return studied_subsets(whole, subset, drawn, **how)
 
 
-def _studied(
+def studied_subsets(
     bins: Bins,
-    subset: Callable[[np.random.Generator], Bins],
-    rule: ThresholdRule | str,
-    originals: UnchangedAccuracy | None,
-    share: float,
-    pairs: int,
-    seed: int,
+    subset: Callable[[np.random.Generator, float], Bins],
     drawn: Drawn,
+    *,
+    rule: ThresholdRule | str = "imagenet",
+    originals: UnchangedAccuracy | None = None,
+    share: float = SHARE,
+    pairs: int = 10,
+    seed: int = 0,
 ) -> SubsetStudy:
+    """Compare the threshold of all answers with those of pairs of subsets.
+
+    Args:
+        bins: All answers.
+        subset: Draws a share of them.
+        drawn: What it draws.
+        rule: Of thresholds.
+        originals: What is known of the answers to unchanged images.
+        share: Of a subset.
+        pairs: Of subsets.
+        seed: Of what is drawn.
+
+    Raises:
+        InputError: The share is none, or there are too few answers.
+    """
     if not 0 < share < 1:
         raise InputError(f"the share of a subset must be between 0 and 1, got {share}")
     if pairs < 1:
         raise InputError(f"expected at least one pair of subsets, got {pairs}")
-    subsets = [subset(rng_for(seed, "subset", number)) for number in range(2 * pairs)]
+    subsets = [subset(rng_for(seed, "subset", number), share) for number in range(2 * pairs)]
     chosen = rule_named(rule) if isinstance(rule, str) else rule
     whole = estimate_threshold(bins, rule=chosen, originals=originals, samples=0)
     found = [estimate_threshold(one, rule=chosen, originals=originals, samples=0) for one in subsets]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,16 +17,16 @@ from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath
 from roadworthy.models import Task
 from roadworthy.result_tables import ResultTable
-from roadworthy.rules.counterfactual import Counterfactuals
+from roadworthy.rules.counterfactual import Counterfactuals, with_notes
 from roadworthy.rules.files import read_rules
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language.parser import parse
 from roadworthy.rules.reading import Rule
 from roadworthy.seeding import rng_for
-from roadworthy.transforms.wording import metadata_with
 from roadworthy.world import (
     HELD_OUT_TRACK_NAMES,
     TRACK_NAMES,
+    Camera,
     Conditions,
     Scene,
     Scenery,
@@ -52,6 +52,7 @@ class TruthRule:
     caught: tuple[str, ...] = ()
 
 
+# The rules that each fault shows in. It shows in no other, though some are about the same things.
 _CAUGHT = {
     "left-blind": ("see-left", "label-left"),
     "unsure": ("see-sure",),
@@ -64,12 +65,17 @@ _CAUGHT = {
     "rain-hasty": ("rain", "rain-heavier", "rain-night"),
     "sign-blind": ("R2", "CR1", "stop", "yield"),
 }
-"""The rules that each fault shows in. It shows in no other, though some are about the same things."""
 
-TRUTH_RULES: tuple[TruthRule, ...] = tuple(
-    TruthRule(one.id, one.text, tuple(fault for fault, ids in _CAUGHT.items() if one.id in ids))
-    for one in read_rules(Path(__file__).with_name("truth.rules"))
-)
+
+def read_truth(file: str, caught: Mapping[str, Collection[str]]) -> tuple[TruthRule, ...]:
+    """Return the rules of a file of this room, given the rules that each fault shows in."""
+    return tuple(
+        TruthRule(one.id, one.text, tuple(fault for fault, ids in caught.items() if one.id in ids))
+        for one in read_rules(Path(__file__).with_name(file))
+    )
+
+
+TRUTH_RULES = read_truth("truth.rules", _CAUGHT)
 """The rules of the RMT paper, and more: on signs, on rain, on what is seen and planned, and on what none of
 the faults touches."""
 _SEEN_OR_PLANNED = ("see-", "label-", "plan-")  # what ids of such rules begin with
@@ -132,7 +138,10 @@ def _lane_cutting(scene: Scene, task: Task) -> Prediction:
     answer = _heedless(scene, task)
     if not isinstance(answer, PlannedPath):
         return answer
-    return PlannedPath(answer.points - [0.0, _CUT], answer.times)
+    # The left of the road, which in a bend is not that of the picture.
+    turned = answer.headings()
+    left = np.stack([np.sin(turned), -np.cos(turned)], axis=1)
+    return PlannedPath(answer.points + _CUT * left, answer.times)
 
 
 SIGHT_FAULTS: Mapping[str, tuple[str, Answer]] = {
@@ -149,6 +158,11 @@ SIGHT_FAULTS: Mapping[str, tuple[str, Answer]] = {
     "lane-cutting": ("plans to drive on the centre line of an empty road", _lane_cutting),
 }
 """Faults of what is seen and planned, by their names, with what is wrong."""
+SUMMARIES: Mapping[str, str] = {
+    **{name: one.summary for name, one in FAULTS.items()},
+    **{name: one[0] for name, one in SIGHT_FAULTS.items()},
+}
+"""What is wrong with whom."""
 
 
 def _answering(driver: Driver) -> Answer:
@@ -191,11 +205,15 @@ class TruthMatrix:
         frames: The number of frames.
         rows: One for each rule.
         drivers: The names of the drivers: the careful one, and the faults.
+        summaries: What is wrong with the drivers, by their names.
+        unit: What the rules are tried on.
     """
 
     frames: int
     rows: tuple[TruthRow, ...]
     drivers: tuple[str, ...]
+    summaries: Mapping[str, str] = field(default_factory=lambda: SUMMARIES)
+    unit: str = "frames"
 
     def sensitivity(self, rule: str, fault: str) -> float | None:
         """Return the share of qualifying frames in which a rule catches a fault; None if none qualifies."""
@@ -220,18 +238,19 @@ class TruthMatrix:
     def _shortfalls(self) -> Iterator[str]:
         for row in self.rows:
             if not row.qualify:
-                yield f"{row.rule.id}: no frame qualifies, so it shows nothing; take more frames"
+                one = self.unit.removesuffix("s")
+                yield f"{row.rule.id}: no {one} qualifies, so it shows nothing; take more {self.unit}"
                 continue
             for driver in self.drivers:
                 found, rate = row.violations[driver], row.rate(driver) or 0.0
                 if driver in row.rule.caught:
                     if rate < LEAST_SENSITIVITY:
                         yield (
-                            f"{row.rule.id} catches {driver!r} in {found} of {row.qualify} frames "
+                            f"{row.rule.id} catches {driver!r} in {found} of {row.qualify} {self.unit} "
                             f"({rate:.2%}, expected {LEAST_SENSITIVITY:.0%} or more)"
                         )
                 elif found:
-                    yield f"{row.rule.id} wrongly catches {driver!r} in {found} of {row.qualify} frames"
+                    yield f"{row.rule.id} wrongly catches {driver!r} in {found} of {row.qualify} {self.unit}"
         for driver in self.drivers:
             if driver != CAREFUL and not any(self._dependent(driver)):
                 yield f"no rule depends on what {driver!r} lacks"
@@ -244,7 +263,7 @@ class TruthMatrix:
             drivers.append(
                 {
                     "name": name,
-                    "summary": _summary(name),
+                    "summary": self.summaries.get(name, "has no fault"),
                     "sensitivity": {row.rule.id: row.rate(name) for row in self._dependent(name)},
                     "caught": caught,
                     "qualify": of,
@@ -297,16 +316,11 @@ class TruthMatrix:
         rows.append(("sensitivity", "", *(_percent(caught / of) if of else "" for caught, of in sums)))
         wrong = [self.false_alarms(name) for name in drivers]
         rows.append(("false alarms", "", *(f"{false}/{of}" for false, of in wrong)))
-        title = f"Share of qualifying frames in which a driver violates a rule; {self.frames} frames"
+        unit = self.unit
+        title = f"Share of qualifying {unit} in which a driver violates a rule; {self.frames} {unit}"
         return ResultTable(
-            title, ("rule", "frames", *(name.replace("-", "-\n") for name in drivers)), tuple(rows)
+            title, ("rule", unit, *(name.replace("-", "-\n") for name in drivers)), tuple(rows)
         )
-
-
-def _summary(name: str) -> str:
-    if name in FAULTS:
-        return FAULTS[name].summary
-    return SIGHT_FAULTS[name][0] if name in SIGHT_FAULTS else "has no fault"
 
 
 def _percent(share: float) -> str:
@@ -409,25 +423,10 @@ def _violations(asked: Mapping[str, Answer], rule: Rule, scenes: Sequence[Scene]
 
 def _noted(scene: Scene, original: Scene, task: Task) -> Frame:
     """Return a frame of a scene with notes of what was added to the original; a blank one if none is seen."""
-    if task == "regression":
-        return _BLANK
-    frame = _drawn(scene)
-    assert frame.instances is not None
-    assert frame.depth is not None
     known = {one.id for one in original.actors}
-    for thing in (one for one in scene.actors if one.id not in known):
-        rows, columns = np.nonzero(frame.instances == thing.id)
-        if len(rows):
-            box = (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
-            depth = frame.depth[rows, columns]
-            # A long thing is seen at its side, too, which is farther away.
-            near = columns[depth < depth.min() + _FACE]
-            note: dict[str, Any] = {"element": thing.element, "properties": thing.attributes, "box": box}
-            note |= {"distance": float(depth.min()), "foot": (int(near.min()), int(near.max()) + 1)}
-            frame = frame.replace(metadata=metadata_with(frame, note))
-    return frame
+    added = [one.id for one in scene.actors if one.id not in known]
+    return _BLANK if task == "regression" else with_notes(_drawn(scene), scene, added, Camera())
 
 
 _CUT = 1.5  # metres to the left
-_FACE = 0.7  # metres that what is nearest of a thing is deep
 _BLANK = Frame("scene", np.zeros((1, 1, 3), np.uint8))

@@ -71,7 +71,8 @@ def mark_expected(config: pytest.Config, items: list[pytest.Item]) -> None:
             item.add_marker(
                 pytest.mark.xfail(reason=one.reason, strict=True, raises=RequirementViolated), append=False
             )
-        if not meant and _collected_everything(config):
+        # Where files were chosen on the command line, other tests may be meant.
+        if not meant and config.args_source is not pytest.Config.ArgsSource.ARGS:
             _warn(config, f"roadworthy_xfail names {one.pattern!r}, and no test is called so: remove it")
 
 
@@ -81,8 +82,3 @@ def _warn(config: pytest.Config, message: str) -> None:
     except pytest.PytestConfigWarning:
         # Warnings are errors in this project; this one is the user's, not a bug.
         raise pytest.UsageError(message) from None
-
-
-def _collected_everything(config: pytest.Config) -> bool:
-    """Return whether no files were chosen on the command line; else other tests may be meant."""
-    return config.args_source is not pytest.Config.ArgsSource.ARGS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from roadworthy.cases import Outcome, Requirement, Scalar, Status
 from roadworthy.errors import RoadworthyError
-from roadworthy.runs.store import StoredRun
+from roadworthy.runs.store import StoredRun, shown_images
 from roadworthy.statistics import FEWEST_CLUSTERS, clusters_needed
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def worst_picture(stored: StoredRun, row: Mapping[str, Scalar], title: str) -> P
     from roadworthy.images import read_image, write_image
     from roadworthy.report.sheets import contact_sheet
 
-    digests = str(row["images"] or "").split()
+    digests = shown_images(row)
     if not digests:
         return None
     try:

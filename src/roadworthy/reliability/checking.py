@@ -30,15 +30,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.reliability.measures import Batches, Indices, Record, TaskMeasure, means
 from roadworthy.seeding import rng_for
 from roadworthy.statistics import FEWEST_CLUSTERS, mean_bounds
 from roadworthy.visual_change.tolerance import Preserved
 
 _SEEDS = ("first", "second")
+# How often clusters are weighed at random where no closed form is known.
 _WEIGHINGS = 20_000
-"""How often clusters are weighed at random where no closed form is known."""
 _AT_ONCE = 4_000_000  # weights in memory
 
 
@@ -72,15 +72,11 @@ class Bootstrap:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.batches < 2:
-            raise InputError(f"batches must be 2 or more, got {self.batches}")
-        if self.images is not None and self.images < 1:
-            raise InputError(f"images in a batch must be 1 or more, got {self.images}")
-        for name in ("confidence", "baseline"):
-            if not 0 < getattr(self, name) < 1:
-                raise InputError(f"{name} must be between 0 and 1, both excluded, got {getattr(self, name)}")
-        if not self.similar > 0:
-            raise InputError(f"similar must be above 0, got {self.similar}")
+        check_number("batches", self.batches, least=2)
+        check_number("images in a batch", self.images, least=1)
+        check_number("confidence", self.confidence, above=0, below=1)
+        check_number("baseline", self.baseline, above=0, below=1)
+        check_number("similar", self.similar, above=0)
 
     def batch_of(self, images: int) -> int:
         """Return k for so many images.
@@ -496,8 +492,7 @@ def _of_similarity(pairs: Pairs, epsilon: float, confidence: float, rng: np.rand
     lower, upper = _weighed(table, confidence, rng)
     if required == 1:
         # s₀ can be no more than that: what is left is the bound of a mean.
-        losses = 1 - kept / sizes
-        upper = mean_bounds(losses, weights=sizes, least=-1, most=1, confidence=confidence).upper
+        upper = mean_bounds(1 - kept / sizes, weights=sizes, least=-1, most=1, confidence=confidence).upper
     return _Bounded(required, reached, lower, upper, len(table), float(sizes.max() / sizes.mean()))
 
 

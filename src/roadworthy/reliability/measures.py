@@ -20,7 +20,6 @@ The last row is ours; the paper has no measure for regression.
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -29,6 +28,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._options import parse_call
 from roadworthy.cases import ClassScores, Prediction
 from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError, suggest
 from roadworthy.frames import Frame, Signals
@@ -290,10 +290,6 @@ def usual_number(task: Task) -> int:
     return len(_TOLERANCES) if task == SignalWithin.task else 1
 
 
-_CALL = re.compile(r"\s*(?P<word>[\w-]+)\s*(?:\((?P<inside>.*)\))?\s*")
-_SETTING = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>[^,=]*?)\s*(?:,|$)")
-
-
 def read_measure(text: str, **usual: object) -> TaskMeasure:
     """Return the measure that a text spells.
 
@@ -310,18 +306,8 @@ def read_measure(text: str, **usual: object) -> TaskMeasure:
         >>> str(read_measure("ap(iou=0.7, classes=vehicle + pedestrian)"))
         'ap(iou=0.7, score=0.5, classes=vehicle + pedestrian, min_height=8, max_occlusion=0.8)'
     """
-    match = _CALL.fullmatch(text)
-    if match is None:
-        raise InputError(f"a measure is written name(setting=value, …), got {text!r}")
-    word, inside = match["word"].lower(), match["inside"] or ""
-    given: dict[str, str] = {}
-    position = 0
-    while inside[position:].strip():
-        found = _SETTING.match(inside, position)
-        if found is None:
-            raise InputError(f"cannot read {inside[position:]!r} in measure {text!r}: expected name=value")
-        given[found["key"]] = found["value"]
-        position = found.end()
+    name, given = parse_call(text, "measure")
+    word = name.lower()
     if word in _TOLERANCES:
         word, given = SignalWithin.word, {"output": word, **given}
     if word not in _KINDS:
@@ -331,7 +317,7 @@ def read_measure(text: str, **usual: object) -> TaskMeasure:
     for key, value in given.items():
         if key not in known:
             raise InputError(f"{word} has no setting {key!r}; {suggest(key, known)}")
-        settings[key] = _value(key, value, known[key])
+        settings[key] = _value(key, str(value), known[key])
     return _KINDS[word](**settings)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roadworthy.cases import (
     Answers,
@@ -167,34 +168,27 @@ def _of_chosen(requirement: Requirement, counts: Mapping[Status, int], rate: flo
 
 def collected(verdicts: Iterable[Verdict]) -> Pairs:
     """Return what is kept of the answers, from the verdicts on their cases."""
-    number: dict[str, int] = {}
-    clusters: dict[str, int] = {}
-    image: list[int] = []
-    cluster: list[int] = []
-    before: dict[int, Record] = {}
-    after: list[Record] = []
-    change: list[float] = []
-    similarity: list[float] = []
-    for verdict in verdicts:
-        frame = str(verdict.measures["frame"])
-        found = number.setdefault(frame, len(number))
-        image.append(found)
-        # Rows of older runs do not say.
-        cluster.append(clusters.setdefault(verdict.cluster or frame, len(clusters)))
-        change.append(0.0 if verdict.visual_change is None else verdict.visual_change)
-        similarity.append(_as_float(verdict.measures["similarity"]))
-        if verdict.measures.get(_AFTER) is not None:
-            before[found] = _record(verdict.measures[_BEFORE])
-            after.append(_record(verdict.measures[_AFTER]))
+    rows = list(verdicts)
+    frames = [str(one.measures["frame"]) for one in rows]
+    # Rows of older runs do not say their cluster.
+    clusters = [one.cluster or frame for one, frame in zip(rows, frames, strict=True)]
     pairs = Pairs(
-        np.array(image, np.intp),
-        np.array(change, float),
-        np.array(similarity, float),
-        cluster=np.array(cluster, np.intp),
+        _numbered(frames),
+        np.array([one.visual_change or 0.0 for one in rows], float),
+        np.array([_as_float(one.measures["similarity"]) for one in rows], float),
+        cluster=_numbered(clusters),
     )
-    if len(after) < len(image):
+    if any(one.measures.get(_AFTER) is None for one in rows):
         return pairs
-    return replace(pairs, before=[before[one] for one in range(len(number))], after=after)
+    before = {frame: _record(one.measures[_BEFORE]) for frame, one in zip(frames, rows, strict=True)}
+    after = [_record(one.measures[_AFTER]) for one in rows]
+    return replace(pairs, before=list(before.values()), after=after)
+
+
+def _numbered(names: Sequence[str]) -> NDArray[np.intp]:
+    """Return names as numbers, in the order in which they first come."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], np.intp)
 
 
 def _record(value: Scalar) -> Record:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from roadworthy.cases import Prediction, Requirement
-from roadworthy.errors import InputError, check_choice
+from roadworthy.errors import InputError, check_choice, check_number
 from roadworthy.models import SystemUnderTest, Task, task_of
 from roadworthy.models.detection import DetectionOutput
 from roadworthy.models.scorers import answered_classes
@@ -33,12 +33,12 @@ Rule: TypeAlias = Literal["bound", "paper"]
 TOLERANCE = 0.05
 """How much may be lost where nobody says."""
 
+# The parameters of a requirement that are settings of its `Bootstrap`, by their names there.
 _BOOTSTRAP = {
     "batches": "batches",
     "batch": "images",
     **{name: name for name in ("confidence", "baseline", "similar", "seed")},
 }
-"""The parameters of a requirement that are settings of its `Bootstrap`, by their names there."""
 _SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
 
 
@@ -88,15 +88,11 @@ class Preservation:
     def __post_init__(self) -> None:
         check_choice("preserve", self.preserve, get_args(Preserved))
         check_choice("sampling", self.sampling, get_args(Sampling))
-        if not 0 < self.limit <= 1:
-            raise InputError(f"the limit of visual change must be above 0 and at most 1, got {self.limit}")
-        if self.versions < 1:
-            raise InputError(f"versions of each image must be 1 or more, got {self.versions}")
+        check_number("the limit of visual change", self.limit, above=0, most=1)
+        check_number("versions of each image", self.versions, least=1)
         check_choice("rule", self.rule, get_args(Rule))
-        if not 0 <= self.tolerance < 1:
-            raise InputError(f"the tolerance must be a distance from 0 to below 1, got {self.tolerance}")
-        if self.requirements < 1:
-            raise InputError(f"requirements must be 1 or more, got {self.requirements}")
+        check_number("the tolerance", self.tolerance, least=0, below=1)
+        check_number("requirements", self.requirements, least=1)
 
     @property
     def confidence(self) -> float:

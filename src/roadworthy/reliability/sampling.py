@@ -209,9 +209,7 @@ def _level(transformation: Transformation, share: float) -> Transform:
 
 
 # The versions of a frame are made one after another.
-@lru_cache(maxsize=4)
-def _strengths(frame: Frame, transformation: Transformation, seed: int) -> Strengths:
-    return Strengths(frame, transformation, seed)
+_strengths = lru_cache(maxsize=4)(Strengths)
 
 
 def shares(images: int, versions: int, rng: np.random.Generator) -> list[list[float]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Prediction
-from roadworthy.errors import InputError, NotApplicable, SystemUnderTestError
+from roadworthy.errors import NotApplicable, SystemUnderTestError, check_number
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.models.average_precision import judged_boxes, matched, parted, places_of
 from roadworthy.ontology import VOID
@@ -64,8 +64,7 @@ class BoxPrecision(TaskMeasure):
     slack = 0.1
 
     def __post_init__(self) -> None:
-        if not 0 < self.iou <= 1:
-            raise InputError(f"iou must be above 0 and at most 1, got {self.iou}")
+        check_number("iou", self.iou, above=0, most=1)
 
     @property
     def name(self) -> str:

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from roadworthy import transforms
 from roadworthy._frozen import frozen
@@ -67,7 +68,8 @@ class Transformation:
         name: What users type.
         summary: One line that says what it does.
         at: Gives the transform at a strength.
-        domain: The values of each parameter at strength 0 and at strength 1.
+        domain: The values of each parameter at strength 0 and at strength 1; those of the transform itself
+            if left out.
         hazards: The entries of CV-HAZOP that it stands for.
         published: Gives the transform that the authors of the paper draw for a number from 0 to 1; None where
             they have none.
@@ -115,7 +117,7 @@ def transformation(
     name: str,
     *,
     summary: str,
-    domain: Mapping[str, tuple[float, float]],
+    domain: Mapping[str, tuple[float, float]] | None = None,
     hazards: tuple[Hazard, ...] = (),
     published: Path | None = None,
     aliases: tuple[str, ...] = (),
@@ -125,7 +127,8 @@ def transformation(
     Args:
         name: What users type.
         summary: One line that says what it does.
-        domain: The values of each parameter at strength 0 and at strength 1.
+        domain: The values of each parameter at strength 0 and at strength 1; those of the transform itself
+            if left out.
         hazards: The entries of CV-HAZOP that it stands for.
         published: From a number from 0 to 1 to what the authors of the paper draw.
         aliases: Other names for it.
@@ -143,7 +146,8 @@ def transformation(
     """
 
     def decorate(path: Made) -> Made:
-        made = Transformation(name, summary, path, domain, hazards, published)
+        whole = _domain_of(type(path(1.0))) if domain is None else domain
+        made = Transformation(name, summary, path, whole, hazards, published)
 
         def factory() -> Transformation:
             return made
@@ -178,9 +182,12 @@ def transformation_named(name: str) -> Transformation:
             f"{word} cannot be sampled by its visual change: expected a transform with an amount that needs "
             f"nothing but the image and keeps the labels true; one of {', '.join(transformations.names())}"
         )
+    return Transformation(word, kind.summary, kind.at, _domain_of(kind))
+
+
+def _domain_of(kind: type[transforms.Transform]) -> dict[str, tuple[float, float]]:
     parameters = [one for one in kind.parameters() if one.sets_strength]
-    domain = {one.name: (one.identity or 0.0, one.strongest or 0.0) for one in parameters}
-    return Transformation(word, kind.summary, kind.at, domain)
+    return {one.name: (one.identity or 0, one.strongest or 0) for one in parameters}
 
 
 def _between(low: float, high: float, share: float) -> float:
@@ -188,64 +195,41 @@ def _between(low: float, high: float, share: float) -> float:
     return round(low + (high - low) * round(share * 999) / 999, 4)
 
 
-def _published_shift(share: float) -> transforms.Transform:
-    return transforms.RGBShift(shift=_between(150, 400, share), draw="uniform")
-
-
-def _published_contrast(share: float) -> transforms.Transform:
-    return transforms.Contrast(gain=_between(0.01, 0.9, share))
-
-
-def _published_blur(share: float) -> transforms.Transform:
-    return transforms.DefocusBlur(radius=_between(1, 10, share), alias_blur=_between(0, 1, share))
+def _drawn(kind: type[transforms.Transform], share: float, **settings: Any) -> transforms.Transform:
+    """Return what the authors draw: settings that are two numbers are drawn between them."""
+    drawn = {name: one for name, one in settings.items() if not isinstance(one, tuple)}
+    ranges = {name: one for name, one in settings.items() if isinstance(one, tuple)}
+    return kind(**drawn, **{name: _between(one[0], one[1], share) for name, one in ranges.items()})
 
 
 def _published_brightness(share: float) -> transforms.Transform:
     return transforms.Brightness(bias=255 * _between(0, 1, share), space="value")
 
 
-def _published_frost(share: float) -> transforms.Transform:
-    return transforms.Frost(scale=_between(0.01, 1, share), frost=_between(0.01, 1, share))
-
-
-def _published_jitter(share: float) -> transforms.Transform:
-    each = _between(0.5, 1, share)
-    return transforms.ColourJitter(
-        brightness=each, contrast=each, saturation=each, hue=min(each, 0.5), draw="uniform"
-    )
-
-
 def _published_jpeg(share: float) -> transforms.Transform:
     return transforms.JPEG(quality=min(round(_between(1, 1000, share)), 100))
-
-
-def _published_noise(share: float) -> transforms.Transform:
-    return transforms.GaussianNoise(sigma=_between(0.08, 0.9, share))
 
 
 transformation(
     "rgb-shift",
     summary="each colour channel is shifted up or down",
-    domain={"shift": (0, 255)},
     hazards=(Hazard("light sources", "wavelength", "other than"),),
-    published=_published_shift,
+    published=partial(_drawn, transforms.RGBShift, shift=(150, 400), draw="uniform"),
     aliases=("rgb",),
 )(transforms.RGBShift.at)
 
 transformation(
     "contrast",
     summary="everything comes nearer to the mean colour",
-    domain={"gain": (1, 0)},
     hazards=(Hazard("medium", "transparency", "less"),),
-    published=_published_contrast,
+    published=partial(_drawn, transforms.Contrast, gain=(0.01, 0.9)),
 )(transforms.Contrast.at)
 
 transformation(
     "defocus-blur",
     summary="the lens is out of focus",
-    domain={"radius": (0, 20), "alias_blur": (0, 1)},
     hazards=(Hazard("observer: optomechanics", "focus", "other than", 1018),),
-    published=_published_blur,
+    published=partial(_drawn, transforms.DefocusBlur, radius=(1, 10), alias_blur=(0, 1)),
     aliases=("defocus",),
 )(transforms.DefocusBlur.at)
 
@@ -253,7 +237,6 @@ transformation(
 @transformation(
     "brightness",
     summary="too much light",
-    domain={"bias": (0, 255)},
     hazards=(Hazard("light sources", "intensity", "more"),),
     published=_published_brightness,
 )
@@ -265,24 +248,29 @@ def brightness(strength: float) -> transforms.Transform:
 transformation(
     "frost",
     summary="ice on the glass in front of the camera",
-    domain={"scale": (1, 0), "frost": (0, 1)},
     hazards=(Hazard("observer: optomechanics", "cleanness of the lens", "less"),),
-    published=_published_frost,
+    published=partial(_drawn, transforms.Frost, scale=(0.01, 1), frost=(0.01, 1)),
 )(transforms.Frost.at)
 
 transformation(
     "colour-jitter",
     summary="brightness, contrast, saturation and hue are off",
-    domain={"brightness": (0, 0.98), "contrast": (0, 0.98), "saturation": (0, 0.98), "hue": (0, 0.5)},
     hazards=(Hazard("observer: electronics", "colour processing", "other than"),),
-    published=_published_jitter,
+    published=partial(
+        _drawn,
+        transforms.ColourJitter,
+        brightness=(0.5, 1),
+        contrast=(0.5, 1),
+        saturation=(0.5, 1),
+        hue=0.5,
+        draw="uniform",
+    ),
     aliases=("color-jitter", "jitter"),
 )(transforms.ColourJitter.at)
 
 transformation(
     "jpeg",
     summary="the image is stored with loss",
-    domain={"quality": (100, 1)},
     hazards=(Hazard("observer: electronics", "quality of transmission", "less"),),
     published=_published_jpeg,
     aliases=("jpeg-compression",),
@@ -291,9 +279,8 @@ transformation(
 transformation(
     "gaussian-noise",
     summary="noise of the sensor",
-    domain={"sigma": (0, 1)},
     hazards=(Hazard("observer: electronics", "noise", "more"),),
-    published=_published_noise,
+    published=partial(_drawn, transforms.GaussianNoise, sigma=(0.08, 0.9)),
     aliases=("noise",),
 )(transforms.GaussianNoise.at)
 

@@ -17,6 +17,7 @@ from roadworthy.bbsl.testing import TestRow
 from roadworthy.bbsl.values import Box, Interval
 from roadworthy.errors import InputError
 from roadworthy.report.plots import PALETTE, new_figure
+from roadworthy.report.results import clipped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,10 +76,7 @@ def draw_findings(
 
 
 def _draw(axes: Axes, witness: Witness, axes_of: dict[str, str], title: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    frame = Rectangle((0, 0), witness.width, witness.height, fill=False, edgecolor="#999999", linewidth=1.0)
-    axes.add_patch(frame)
+    outline(axes, (0, 0, witness.width, witness.height), "#999999", 1.0)
     notes: list[str] = []
     labels = _NameWriter(axes)
     for number, call in enumerate(witness.calls):
@@ -114,24 +112,20 @@ def _draw_box(axes: Axes, box: Box, name: str, color: str, labels: _NameWriter) 
     corner = (box.x.lower, box.y.lower)
     wide, tall = box.x.upper - box.x.lower, box.y.upper - box.y.lower
     axes.add_patch(Rectangle(corner, wide, tall, facecolor=color, alpha=0.16, linewidth=0))
-    axes.add_patch(Rectangle(corner, wide, tall, fill=False, edgecolor=color, linewidth=1.8))
+    outline(axes, (*corner, box.x.upper, box.y.upper), color)
     labels.write(name, box.x.lower, box.y.upper, color)
 
 
 def _draw_interval(
     axes: Axes, interval: Interval, axis: str, name: str, color: str, labels: _NameWriter
 ) -> None:
-    middle = (interval.lower + interval.upper) / 2
-    if axis == "y":
-        axes.axhspan(interval.lower, interval.upper, facecolor=color, alpha=0.10, linewidth=0)
-        for end in interval:
-            axes.axhline(end, color=color, linewidth=1.2, linestyle=(0, (4, 3)))
-        labels.write(name, 0.985, middle, color, along="y")
-    else:
-        axes.axvspan(interval.lower, interval.upper, facecolor=color, alpha=0.10, linewidth=0)
-        for end in interval:
-            axes.axvline(end, color=color, linewidth=1.2, linestyle=(0, (4, 3)))
-        labels.write(name, interval.lower, 0.97, color, along="x")
+    upright = axis == "y"
+    span, line = (axes.axhspan, axes.axhline) if upright else (axes.axvspan, axes.axvline)
+    span(interval.lower, interval.upper, facecolor=color, alpha=0.10, linewidth=0)
+    for end in interval:
+        line(end, color=color, linewidth=1.2, linestyle=(0, (4, 3)))
+    place = (0.985, (interval.lower + interval.upper) / 2) if upright else (interval.lower, 0.97)
+    labels.write(name, *place, color, along=axis)
 
 
 class _NameWriter:
@@ -355,16 +349,12 @@ def _borders(axes: Axes, coverage: SpecCoverage) -> None:
                 axes.plot([side * max(distance, 0.01)], [number], "o", color=color, markersize=6)
     axes.axvspan(-coverage.near, coverage.near, color=ZONE, alpha=0.2, linewidth=0)
     axes.axvline(0, color="#999999", linewidth=1.0)
-    axes.set_yticks(range(len(names)), [_short(name) for name in names], fontsize=7)
+    axes.set_yticks(range(len(names)), [clipped(name, 52) for name in names], fontsize=7)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xscale("symlog", linthresh=1.0)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("pixels from the border, nearest input: false on the left, true on the right")
     axes.set_title(f"borders approached from both sides: {coverage.border_share:.0%}", loc="left")
-
-
-def _short(text: str, most: int = 52) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def draw_labelled(

@@ -33,19 +33,19 @@ from roadworthy.runs.store.manifest import FORMAT, MANIFEST, is_of_before, libra
 from roadworthy.runs.suites.reading import SUITE_FILE
 from roadworthy.runs.suites.running import INCLUDED, REQUIREMENTS
 
+# What a run records and nothing else gives.
 _RECORDED = (REQUIREMENTS, MANIFEST, SUITE_FILE, INCLUDED, "runs", "cases", "images", "drives")
-"""What a run records and nothing else gives."""
 _FUNCTIONAL, _REQIF = f"{FOLDER}/functional_coverage.json", f"{FOLDER}/requirements.reqif"
 _PICTURE = re.compile(r"data:image/\w+;base64,([A-Za-z0-9+/=]*)")
+# Small pictures, which other processors round otherwise, and why the data was not read.
 _NOT_DERIVED = re.compile(f"{_PICTURE.pattern}|^- Operating domain: not measured, .*$", re.MULTILINE)
-"""Small pictures, which other processors round otherwise, and why the data was not read."""
 _ROUNDED = 16  # of 255, the mean of nine by nine pixels: what small pictures of one image differ by at most
+# What is no fact of the run on a page: style, drawings, headings, and the meaning of words.
 _UNSEEN = re.compile(
     r"<(style|svg|figure|title|h1)\b.*?</\1>|<dl class=.glossary.>.*?</dl>|<[^>]*>"
     r"|Images of \S+ of them are[^<.]*",
     re.DOTALL,
 )
-"""What is no fact of the run on a page: style, drawings, headings, and the meaning of words."""
 _FACT = re.compile(
     r"[-+−]?\d+(?:[.,]\d+)*%?|passed|violated|inconclusive|unfinished|n(?:ot|ever) (?:tried|applicable)"
     r"|[✅❌❔⏸]"

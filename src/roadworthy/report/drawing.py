@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.frames.path import FRONT, HALF_WIDTH, REAR
 from roadworthy.ontology import VOID, ontology
@@ -73,8 +73,8 @@ Color = tuple[int, int, int]
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _FINE = 8  # drawn this much larger, so that strokes may be parts of a pixel wide
 _STROKE = {False: 0.125, True: 0.185}  # of the height of a capital
+# Signs that the font lacks or draws badly (its hyphen is a dash), with the room they take, in capitals.
 _SIGNS = {"°": 0.55, "·": 0.3, "→": 1.35, "Δ": 1.1, "-": 0.6}
-"""Signs that the font lacks or draws badly (its hyphen is a dash), with the room they take, in capitals."""
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> int:
@@ -319,8 +319,7 @@ def draw_frame(
         (320, 640, 3)
     """
     chosen = parse_overlays(overlays)
-    if not 0.1 <= scale <= 16:
-        raise InputError(f"scale must be between 0.1 and 16, got {scale}")
+    check_number("scale", scale, least=0.1, most=16)
     size = (max(1, round(frame.width * scale)), max(1, round(frame.height * scale)))
     enlarging = cv2.INTER_CUBIC if scale > 1 else cv2.INTER_AREA
     canvas = np.asarray(cv2.resize(frame.image, size, interpolation=enlarging), np.uint8)

@@ -277,7 +277,9 @@ class Film(CameraFrames):
             # Every frame of a GIF is a whole picture.
             every = math.ceil(rate / _GIF_RATE)
             rows, rate, width = rows[::every], rate / every, min(width, _GIF_WIDTH)
-        pictures = [_even(finish(_scaled(self._image(row), width), row)) for row in rows]
+        whole = (finish(_scaled(self._image(row), width), row) for row in rows)
+        # Of even sizes, as encoders want them.
+        pictures = [one[: one.shape[0] // 2 * 2, : one.shape[1] // 2 * 2] for one in whole]
         if len(sizes := {picture.shape for picture in pictures}) > 1:
             raise InputError(f"{self._where}all frames of a film must have one shape, got {len(sizes)}")
         with replacing(target) as unfinished:
@@ -355,8 +357,7 @@ def _driven_again(drive: Drive, simulator: DrivingSimulator, film: Film) -> Driv
     rows = zip(*(drive.signals[name].tolist() for name in _ANSWERED), strict=True)
 
     def answer(frames: Sequence[Frame]) -> list[Signals]:
-        answers = (next(rows) for _ in frames)
-        return [Signals(steering=steering, speed=speed) for steering, speed in answers]
+        return [Signals(steering=steering, speed=speed) for steering, speed in (next(rows) for _ in frames)]
 
     limits = DriveLimits(laps=None, seconds=max(float(drive.time[-1]), 1e-9), standing=math.inf, events=())
     try:
@@ -382,11 +383,6 @@ def _scaled(image: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
 
     height = max(2, round(image.shape[0] * width / image.shape[1]))
     return np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
-
-
-def _even(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return a picture of even sizes, as encoders want them."""
-    return picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]
 
 
 def _captioned(image: NDArray[np.uint8], drive: Drive, row: int) -> NDArray[np.uint8]:

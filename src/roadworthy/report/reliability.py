@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from roadworthy.report.plots import Held, held_figure, save
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs import read_rows
 from roadworthy.runs.suites import SuiteResult
-
-if TYPE_CHECKING:
-    pass
 
 
 class ReliabilityReport:

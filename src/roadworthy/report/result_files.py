@@ -24,7 +24,7 @@ from roadworthy.report.results import (
     whole_of,
 )
 from roadworthy.result_tables import markdown_text
-from roadworthy.runs.store import MEASURE, notes_of
+from roadworthy.runs.store import MEASURE, notes_of, shown_images
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredRun
@@ -147,7 +147,7 @@ def _case(row: dict[str, Scalar]) -> list[str]:
     told += _estimated(row)
     return [
         f"worst: {clipped(str(row['case']), 120)}: {clipped(told)}",
-        *(f"  image: images/{one[:2]}/{one}.png" for one in str(row["images"] or "").split()),
+        *(f"  image: images/{one[:2]}/{one}.png" for one in shown_images(row)),
     ]
 
 
@@ -257,7 +257,7 @@ def _worst(run: StoredRun, results: list[Result]) -> list[str]:
             if isinstance(row["visual_change"], float):
                 told += f", visual change {row['visual_change']:.2f}"
             told += _estimated(row)
-            image = str(row["images"] or "").split()[-1:]
+            image = shown_images(row)[-1:]
             shown = f", [image](images/{image[0][:2]}/{image[0]}.png)" if image else ""
             name = f"{escaped(one.requirement.id, 60)}, {escaped(one.system, 40)}"
             lines.append(f"- {name}: {escaped(str(row['case']), 80)}, {told}{shown}")

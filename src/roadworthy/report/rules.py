@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import numpy as np
 
 from roadworthy._files import file_name
 from roadworthy.cases import Dataset, Prediction, Requirement, Scalar, Status
+from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.images import read_image, write_image
 from roadworthy.labelling import estimated_by
 from roadworthy.models import SystemUnderTest
-from roadworthy.report.drawing import Image, draw_difference, draw_frame
+from roadworthy.report.drawing import BACKGROUND, Image, draw_difference, draw_frame
 from roadworthy.report.sheets import Tile, contact_sheet, draw_answer
 from roadworthy.result_tables import ResultTable
 from roadworthy.rules.answers import read_answer
+from roadworthy.rules.clips import read_course
 from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.reading import change_in_brief, reaction_in_brief
 from roadworthy.rules.shrinking import Shrinking, Shrunk, Violation
@@ -33,16 +37,15 @@ from roadworthy.rules.tables import (
 )
 from roadworthy.runs import image_path, read_rows, run
 from roadworthy.runs.gate import STREET, Gate
-from roadworthy.runs.store import MEASURE
+from roadworthy.runs.store import MEASURE, clip_images
 from roadworthy.runs.suites import SuiteResult
 from roadworthy.transforms.wording import added_things
 
 _TILE_WIDTH = 480
-T = TypeVar("T")
-Progress = Callable[[Sequence[T], str], Iterable[T]]
+_STRIP, _STRIP_WIDTH = 6, 300  # frames of a strip of film, and pixels
 
 
-def _quietly(items: Sequence[T], _what: str) -> Iterable[T]:
+def _quietly(items: Sequence[Any], _what: str) -> Iterable[Any]:
     return items
 
 
@@ -78,16 +81,14 @@ class RulesReport:
         plans, models, tallies = self.plans, self.models, self.tallies
         simple = [id for id in plans if not is_composed(plans[id])]
         composed = [id for id in plans if is_composed(plans[id])]
-        tables: list[ResultTable | None] = []
-        if simple:
-            tables.append(violation_table("Violations", simple, models, tallies))
-        if self.thresholds:
-            tables.append(threshold_table(list(plans), models, tallies, self.thresholds))
-        if composed:
-            tables.append(violation_table("Violations of composed rules", composed, models, tallies))
-        tables.append(self.reasons())
-        if set(self.result.costs) == set(plans):
-            tables.append(cost_table(plans, *self._spent(), self.result.preparing))
+        told, timed = self.thresholds, set(self.result.costs) == set(plans)
+        tables = (
+            violation_table("Violations", simple, models, tallies) if simple else None,
+            threshold_table(list(plans), models, tallies, told) if told else None,
+            violation_table("Violations of composed rules", composed, models, tallies) if composed else None,
+            self.reasons(),
+            cost_table(plans, *self._spent(), self.result.preparing) if timed else None,
+        )
         return [one for one in tables if one is not None]
 
     def reasons(self) -> ResultTable | None:
@@ -119,7 +120,7 @@ class RulesReport:
                     "notes": list(one.rule.notes),
                     "changes": [str(scenario) for scenario in one.scenarios],
                     "outputs": [expectation.output for expectation in one.expectations],
-                    "formulas": [expectation.formula for expectation in one.expectations],
+                    "formulas": [_formula(one, expectation.formula) for expectation in one.expectations],
                 }
                 for id, one in self.plans.items()
             },
@@ -186,7 +187,8 @@ class RulesReport:
         trials = {one.requirement.id: one for one in self.result.plan.trials}
         for pair in self._progress(list(self.result.outcomes) if count else [], "Shrinking violations"):
             rule, model = pair
-            rows = self._worst(pair, count)
+            # The least change is looked for in single frames.
+            rows = self._worst(pair, count) if self.plans[rule].timing is None else []
             violations = [Violation(str(row["param.frame"]), int(str(row["param.seed"]))) for row in rows]
             if not violations:
                 continue
@@ -203,6 +205,10 @@ class RulesReport:
         return shrunk
 
 
+def _formula(plan: RulePlan, relation: str) -> str:
+    return relation if plan.timing is None else plan.timing.formula(relation)
+
+
 def shrunk_violations(
     plan: RulePlan,
     requirement: Requirement,
@@ -215,7 +221,12 @@ def shrunk_violations(
     """Return the least change with which each frame still violates a rule.
 
     One that does not violate it any more is left out: the model answers differently from time to time.
+
+    Raises:
+        InputError: The rule has a time.
     """
+    if plan.timing is not None:
+        raise InputError("the least change is looked for in single frames, and this rule is tried on clips")
     search = Shrinking(plan, violations)
     run(search, requirement, data, system, gate=gate)
     return [search.smallest[one.frame_id] for one in violations if one.frame_id in search.smallest]
@@ -254,6 +265,8 @@ def violation_sheet(
         title: A heading.
         note: A quieter line at the right of the heading.
     """
+    if plan.timing is not None:
+        return film_sheet(plan, rows, images, title=title, note=note)
     tiles: list[Tile] = []
     for row in rows:
         pictures = [read_image(image_path(images, one)) for one in str(row["images"]).split()]
@@ -270,6 +283,39 @@ def violation_sheet(
         told = estimated_by(row, MEASURE) or "difference"
         tiles.append(Tile(draw_difference(frames[0], frames[-1], scale), told, seen))
     return contact_sheet(tiles, len(plan.scenarios) + 2, title=title, note=note)
+
+
+def film_sheet(
+    plan: RulePlan, rows: Sequence[Mapping[str, Scalar]], images: Path, *, title: str, note: str = ""
+) -> Image:
+    """Return two strips of film for each of some clips: as it was, and as the rule's last block has it."""
+    assert plan.timing is not None
+    tiles: list[Tile] = []
+    last = len(plan.scenarios)
+    for row in rows:
+        stored = clip_images(row)
+        course = read_course(str(row[f"measure.course.{last}"]))
+        known = [place for place, one in enumerate(course) if one.after is not None and one.time >= 0]
+        # What is seen again later does not count.
+        known = [place for number, place in enumerate(known) if place == known[0] + number]
+        shown = [known[place * (len(known) - 1) // (_STRIP - 1)] for place in range(_STRIP)]
+        decides = int(str(row["measure.decides"]))
+        shown[min(range(_STRIP), key=lambda place: abs(shown[place] - decides))] = decides
+        shown = list(dict.fromkeys(shown))
+        name = "; ".join(filter(None, (str(row["case"]), estimated_by(row, MEASURE))))
+        for number in (0, last):
+            for place in shown:
+                moment = course[place]
+                assert moment.before is not None
+                assert moment.after is not None
+                frame = Frame(str(row["case"]), read_image(image_path(images, stored[place][number])))
+                drawn = draw_frame(frame, "none", _STRIP_WIDTH / frame.width)
+                short = "violates" if place == decides else plan.timing.falling_short(moment.time)
+                said = reaction_in_brief(plan.expectations[-1], moment.before, moment.after, short)
+                heading = name if place == shown[0] else ""
+                tiles.append(Tile(drawn, said) if number else Tile(drawn, f"{moment.time:.1f} s", heading))
+            tiles += [Tile(np.full_like(drawn, BACKGROUND))] * (_STRIP - len(shown))
+    return contact_sheet(tiles, _STRIP, title=title, note=note)
 
 
 def shrunk_sheet(plan: RulePlan, found: Sequence[Shrunk], *, title: str, note: str = "") -> Image:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roadworthy.cases import ClassScores, InverseDepth, Prediction
-from roadworthy.errors import EngineError, InputError, NotApplicable
+from roadworthy.errors import EngineError, InputError, NotApplicable, check_number
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.labelling import estimated_by
 from roadworthy.ontology import CONDITIONS
@@ -78,7 +78,7 @@ def contact_sheet(
         >>> contact_sheet([tile] * 4, columns=2).shape
         (482, 734, 3)
     """
-    _check_columns(columns)
+    check_number("columns", columns, least=1)
     if not tiles:
         raise InputError("a contact sheet needs at least one tile, got none")
     columns = min(columns, len(tiles))
@@ -127,7 +127,7 @@ def frame_sheet(
         >>> frame_sheet(frames, columns=2).shape
         (426, 1374, 3)
     """
-    _check_columns(columns)
+    check_number("columns", columns, least=1)
     chosen = parse_overlays(overlays)
     drawn = [(frame, draw_frame(frame, chosen, scale, legend=False)) for frame in frames]
     tiles = [Tile(image, *_titles(frame)) for frame, image in drawn]
@@ -151,10 +151,11 @@ def pair_sheet(pairs: Sequence[Pair], *, scale: float = 2.0, title: str = "", no
     tiles = []
     for pair in pairs:
         before, after = (draw_frame(frame, "signals", scale) for frame in (pair.before, pair.after))
+        share = np.any(pair.before.image != pair.after.image, axis=2).mean()
         tiles += [
             Tile(before, "before"),
             Tile(after, pair.title, _slower(pair)),
-            Tile(draw_difference(pair.before, pair.after, scale), "difference", _changed(pair)),
+            Tile(draw_difference(pair.before, pair.after, scale), "difference", f"{share:.0%} of pixels"),
         ]
     return contact_sheet(tiles, 3, title=title, note=note)
 
@@ -163,11 +164,6 @@ def _width(tiles: Sequence[Tile], columns: int) -> int:
     """Return how wide the tiles of a sheet are together."""
     beside = min(columns, len(tiles))
     return beside * max((tile.image.shape[1] for tile in tiles), default=0) + (beside - 1) * _GAP
-
-
-def _check_columns(columns: int) -> None:
-    if columns < 1:
-        raise InputError(f"columns must be 1 or more, got {columns}")
 
 
 def _titles(frame: Frame) -> tuple[str, str]:
@@ -185,10 +181,6 @@ def _slower(pair: Pair) -> str:
         return ""
     change = round(100 * (after / before - 1))
     return f"{change:+d}% speed" if change else "same speed"
-
-
-def _changed(pair: Pair) -> str:
-    return f"{np.any(pair.before.image != pair.after.image, axis=2).mean():.0%} of pixels"
 
 
 def _draw_line(
@@ -253,8 +245,7 @@ def variants(kind: type[Transform], steps: int, **fixed: float | int | str) -> t
         >>> [str(one) for one in variants(kind_of("mirror"), 3)]
         ['mirror()']
     """
-    if steps < 2:
-        raise InputError(f"a strip needs at least 2 steps, got {steps}")
+    check_number("steps of a strip", steps, least=2)
     if kind.has_amount():
         return tuple(kind.at(step / (steps - 1), **fixed) for step in range(steps))
     if kind.presets and not fixed:

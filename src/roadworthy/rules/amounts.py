@@ -69,6 +69,8 @@ class AddedElsewhere(Transform):
         Raises:
             NotApplicable: There is no place for it there, or none where it would have stood.
         """
+        if self.thing.company == "group" and any(one.get("company") for one in added_things(frame)):
+            return self.thing(frame, rng, measure=False)  # it goes with the first of them
         # Every try draws the same numbers: only the distance may differ.
         there = added_things(self.base(frame, copy.deepcopy(rng), measure=False))[-1]
         side = str(there["side"])

@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from roadworthy.errors import InputError, NotApplicable
+from roadworthy.frames import Frame
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER, levelled
 from roadworthy.rules.reading import Rule, SceneChange, thing_in_words
 from roadworthy.seeding import rng_for
 from roadworthy.transforms.objects.remove import LEAST_SHARE
 from roadworthy.transforms.objects.traffic import contradiction
+from roadworthy.transforms.wording import metadata_with
 from roadworthy.world import (
     LEVELS,
     Camera,
@@ -31,7 +34,7 @@ from roadworthy.world import (
 )
 from roadworthy.world.mesh import PAINTS
 from roadworthy.world.raster import rasterise
-from roadworthy.world.scene import KINDS, LIVERIES, USUAL_VEHICLES, Details, details_of
+from roadworthy.world.scene import KINDS, LIVERIES, USUAL, Details, details_of
 from roadworthy.world.shapes import mesh_of
 from roadworthy.world.sky import BACKDROP_FACES
 from roadworthy.world.track import LANE_CENTRE, LANE_WIDTH, ROAD_HALF_WIDTH
@@ -87,13 +90,12 @@ class Spot:
         return dataclasses.replace(self, ahead=self.ahead * factor)
 
     def fits(self, scene: Scene, camera: Camera) -> bool:
-        """Return whether the thing is in the camera's view and stands in nothing else.
+        """Return whether the thing is in the camera's view, and its place is free."""
+        return _in_view(scene, self.added(scene).actors[-1], camera) and self.is_free(scene)
 
-        A vehicle in our lane must be the next one.
-        """
+    def is_free(self, scene: Scene) -> bool:
+        """Return whether the thing stands in nothing else, and a vehicle in our lane is the next one."""
         thing = self.added(scene).actors[-1]
-        if not _in_view(scene, thing, camera):
-            return False
         for other in _things_ahead(scene):
             along = scene.track.ahead(thing.s, other.s)
             across = other.d - thing.d
@@ -106,8 +108,10 @@ class Spot:
         return True
 
 
-def find_spot(scene: Scene, change: SceneChange, rng: np.random.Generator, camera: Camera) -> Spot:
-    """Return what a change adds to a scene, and where.
+def find_spot(
+    scene: Scene, change: SceneChange, rng: np.random.Generator, camera: Camera, mate: Spot | None = None
+) -> Spot:
+    """Return what a change adds to a scene, and where: close to a mate, where it is one of a group.
 
     Raises:
         NotApplicable: The scene has no such place.
@@ -121,7 +125,7 @@ def find_spot(scene: Scene, change: SceneChange, rng: np.random.Generator, camer
         ('traffic sign', 'stop', 4.5)
     """
     details = _details(scene, change, rng)
-    draw = _place(scene, change)
+    draw = _place(scene, change) if mate is None else _close_to(mate)
     for _ in range(_TRIES):
         ahead, across = draw(rng)
         ahead = change.distance or (min(ahead, change.within) if change.within else ahead)
@@ -140,7 +144,7 @@ def _details(scene: Scene, change: SceneChange, rng: np.random.Generator) -> Det
     # Refused here, with the world's own words, if there is no such thing.
     kind = WorldObject(1, change.target, 0.0, 0.0, **details).kind
     if "kind" not in details:
-        kind = str(rng.choice(USUAL_VEHICLES if change.target == "vehicle" else KINDS[change.target]))
+        kind = str(rng.choice(USUAL[change.target]))
     details["kind"] = kind
     if change.target == "vehicle" and "color" not in details and kind not in LIVERIES:
         details["color"] = str(rng.choice(list(PAINTS)))
@@ -214,6 +218,14 @@ def _beside_road(element: str, across: float, side: str | None) -> Draw:
     def draw(rng: np.random.Generator) -> tuple[float, float]:
         ahead, left = float(rng.uniform(*_AHEAD)), bool(rng.random() < 0.5)
         return ahead, -across if side == "left" or (side is None and left) else across
+
+    return draw
+
+
+def _close_to(mate: Spot) -> Draw:
+    def draw(rng: np.random.Generator) -> tuple[float, float]:
+        side = float(rng.choice([-1.0, 1.0]))
+        return mate.ahead + float(rng.uniform(-1, 1)), mate.across + side * float(rng.uniform(0.9, 1.4))
 
     return draw
 
@@ -297,7 +309,7 @@ _MARKINGS = {"crosswalk": classes.CROSSWALK, "stop line": classes.STOP_LINE}
 
 
 @dataclass(frozen=True)
-class _Step:
+class ResolvedChange:
     """A change with its comparative resolved.
 
     Attributes:
@@ -357,8 +369,27 @@ class Counterfactuals:
             NotApplicable: The scene does not qualify; says why.
             InputError: The world cannot be changed as the rule says.
         """
-        blocks: list[list[_Step]] = []
         scenes = []
+        for steps in self.resolved(rule):
+            # Rules have blocks in common, and whoever drives in the scenes need not drive in one twice.
+            key = tuple((step.change, step.spot and (step.spot.ahead, step.spot.across)) for step in steps)
+            if key not in self._made:
+                self._made[key] = self._changed(steps)
+            scenes.append(self._made[key])
+        return tuple(scenes)
+
+    def pixels(self, thing: int) -> int:
+        """Return how many pixels of the scene show a thing, given by its id."""
+        return self._look(self.scene).things.get(thing, 0)
+
+    def resolved(self, rule: Rule) -> list[list[ResolvedChange]]:
+        """Return what each block of a rule changes, with the place of what comes.
+
+        Raises:
+            NotApplicable: The scene has no such place; says why.
+            InputError: The world cannot be changed as the rule says.
+        """
+        blocks: list[list[ResolvedChange]] = []
         for block in rule.blocks:
             earlier = [step for steps in reversed(blocks) for step in steps]
             count: Counter[tuple[str, str]] = Counter()
@@ -370,30 +401,27 @@ class Counterfactuals:
             # What goes makes room for what comes.
             steps.sort(key=lambda step: step.change.op == "add")
             blocks.append(steps)
-            # Rules have blocks in common, and whoever drives in the scenes need not drive in one twice.
-            key = tuple((step.change, step.spot and (step.spot.ahead, step.spot.across)) for step in steps)
-            if key not in self._made:
-                self._made[key] = self._changed(steps)
-            scenes.append(self._made[key])
-        return tuple(scenes)
+        return blocks
 
-    def _resolved(self, change: SceneChange, number: int, earlier: Iterable[_Step]) -> _Step:
+    def _resolved(
+        self, change: SceneChange, number: int, earlier: Iterable[ResolvedChange]
+    ) -> ResolvedChange:
         """Return the step that makes a change, the n-th of its sort in its block."""
         plain = dataclasses.replace(change, comparative=None)
         if change.comparative is None:
-            return _Step(plain, self._spot(plain, number) if change.op == "add" else None)
+            return ResolvedChange(plain, self._spot(plain, number) if change.op == "add" else None)
         about = (change.op, change.target)
         before = next((one for one in earlier if (one.change.op, one.change.target) == about), None)
         if before is None:
             raise InputError(f"no earlier block says what it is {change.comparative} than: {change}")
         if change.comparative in ("heavier", "lighter"):
-            return _Step(levelled(change, before.change))
+            return ResolvedChange(levelled(change, before.change))
         if before.spot is None:
             raise InputError(f"only a thing that is added can be {change.comparative}, got {change}")
         for factor in CLOSER if change.comparative == "closer" else FARTHER:
             moved = before.spot.moved(factor)
             if moved.fits(self.scene, self._camera):
-                return _Step(before.change, moved)
+                return ResolvedChange(before.change, moved)
         what = thing_in_words(change.target, change.properties)
         raise NotApplicable(f"there is no room in view for a {what} that is {change.comparative}")
 
@@ -402,7 +430,9 @@ class Counterfactuals:
         if found is None:
             rng = rng_for(self._seed, "counterfactual", change.target, *change.properties.values(), number)
             try:
-                found = find_spot(self.scene, change, rng, self._camera)
+                mates = [self._spot(change, earlier) for earlier in range(number)] if change.group else []
+                scene = reduce(lambda one, mate: mate.added(one), mates, self.scene)
+                found = find_spot(scene, change, rng, self._camera, *mates[-1:])
             except NotApplicable as error:
                 found = error
             self._spots[change, number] = found
@@ -410,14 +440,14 @@ class Counterfactuals:
             raise NotApplicable(found.reason)
         return found
 
-    def _changed(self, steps: Iterable[_Step]) -> Scene:
+    def _changed(self, steps: Iterable[ResolvedChange]) -> Scene:
         """Return the scene after the steps, each of which must be possible and seen."""
         scene = self.scene
         added: dict[int, SceneChange] = {}
         for step in steps:
             change = step.change
             if change.target in CONDITIONS:
-                scene = _under_other_sky(scene, change)
+                scene = changed_by(scene, change)
             elif step.spot is not None:
                 if added and not step.spot.fits(scene, self._camera):
                     what = thing_in_words(change.target, change.properties)
@@ -425,7 +455,7 @@ class Counterfactuals:
                 scene = step.spot.added(scene)
                 added[scene.actors[-1].id] = change
             else:
-                after = _without_or_replaced(scene, change)
+                after = changed_by(scene, change)
                 self._check_seen(change, scene, after)
                 scene = after
         if added:
@@ -468,6 +498,40 @@ class Counterfactuals:
                 dict(enumerate(map(int, labels.tolist()))),
             )
         return self._seen[key]
+
+
+def with_notes(frame: Frame, scene: Scene, added: Sequence[int], camera: Camera) -> Frame:
+    """Return a frame of a scene that says what was added, by its ids, where it is seen and how far away."""
+    assert frame.instances is not None
+    assert frame.depth is not None
+    for thing in (one for one in scene.actors if one.id in added):
+        rows, columns = np.nonzero(frame.instances == thing.id)
+        if len(rows):
+            depth = frame.depth[rows, columns]
+            # What is nearest in each column: a long thing that stands askew shows its side, too.
+            seen, first = np.unique(columns[order := np.argsort(depth)], return_index=True)
+            metres = depth[order][first]
+            aside = (seen + 0.5 - frame.width / 2) / camera.focal * metres
+            note = {
+                "element": thing.element,
+                "properties": thing.attributes,
+                "side": "right" if thing.d > scene.d else "left",
+                "box": (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1),
+                "distance": float(depth.min()),
+                "places": tuple(zip(metres.tolist(), aside.tolist(), strict=True)),
+            }
+            frame = frame.replace(metadata=metadata_with(frame, note))
+    return frame
+
+
+def changed_by(scene: Scene, change: SceneChange) -> Scene:
+    """Return a scene in which something is gone, is another thing, or the sky or season is another.
+
+    Raises:
+        NotApplicable: It is so already.
+        InputError: The world cannot be changed like that.
+    """
+    return (_under_other_sky if change.target in CONDITIONS else _without_or_replaced)(scene, change)
 
 
 def _under_other_sky(scene: Scene, change: SceneChange) -> Scene:

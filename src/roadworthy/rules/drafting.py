@@ -18,8 +18,10 @@ from typing import Any, TypeAlias
 
 from roadworthy._files import read_text, write_text
 from roadworthy._http import Endpoint, NoAnswer, UnusableAnswer, excerpt
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, RuleError
 from roadworthy.rules.files import OPEN, REJECTED
+from roadworthy.rules.language.lexicon import filled
 from roadworthy.rules.language.parser import parse_all
 from roadworthy.rules.language.quantities import read_number
 from roadworthy.rules.language.words import Words, analysed_all
@@ -39,86 +41,17 @@ _MODAL = re.compile(
     re.IGNORECASE,
 )
 _PERMISSION = re.compile(r"\b(?:do(?:es)? not|don't|doesn't) (?:have|need) to\b", re.IGNORECASE)
-_DRIVERS = r"(?:all |other )?(?:drivers?|motorists?|road users?|riders?|vehicles?|a driver|the driver|you)"
 
 
-@dataclass(frozen=True)
-class _Rewriting:
-    """One way to say the same in fewer or other words.
-
-    Attributes:
-        words: What is looked for.
-        by: What stands there instead.
-        remark: What a reader must know about it.
-    """
-
-    words: re.Pattern[str]
-    by: str
-    remark: str
-
-
-def _rewriting(words: str, by: str, remark: str) -> _Rewriting:
-    return _Rewriting(re.compile(words, re.IGNORECASE), by, remark)
-
-
-_GIVE_WAY = r"\b(?:give way|yield) to (?:any |all |the )?"
-_DUTY = r"(?:must|should|shall|ought|ha(?:ve|s) to|needs? to)"
-_CONDITION = r"\b(?:unless|except|if|when|where|until|while|but|not|no)\b"  # words that would change the rule
-_REWRITINGS = (
-    _rewriting(rf"\s*[(\[](?:(?!{_CONDITION})[^()\[\]])*[)\]]", "", "what stands in brackets is left out"),
-    _rewriting(
-        rf",? (?:e\.g\.|i\.e\.|for example|for instance|such as)(?:(?!{_CONDITION})[^;])*?(?=[.;]?$)",
-        "",
-        "examples are left out",
-    ),
-    _rewriting(
-        r",? (?:because|since|so that|so as to|in order to|to avoid|in case|as (?:it|this|they|you|the)\b)"
-        rf"(?:(?!{_CONDITION})[^,.;:])*(?=[.;]?$)",
-        "",
-        "the reason is left out",
-    ),
-    _rewriting(
-        r" than (?:by day|in daylight|usual|normal(?:ly)?|(?:in|on) (?:good|dry|clear|fine) \w+)\b",
-        "",
-        "compared with the frame as it is",
-    ),
-    _rewriting(
-        r"\b(?:be (?:prepared|ready) to|you (?:may|might) (?:have|need) to|take care and"
-        r"|make sure (?:that )?you) ",
-        "",
-        "to be ready for it is tested as doing it",
-    ),
-    _rewriting(rf"^{_DRIVERS}(?= {_DUTY}\b)", "the ego-vehicle", ""),
-    _rewriting(
-        r"\b(?:shall|ought to|ha(?:ve|s) to|needs? to|(?:is|are) (?:required|obliged|expected) to)\b",
-        "should",
-        "",
-    ),
-    _rewriting(
-        rf"{_GIVE_WAY}(?P<who>[\w -]+?) (?:who|that|which) (?P<what>[^,.;]+)",
-        r"slow down if \g<who> \g<what>",
-        "to give way is tested as slowing down",
-    ),
-    _rewriting(
-        rf"{_GIVE_WAY}(?P<who>[\w -]+?)(?P<where> (?:on|in|at|near) [^,.;]+)?(?=[,.;]|$)",
-        r"slow down if \g<who> appear\g<where>",
-        "to give way is tested as slowing down",
-    ),
-    _rewriting(r"\b(?:always|also|therefore|however|generally|normally|usually)\b,? ?", "", ""),
-    _rewriting(r"\b(?:carefully and|with (?:great |extra )?care and) ", "", "to take care is left out"),
-)
-_GUIDE = """You put sentences of driving handbooks into a small language for testing driving networks. Each \
-rule is one sentence of the form "If CONDITION, then the ego-vehicle should OUTCOME." A condition adds, \
-removes or replaces something that a camera sees (a pedestrian, bicyclist, car, truck, bus, traffic sign, \
-traffic light, crosswalk, tree, building, lane lines) or changes the weather (rain, snow, fog), the time \
-(night, dusk) or the season. An outcome is about speed or steering: slow down, slow down by at least 30%, \
-keep the speed, not turn. Keep every number of the sentence and add none. Answer with at most three rules, \
-one on a line, and nothing else. If the sentence cannot be said like that, answer NONE.
-
-Examples:
-If a pedestrian appears on the roadside, then the ego-vehicle should slow down.
-If it rains, then the ego-vehicle should slow down.
-If the lane lines are removed, then the steering of the ego-vehicle should stay the same."""
+_FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of rewritings", "'rewritings:'").data
+_REWRITINGS = [
+    (
+        re.compile(filled(one["words"], _FILE["parts"]), re.IGNORECASE),
+        one.get("by", ""),
+        one.get("remark", ""),
+    )
+    for one in _FILE["rewritings"]
+]
 _MOST_PARAPHRASES, _LONGEST_RULE, _LONGEST_ANSWER = 3, 400, 2**18
 _LONGEST_SENTENCE, _LONGEST_WORD = 1000, 40
 
@@ -196,7 +129,7 @@ class Paraphraser:
             NoAnswer: Nobody answers there.
             UnusableAnswer: What is answered is no answer of such an endpoint.
         """
-        messages = [{"role": "system", "content": _GUIDE}, {"role": "user", "content": sentence}]
+        messages = [{"role": "system", "content": _FILE["guide"]}, {"role": "user", "content": sentence}]
         body = {"model": self.model, "messages": messages, "temperature": 0, "max_tokens": 300}
         headers = {"Content-Type": "application/json"}
         if self.key:
@@ -328,11 +261,11 @@ def _wordings(sentence: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return a sentence as it is, and as it is after more and more rewriting, with what changed."""
     wordings: list[tuple[str, tuple[str, ...]]] = [(sentence, ())]
     words, remarks = sentence, dict[str, None]()
-    for one in _REWRITINGS:
-        changed = " ".join(one.words.sub(one.by, words).split())
+    for pattern, by, remark in _REWRITINGS:
+        changed = " ".join(pattern.sub(by, words).split())
         if changed != words:
             words = changed
-            remarks |= {one.remark: None} if one.remark else {}
+            remarks |= {remark: None} if remark else {}
             wordings.append((words[:1].upper() + words[1:], tuple(remarks)))
     return wordings
 

@@ -300,11 +300,11 @@ _OTHER_TOLERANCES: Mapping[str, Quantity] = {
     "acceleration": Quantity(0.5), "throttle": Quantity(0.05), "brake": Quantity(0.05),
     "count": Quantity(0.0), "confidence": Quantity(0.1), "offset": Quantity(0.5),
 }  # fmt: skip
+# What tells braking and accelerating better than speed does, the best first.
 _PEDALS: Mapping[str, tuple[str, ...]] = {
     "decrease": ("brake", "acceleration", "throttle"),
     "increase": ("acceleration", "throttle", "brake"),
 }
-"""What tells braking and accelerating better than speed does, the best first."""
 
 
 def tolerance_of(output: Output) -> Quantity:
@@ -476,6 +476,11 @@ class Expectation:
             NotApplicable: A percentage is expected, and the prediction before is 0, or reverses.
         """
         return self.relation.holds(before, after)
+
+    @property
+    def allows_no_change(self) -> bool:
+        """Whether it holds where nothing is different, such as what must stay the same or must not happen."""
+        return self.measure == "change" and self.holds(1.0, 1.0)
 
     def margin(self, before: float, after: float) -> float:
         """Return the distance to the border in the unit of the output, positive where it holds.

@@ -14,8 +14,8 @@ from roadworthy.errors import InputError
 OPEN, REJECTED = "#? ", "#- "
 """What stands before a drafted rule that nobody has decided on, and before one that is not wanted."""
 _ID = re.compile(r"(?P<id>[A-Za-z][\w.-]*(?: \d[\w.-]*)?):(?=\s|$)")
+# Words with a colon that belong to a rule: "If: a pedestrian appears, Then: …".
 _OF_THE_SENTENCE = {"if", "then", "when", "whenever"}
-"""Words with a colon that belong to a rule: "If: a pedestrian appears, Then: …"."""
 
 
 class WrittenRule(NamedTuple):

@@ -11,11 +11,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Prediction
 from roadworthy.errors import InputError, NotApplicable, OntologyError, SystemUnderTestError
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
@@ -43,36 +45,14 @@ _STANDING = PlannedPath(np.zeros((1, 2)), np.ones(1))
 
 _SIGNALS = {"speed": "m/s", "steering": "degrees", "acceleration": "m/s²", "throttle": "", "brake": ""}
 _FORMS: Mapping[str, tuple[str, str, Task, str]] = {
-    "count": (r"number of detected (?P<thing>.+)", "", "detection", ""),
-    "overlap": (
-        r"overlap of (?P<thing>.+)", "", "detection",
-        "intersection over union of its box with the best detection",
-    ),
-    "confidence": (
-        r"confidence of (?P<thing>.+)", "", "detection",
-        f"score of the best detection that overlaps its box by {OVERLAP:g}, or 0",
-    ),
-    "kept": (
-        r"share of the (?P<thing>.+) that stays (?P=thing)", "", "segmentation",
-        "share of the pixels so labelled before, but for what was added, that are so after",
-    ),
-    "labelled": (
-        r"share of (?P<thing>.+) that is labelled so", "", "segmentation",
-        "share of its pixels with its label",
-    ),
-    "offset": (
-        r"distance from the path before", "m", "path",
-        "largest distance of its points from the line of the path before",
-    ),
-    "clearance": (
-        r"distance of the path from (?P<thing>.+)", "m", "path",
-        "least distance of the vehicle's outline on its path",
-    ),
-    "stop": (
-        r"distance of the stop from (?P<thing>.+)", "m", "path",
-        f"distance left before it at the end of the path, and of braking by {_BRAKING:g} m/s² after it",
-    ),
-}  # fmt: skip
+    kind: (
+        one["output"],
+        one.get("unit", ""),
+        one["task"],
+        one.get("meaning", "").format(overlap=OVERLAP, braking=_BRAKING),
+    )
+    for kind, one in read_yaml(Path(__file__).with_suffix(".yaml"), "file of outputs", "kinds").data.items()
+}
 _TASKS: Mapping[Task, str] = {
     "regression": "numbers such as speed and steering",
     "detection": "boxes",
@@ -358,7 +338,9 @@ def _offset(_: Gauge, __: tuple[Frame, Frame], answers: tuple[PlannedPath, Plann
 
 
 def ground_places(frame: Frame, note: Mapping[str, Any]) -> list[tuple[float, float]]:
-    """Return where the foot of something added stands: metres ahead of the camera and right of it."""
+    """Return where something added stands: metres ahead of the camera and right of it."""
+    if "places" in note:
+        return list(note["places"])
     focal, metres = Perspective.of(frame).focal, float(note["distance"])
     left, right = note["foot"]
     return [(metres, (one - frame.width / 2) / focal * metres) for one in (left, (left + right) / 2, right)]

@@ -10,9 +10,8 @@ answer to the scenario before it. ::
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -26,7 +25,9 @@ from roadworthy.frames import Frame
 from roadworthy.ontology import ontology
 from roadworthy.rules.amounts import CLOSER, FARTHER, AddedElsewhere, Faded, can_be_moved, levelled, scaled
 from roadworthy.rules.expectation import Expectation, Quantity
+from roadworthy.rules.language.times import motion_of
 from roadworthy.rules.reading import Rule, SceneChange
+from roadworthy.rules.timing import Timing
 from roadworthy.seeding import rng_for
 from roadworthy.transforms import Add, Composition, Engine, Operation, Transform, UserEngine, transform_for
 from roadworthy.transforms.engines import EngineTransform
@@ -40,8 +41,9 @@ _ROADSIDE = ("on", "roadside")
 _AHEAD = ("in front of", "ego-vehicle")
 _RELATIONS = {"on": "on", "in": "on", "front": "in front of", "behind": "behind", "beside": "beside"}
 _OUR_WAY = ("ego-vehicle", "road", "lane")
+_DRAWS = 6  # of what is added to a real frame, until one fits
+# What comes over everything else, in this order: what is added stands in the rain, too.
 _LAST = ("season", "weather", "time")
-"""What comes over everything else, in this order: what is added stands in the rain, too."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,15 @@ class ChangedScenario(Composition):
 
     def _after(self, frame: Frame, seed: int, steps: tuple[Transform, ...]) -> Frame:
         """Return the frame after some of the changes."""
-        seen: Counter[str] = Counter()
-        for step in steps:
-            about = _about(step)
-            seen[about] += 1
-            if not step.is_identity:
-                frame = step(frame, rng_for(seed, about, seen[about]), measure=False)
+        for step, rng in zip(self.steps, self.draws(seed), strict=True):
+            if step in steps and not step.is_identity:
+                frame = step(frame, rng, measure=False)
         return frame
+
+    def draws(self, seed: int) -> list[np.random.Generator]:
+        """Return the random numbers of each step: of the second step about a thing, other ones."""
+        about = [f"{one.name} {one.settings.get('element', '')}" for one in map(_whole, self.steps)]
+        return [rng_for(seed, one, about[: place + 1].count(one)) for place, one in enumerate(about)]
 
     def scaled(self, amount: float) -> ChangedScenario:
         """Return less of all its changes; 1 is all of them."""
@@ -104,12 +108,6 @@ def _check_seen(changed: Frame, without: Frame) -> None:
         window = slice(max(0, top), bottom), slice(max(0, left), right)
         if cv2.norm(changed.image[window], without.image[window], cv2.NORM_INF) < _LEAST_CONTRAST:
             raise NotApplicable("the added object would not stand out from its background")
-
-
-def _about(step: Transform) -> str:
-    """Return what a step is about, the same for more and less of it."""
-    step = _whole(step)
-    return f"{step.name} {step.settings.get('element', '')}"
 
 
 def _whole(step: Transform) -> Transform:
@@ -129,12 +127,27 @@ class RulePlan:
         expectations: What must hold between the answer to each scenario and the one before, at first that to
             the original frame.
         words: What each scenario changes, in plain words.
+        clip: Seconds of the clips on which it is tried; 0 for as long as its time asks for, or, without a
+            time, for single frames.
+        traffic: The side of the road that one drives on.
     """
 
     rule: Rule
     scenarios: tuple[ChangedScenario, ...]
     expectations: tuple[Expectation, ...]
     words: tuple[str, ...]
+    clip: float = 0.0
+    traffic: Traffic = "right"
+
+    @property
+    def timing(self) -> Timing | None:
+        """When it must hold in a clip; None where single frames are judged."""
+        return self.rule.timing or (Timing() if self.clip else None)
+
+    @property
+    def clip_length(self) -> float:
+        """Seconds of the clips on which it is tried; 0 where single frames are judged."""
+        return self.clip or (self.timing.usual_length if self.timing else 0.0)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -153,7 +166,8 @@ class RulePlan:
 
     def sources(self, original: FrameSource, seed: int) -> tuple[FrameSource, ...]:
         """Return what makes the frames: the original, then a follow-up for each scenario."""
-        return (original, *(FollowUp(original, scenario, seed) for scenario in self.scenarios))
+        alone = len(self.scenarios) == 1
+        return (original, *(FollowUp(original, scenario, seed, alone=alone) for scenario in self.scenarios))
 
     def frames(self, frame: Frame, seed: int) -> tuple[Frame, ...]:
         """Return the original frame and its follow-ups.
@@ -161,7 +175,8 @@ class RulePlan:
         Raises:
             NotApplicable: The frame does not qualify; says why.
         """
-        return (frame, *(scenario(frame, seed) for scenario in self.scenarios))
+        _, *others = self.sources(frame, seed)
+        return (frame, *(one if isinstance(one, Frame) else one() for one in others))
 
     def after(self, first: Transform) -> RulePlan:
         """Return the plan on top of a change that somebody else makes first (setting II of the paper's RQ4).
@@ -197,6 +212,33 @@ class RulePlan:
         steps = change.steps if isinstance(change, Composition) else (change,)
         return RulePlan(self.rule, (ChangedScenario(steps),), self.expectations, (str(change),))
 
+    def over(self, seconds: float) -> RulePlan:
+        """Return the plan for clips of so many seconds; 0 for what its time asks for.
+
+        Raises:
+            InputError: The clips are too short for its time; or it has a time, or clips, and what it changes
+                cannot be kept the same through a clip.
+        """
+        plan = dataclasses.replace(self, clip=seconds)
+        if plan.timing is None:
+            return plan
+        if seconds and seconds < plan.timing.needed:
+            raise InputError(
+                f"a clip must take {plan.timing.needed:g} s at least for '{plan.timing}', got {seconds:g}"
+            )
+        steps = [step for one in self.scenarios for step in one.steps]
+        if self.words != _words_of(self.rule) or any(isinstance(step, EngineTransform) for step in steps):
+            raise InputError(
+                "over a clip, changes are made by what is built in: leave out by, after and engines"
+            )
+        if any(isinstance(step, AddedElsewhere) for step in steps):
+            raise InputError(
+                "over a clip, things come closer by themselves: leave out what is closer or farther"
+            )
+        for block in self.rule.blocks:
+            motion_of(self.rule, block)
+        return plan
+
     def with_tolerances(self, tolerances: Mapping[str, Quantity]) -> RulePlan:
         """Return the plan with other δ: how far predictions of an output may differ and still be the same."""
         expectations = tuple(
@@ -207,12 +249,7 @@ class RulePlan:
 
     def told_by(self, answer: Prediction | None) -> RulePlan:
         """Return the plan for a model with such answers: braking is judged by its brake, if it has one."""
-        expectations = tuple(one.told_by(answer) for one in self.expectations)
-        return (
-            self
-            if expectations == self.expectations
-            else dataclasses.replace(self, expectations=expectations)
-        )
+        return dataclasses.replace(self, expectations=tuple(one.told_by(answer) for one in self.expectations))
 
     def with_smallest(self, pixels: float) -> RulePlan:
         """Return the plan with things so many pixels high at least, unless it says how high they are."""
@@ -240,11 +277,14 @@ class FollowUp:
         original: The frame, or what makes it.
         scenario: What is changed.
         seed: The same seed gives the same bytes.
+        alone: Whether no other relation speaks of the same thing: one that does not fit into a real frame, or
+            hardly stands out, is drawn anew.
     """
 
     original: FrameSource
     scenario: ChangedScenario
     seed: int
+    alone: bool = field(default=False, kw_only=True)
 
     @property
     def steps(self) -> tuple[Transform, ...]:
@@ -258,6 +298,15 @@ class FollowUp:
             NotApplicable: The frame does not qualify.
         """
         frame = self.original if isinstance(self.original, Frame) else self.original()
+        # Less of a change is less of what all of it would be, so all of it must fit.
+        things = tuple(one for one in map(_whole, self.steps) if isinstance(one, Add))
+        for draw in range(_DRAWS if things and self.alone and not frame.drawn else 0):
+            seed = int(rng_for(self.seed, draw).integers(2**63)) if draw else self.seed
+            try:
+                made = ChangedScenario(things)(frame, seed, measure=things == self.steps)
+            except NotApplicable:
+                continue
+            return made if things == self.steps else self.scenario(frame, seed)
         return self.scenario(frame, self.seed)
 
 
@@ -307,11 +356,13 @@ def plan_for(
         blocks.append(made)
     scenarios = tuple(ChangedScenario(tuple(one.transform for one in steps)) for steps in blocks)
     return RulePlan(
-        rule,
-        scenarios,
-        tuple(block.expectation for block in rule.blocks),
-        tuple(" and ".join(map(str, block.changes)) for block in rule.blocks),
+        rule, scenarios, tuple(block.expectation for block in rule.blocks), _words_of(rule), traffic=traffic
     )
+
+
+def _words_of(rule: Rule) -> tuple[str, ...]:
+    """Return what each block of a rule changes, in plain words."""
+    return tuple(" and ".join(map(str, block.changes)) for block in rule.blocks)
 
 
 def _order(change: SceneChange) -> int:
@@ -412,7 +463,9 @@ def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
     if side is None and reference == "roadside" and _is_for_drivers(change.target):
         side = traffic
     what = _words(change.target, properties)
-    return AddOperation(what, relation, reference, side or "either", change.distance, change.within)
+    far = change.distance, change.within
+    company = "group" if change.group else "any"
+    return AddOperation(what, relation, reference, side or "either", *far, company, change.pose or "any")
 
 
 def _is_for_drivers(element: str) -> bool:
@@ -423,6 +476,8 @@ def _place(change: SceneChange, around: Mapping[str, str]) -> tuple[str, str]:
     """Return where a thing is added, in the words of the transform that adds it."""
     position, reference = change.position, change.reference
     if reference is None:
+        if position is None and (change.pose == "crossing" or change.target == "traffic cone"):
+            return "on", "road"
         if position == "front" or (position is None and ontology().is_a(change.target, "vehicle")):
             return _AHEAD
         if position in (None, "on", "in", "beside"):

@@ -25,6 +25,7 @@ from roadworthy.cases import (
 )
 from roadworthy.frames import Frame
 from roadworthy.rules.answers import stored_answers
+from roadworthy.rules.clips import as_chosen, clip_of, judged_clip
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.seeding import rng_for
@@ -47,11 +48,13 @@ def _close(outputs: Iterable[str]) -> float:
 class RulesMethod(BaseMethod):
     """Tests rules: one case per frame, which asks for answers to the frame and to its follow-ups.
 
+    Of a rule with a time a case is the clip that begins with the frame, see `judged_clip`.
+
     All relations of a rule must hold (Formula 2 of the RMT paper). The margin is the smallest of theirs. A
     row holds, for the n-th relation, what it is about (``output.n``), its value ``before.n`` and
     ``after.n``, ``margin.n``, the mean absolute difference of the follow-up from the original in grey levels
     (``pixels.n``) and its visual change (``visual_change.n``). The frame and the seed, which are parameters
-    of the case, make the images again: ``plan.frames(frame, seed)``.
+    of the case, make the images of a single frame again: ``plan.frames(frame, seed)``.
 
     Args:
         plans: How requirements are tried, by their ids. One that is not among them is read from its text.
@@ -88,14 +91,14 @@ class RulesMethod(BaseMethod):
         if id not in self._plans:
             from roadworthy.rules import parse
 
-            self._plans[id] = plan_for(parse(text), self._engines)
+            self._plans[id] = plan_for(parse(text), self._engines).over(0.0)
         return self._plans[id]
 
     def cases(self, requirement: Requirement, data: Dataset, rng: np.random.Generator) -> CaseStream:
-        """Yield a case for every frame."""
+        """Yield a case for every frame; of a rule with a time, the clip that begins with it."""
         plan = self.plan(requirement)
         key = int(rng.integers(2**63))
-        for id, original in originals(data):
+        for id, original in originals(data if plan.timing is None else as_chosen(data)):
             seed = int(rng_for(key, id).integers(2**63))
             yield rule_case(plan, requirement.id, id, original, seed)
 
@@ -107,7 +110,9 @@ class RulesMethod(BaseMethod):
             SystemUnderTestError: The system does not predict what the rule speaks of.
         """
         # The text comes along because this may be another process than that of `cases`.
-        return judged(self._plan(case.requirement_id, str(case.parameters["rule"])), case, answers)
+        plan = self._plan(case.requirement_id, str(case.parameters["rule"]))
+        asked = plan, case, answers
+        return judged(*asked) if plan.timing is None else judged_clip(*asked, judged)
 
     def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
         """Return the outcome from the rate of failures; notes say how close verdicts were to the border.
@@ -173,12 +178,14 @@ def _is_out_of_reach(plan: RulePlan, verdict: Verdict) -> bool:
 
 
 def rule_case(plan: RulePlan, requirement_id: str, frame_id: str, original: FrameSource, seed: int) -> Case:
-    """Return the case that tries a plan on a frame."""
+    """Return the case that tries a plan on a frame; with a time, on the clip that begins with it."""
     told = {f"change.{number}": str(one) for number, one in enumerate(plan.scenarios, 1)}
     told |= {f"output.{number}": one.output for number, one in enumerate(plan.expectations, 1)}
-    asks = (Predict(plan.sources(original, seed)),)
     known: dict[str, Scalar] = {"rule": plan.rule.text, "frame": frame_id, "seed": seed, **told}
-    return Case(frame_id, requirement_id, asks, known)
+    if plan.timing is None:
+        return Case(frame_id, requirement_id, (Predict(plan.sources(original, seed)),), known)
+    sources, drive = clip_of(plan, original, seed)
+    return Case(frame_id, requirement_id, (Predict(sources),), {**known, "clip": plan.clip_length}, drive)
 
 
 def judged(plan: RulePlan, case: Case, answers: Answers) -> Verdict:

@@ -12,6 +12,7 @@ from roadworthy.errors import InputError, check_choice
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.gauges import gauge_of
+from roadworthy.rules.timing import Timing
 
 Op: TypeAlias = Literal["add", "remove", "replace"]
 Position: TypeAlias = Literal["on", "front", "behind", "beside", "above", "in"]
@@ -41,6 +42,8 @@ class SceneChange:
         within: Metres from the camera at which it is added at most; 0 leaves that open.
         part: Which of the things of a kind go or give way: about "half", the "nearest", of lines those at the
             "centre" or "edge" of the road; empty for all.
+        group: Whether it stands close to the others that are added so.
+        pose: What somebody who is added does, as a word of `POSES`; empty where that is left open.
 
     Example:
         >>> str(SceneChange("add", "traffic sign", {"type": "stop"}, "on", "sidewalk"))
@@ -59,6 +62,8 @@ class SceneChange:
     distance: float = 0.0
     within: float = 0.0
     part: Part = ""
+    group: bool = False
+    pose: str = ""
 
     def __post_init__(self) -> None:
         for name, kinds in (("op", Op), ("position", Position), ("comparative", Comparative), ("part", Part)):
@@ -149,6 +154,7 @@ class Block:
         outcome: Where the words of what should come of it stand.
         notes: Where less is tested than the words say, and what to write instead, a sentence each.
         bound: What its words gave to the reading, by their first character in the rule.
+        timing: When in a clip the relation must hold; None where single frames are judged.
     """
 
     changes: tuple[SceneChange, ...]
@@ -160,6 +166,18 @@ class Block:
     outcome: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     bound: Mapping[int, str] = field(default_factory=dict, compare=False)
+    timing: Timing | None = None
+
+    @property
+    def expected(self) -> str:
+        """What should come of it, in words, with its time."""
+        return str(self.expectation) if self.timing is None else f"{self.expectation} {self.timing}"
+
+    @property
+    def formula(self) -> str:
+        """What must hold between the predictions, in a frame or over a clip."""
+        relation = self.expectation.formula
+        return relation if self.timing is None else self.timing.formula(relation)
 
     def document(self) -> dict[str, Any]:
         """Return how it is read, for scripts."""
@@ -168,7 +186,7 @@ class Block:
             {
                 name: dict(value) if isinstance(value, Mapping) else value
                 for name, value in vars(one).items()
-                if name not in ("distance", "within", "part") or value
+                if name not in _SELDOM or value
             }
             for one in self.changes
         ]
@@ -177,11 +195,7 @@ class Block:
             "changes": [
                 {**values, "in_words": str(one)} for values, one in zip(plain, self.changes, strict=True)
             ],
-            "expectation": {
-                "output": expected.output,
-                "formula": expected.formula,
-                "in_words": str(expected),
-            },
+            "expectation": {"output": expected.output, "formula": self.formula, "in_words": self.expected},
             "propositions": [
                 {"predicate": one.predicate, "arguments": list(one.arguments)} for one in self.propositions
             ],
@@ -226,11 +240,23 @@ class Rule:
         """
         return tuple(dict.fromkeys(note for block in self.blocks for note in block.notes))
 
+    @property
+    def timing(self) -> Timing | None:
+        """When in a clip it must hold, the same for all blocks; None where single frames are judged.
+
+        Example:
+            >>> from roadworthy.rules import parse
+            >>> parse("If it rains, the speed should decrease within 2 s.").blocks[0].formula
+            'eventually[0, 2 s] always (x1 > x2)'
+        """
+        return self.blocks[0].timing
+
     def __str__(self) -> str:
 
         return rule_in_words(self)
 
 
+_SELDOM = ("distance", "within", "part", "group", "pose")  # told only where they are said
 _COMPARED = {
     "closer": "closer to the camera than before",
     "farther": "farther from the camera than before",
@@ -250,8 +276,8 @@ def reading_in_lines(rule: Rule) -> list[str]:
         before = "the original image" if number == 1 else "the image of the block before"
         for label, texts in {
             "changes": block.changes,
-            "expects": [f"{block.expectation}, compared with {before}"],
-            "formula": [block.expectation.formula],
+            "expects": [f"{block.expected}, compared with {before}"],
+            "formula": [block.formula],
             "found": block.propositions,
             "inferred by": block.inference,
         }.items():
@@ -316,7 +342,10 @@ def change_in_words(change: SceneChange) -> str:
     if change.op == "add":
         far = f", {change.distance:g} m away" if change.distance and not compared else ""
         far = f", within {change.within:g} m" if change.within and not compared else far
-        return f"add {_article(thing_in_words(change.target, change.properties))}{where}{far}{compared}"
+        group = ", in a group" if change.group else ""
+        thing = _article(thing_in_words(change.target, change.properties))
+        pose = f", {change.pose}" if change.pose else ""
+        return f"add {thing}{where}{far}{pose}{group}{compared}"
     if change.op == "remove":
         return f"remove {_of_all(change, change.properties)}{where}"
     old = _of_all(change, change.target_properties)
@@ -363,8 +392,10 @@ def change_in_brief(change: SceneChange) -> str:
     return f"{sign} {thing_in_words(change.target, change.properties)}{compared}"
 
 
-def reaction_in_brief(expectation: Expectation, before: float, after: float) -> str:
+def reaction_in_brief(expectation: Expectation, before: float, after: float, short: str = "violates") -> str:
     """Return how predictions differ, for captions: as a share where a share is asked for, which is told then.
+
+    `short` is the word for those that are not as expected; an empty one says nothing of it.
 
     Example:
         >>> from roadworthy.rules.expectation import Expectation, Quantity
@@ -385,7 +416,7 @@ def reaction_in_brief(expectation: Expectation, before: float, after: float) -> 
         if relation.measured in _NEW_VALUES:
             words = f"{after / abs(before):.1%} of what it was"
         asked = f" {relation.amount}"
-    return words if expectation.holds(before, after) else f"{words}, violates{asked}"
+    return words if not short or expectation.holds(before, after) else f"{words}, {short}{asked}"
 
 
 def rule_in_words(rule: Rule) -> str:
@@ -393,5 +424,5 @@ def rule_in_words(rule: Rule) -> str:
     lines = []
     for number, block in enumerate(rule.blocks):
         before = "the original image" if number == 0 else "the image of the block before"
-        lines.append(f"{changes_in_words(block.changes)}; compared with {before}: {block.expectation}")
+        lines.append(f"{changes_in_words(block.changes)}; compared with {before}: {block.expected}")
     return "\n".join(lines)

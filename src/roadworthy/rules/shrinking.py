@@ -31,13 +31,12 @@ from roadworthy.cases import (
     originals,
 )
 from roadworthy.frames import Frame
-from roadworthy.rules.expectation import Expectation
 from roadworthy.rules.generation import RulePlan
 from roadworthy.rules.method import judged, rule_case
 
+# The least amount of a change that a model must react to. A quarter of normal rain is half of light rain,
+# and less does not count as rain; a thing four times as far away is as good as gone.
 _STILL_A_CHANGE = 0.25
-"""The least amount of a change that a model must react to. A quarter of normal rain is half of light rain,
-and less does not count as rain; a thing four times as far away is as good as gone."""
 _ROUNDS = 6
 
 
@@ -78,11 +77,7 @@ def least_amount(plan: RulePlan) -> float:
     What must stay the same must do so for the smallest change. But no reaction can be asked for to next to
     nothing.
     """
-    return 0.0 if all(map(_allows_no_change, plan.expectations)) else _STILL_A_CHANGE
-
-
-def _allows_no_change(expectation: Expectation) -> bool:
-    return expectation.measure == "change" and expectation.holds(1.0, 1.0)
+    return 0.0 if all(one.allows_no_change for one in plan.expectations) else _STILL_A_CHANGE
 
 
 @dataclass(eq=False)
@@ -177,15 +172,10 @@ class Shrinking(BaseMethod):
         predicted = verdict.clue
         assert isinstance(predicted, Predicted)
         assert verdict.margin is not None
-        return Shrunk(
-            violation,
-            amount,
-            tuple(str(one) for one in self._plan.scaled(amount).scenarios),
-            predicted.frames,
-            _measured(self._plan.told_by(predicted.predictions[0]), verdict),
-            predicted.predictions,
-            verdict.margin,
-        )
+        changes = tuple(str(one) for one in self._plan.scaled(amount).scenarios)
+        said = predicted.predictions
+        measured = _measured(self._plan.told_by(said[0]), verdict)
+        return Shrunk(violation, amount, changes, predicted.frames, measured, said, verdict.margin)
 
 
 def _measured(plan: RulePlan, verdict: Verdict) -> dict[str, tuple[float, ...]]:

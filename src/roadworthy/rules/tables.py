@@ -18,8 +18,8 @@ Row: TypeAlias = Mapping[str, Scalar]
 Pair: TypeAlias = tuple[str, str]
 """A rule and a model."""
 
+# The threshold in Table 8 at which "the same" means δ: its column of 10% is Table 7's result.
 _ONE_DELTA = 0.1
-"""The threshold in Table 8 at which "the same" means δ: its column of 10% is Table 7's result."""
 
 
 @dataclass
@@ -100,7 +100,7 @@ def read_tally(plan: RulePlan, rows: Iterable[Row], thresholds: Sequence[float] 
     """
     tally = Tally()
     expectation = plan.expectations[0]
-    open_ = () if len(plan.expectations) > 1 else thresholds
+    open_ = () if len(plan.expectations) > 1 or plan.timing is not None else thresholds
     wanted = {one: found for one in open_ if (found := at_threshold(expectation, one)) is not None}
     tally.thresholds.update(dict.fromkeys(wanted, (0, 0)))
     for row in rows:
@@ -177,9 +177,8 @@ def threshold_table(
         "other thresholds are multiples of it, and 0 is exactly the same."
     )
     if left_out:
-        note += (
-            f" Left out, because they say how much themselves or have several blocks: {', '.join(left_out)}."
-        )
+        why = "they say how much themselves, have several blocks or a time"
+        note += f" Left out, because {why}: {', '.join(left_out)}."
     headings = (f"{one:.4g}" if one == 0 else f"{one * 100:.4g}%" for one in thresholds)
     return ResultTable("Violations at several thresholds", ("rule", "model", *headings), tuple(rows), note)
 

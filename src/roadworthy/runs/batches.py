@@ -44,8 +44,8 @@ MAX_CASES = 1024
 """Cases of one batch that share their frames; a bound, so that memory stays flat."""
 
 _PREDICTIONS = get_args(Prediction)
+# What of a frame a model could write into.
 _ARRAYS = ("image", "labels", "instances", "boxes", "depth")
-"""What of a frame a model could write into."""
 
 Unmade: TypeAlias = NotApplicable | EngineError
 """Why a frame was not made: it does not qualify, or what makes it crashed."""

@@ -42,10 +42,11 @@ def stored_images(folder: Path) -> list[StoredImage]:
     """Return the changed image of every case of a run whose image was stored, each image once.
 
     Where a case has several images the last is the changed one: the original stands before it. Cases without
-    a verdict, such as the seed images of a search, are left out.
+    a verdict, such as the seed images of a search, are left out, and so are clips: what is known of a case is
+    that of their first frame.
 
     Raises:
-        InputError: The folder is no run, or has no images of changed frames.
+        InputError: The folder is no run, or has no images of single frames that were changed.
     """
     from roadworthy.runs.store import StoredRun, image_path
 
@@ -54,7 +55,8 @@ def stored_images(folder: Path) -> list[StoredImage]:
     for row in StoredRun.open(folder).rows():
         hashes = str(row["images"] or "").split()
         status = str(row["status"])
-        if hashes and hashes[-1] not in found and status != _ORIGINALS:
+        unknown = status == _ORIGINALS or row.get("param.clip") is not None
+        if hashes and hashes[-1] not in found and not unknown:
             file = image_path(images, hashes[-1])
             found[hashes[-1]] = StoredImage(str(row["case"]), _original(row), status in _FAILING, file)
     if not found:

@@ -50,12 +50,12 @@ REFUSED = "gate"
 
 LOOKED_AT = ("objects", "weather", "engine")
 """Families of transforms after which networks look."""
+# What must be where the label map has it.
 _GROUPS = (("road", "line"), ("sidewalk", "terrain"), ("tree",), ("sky",), ("building",), ("vehicle",))
-"""What must be where the label map has it."""
 _PEOPLE = ("pedestrian", "bicyclist")
 _POSTED = ("traffic sign", "traffic light")
+# Classes that the network takes for each other.
 _ALIKE = {**dict.fromkeys(_PEOPLE, _PEOPLE), **dict.fromkeys(_POSTED, _POSTED)}
-"""Classes that the network takes for each other."""
 _FOUND_BY_DETECTORS = (*_PEOPLE, "vehicle")
 _WIDTH = 320  # pixels at which an image is looked at without a network
 _BLANK = 0.2  # of the image may become black or white without detail, beyond what was
@@ -464,7 +464,9 @@ def _things_lost(change: FrameChange, view: _View, original: _Original) -> str:
     before = view.reduced(before)
     after = before if change.after.labels is None else view.reduced(change.after.labels)
     kept = before.ids == after.ids
-    touched = view.covered(cv2.absdiff(change.before.image, change.after.image).max(axis=2) > _RANGE) > 0
+    # Channel by channel: numpy's maximum over three numbers takes ten times as long.
+    red, green, blue = cv2.split(cv2.absdiff(change.before.image, change.after.image))
+    touched = view.covered(np.asarray(cv2.max(cv2.max(red, green), blue)) > _RANGE) > 0
     for words in (_PEOPLE, ("vehicle",)):
         count, parts, stats, _ = cv2.connectedComponentsWithStats(before.mask(*words).astype(np.uint8))
         for number in range(1, count):

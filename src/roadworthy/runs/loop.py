@@ -37,6 +37,7 @@ from roadworthy.runs.executors.work import (
     listens,
 )
 from roadworthy.runs.gate import Gate
+from roadworthy.runs.shards import Shard, batch_key
 from roadworthy.runs.store import RunStore, read_verdicts
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
@@ -75,6 +76,7 @@ class Work:
         repeats: Whether the cases of rows that the stores hold come again; a search goes on after them.
         progress: Called after every batch.
         settled: Called when all verdicts have been fed back to a search, before it goes on.
+        shard: The share of the batches that is carried out; None for all.
         costs: What each requirement took, so far.
     """
 
@@ -89,10 +91,11 @@ class Work:
     gate: Gate | None = None
     repeats: bool = True
     settled: Callable[[], None] | None = None
+    shard: Shard | None = None
     costs: dict[str, Cost] = field(default_factory=dict)
     _stored: dict[Pair, _Stored] = field(default_factory=dict)
+    # Of requirements that are decided early: what was seen so far.
     _watched: dict[Pair, RateTally] = field(default_factory=dict)
-    """Of requirements that are decided early: what was seen so far."""
     _decided: set[Pair] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -143,9 +146,11 @@ class Work:
         )
         with executor.session(job) as session:
             for batch in group(in_step(), self.batch_size):
+                unit = WorkUnit(tuple(batch), tuple(job.systems))
+                if self.shard is not None and not self.shard.takes(*batch_key(unit)):
+                    continue
                 # Known batches wait in line, too: what they hold is checked in order.
                 known = self._is_known(batch)
-                unit = WorkUnit(tuple(batch), tuple(job.systems))
                 waiting.append((unit.cases, None if known else session.submit(unit)))
                 finish(session.ahead)
             finish(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -71,6 +72,7 @@ _FACTORS: Mapping[str, Mapping[str, float]] = {
 }
 
 
+_RADIANS = 0.7  # the most that a car's wheels turn, if it is no degree
 _QUESTION = ": are the input's colours and range right?"
 _SIGNALS = tuple(_FACTORS)
 _MOST = {"speed": 70.0, "steering": 60.0}  # what a car does at most, in m/s and degrees at the wheels
@@ -449,8 +451,14 @@ def _about_signal(
     if beyond and len(known) < _ENOUGH_FRAMES:  # else the truth tells more
         lines = f"output.units.{name}" + (", input.range and input.color" * isinstance(system, Network))
         yield (
-            f"{name} is {max(beyond, key=abs):.3g}{unit} and the like, and no car does more than "
+            f"{name} reaches {max(beyond, key=abs):.3g}{unit}, and no car goes beyond "
             f"{_MOST[name]:g}{unit}: correct {lines}"
+        )
+    largest = max(map(abs, given), default=0.0)
+    if name == "steering" and len(known) < _ENOUGH_FRAMES <= len(given) and largest < _RADIANS:
+        yield (
+            f"steering is never more than {largest:.2g}°: if the numbers are radians, that is "
+            f"{math.degrees(largest):.0f}°, and output.units.steering must say rad"
         )
     if len(pairs) > 1 and len(given) == 1 and given != {truth for truth, _ in known}:
         yield f"{name} is the same for every frame{question}"

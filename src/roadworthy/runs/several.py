@@ -16,6 +16,7 @@ from roadworthy.runs.executors import executor_for
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.gate import STREET, Gate, gate_named
 from roadworthy.runs.loop import Cost
+from roadworthy.runs.shards import Shard
 from roadworthy.runs.single import RunResult, carry_out_pairs, check_arguments
 from roadworthy.runs.store import RunStore, locked
 from roadworthy.runs.store.digests import content_of_dataset
@@ -56,6 +57,7 @@ def run_several(
     progress: Callable[[int], None] | None = None,
     resume: bool = False,
     gate: str | Gate | None = STREET,
+    shard: Shard | None = None,
 ) -> SeveralResults:
     """Test several requirements on several systems.
 
@@ -81,6 +83,7 @@ def run_several(
         progress: Called after every batch with the number of cases so far.
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
         gate: What looks at changed frames before a system is asked: a gate, "street", "off", or a detector.
+        shard: The share of the batches that is carried out; all of them if left out.
 
     Raises:
         InputError: An argument cannot be used; the message says which and why.
@@ -122,6 +125,7 @@ def run_several(
             resume=resume,
             gate=gate_named(gate) if isinstance(gate, str) else gate,
             content="" if (out / MANIFEST).is_file() else content_of_dataset(data),
+            shard=shard,
         )
     return SeveralResults(frozen(results), frozen(costs), out / "images")
 

@@ -13,13 +13,16 @@ from typing import TypeAlias
 from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Outcome, Requirement, ResumableMethod, Scalar, Status
 from roadworthy.cases.methods import conclude
+from roadworthy.datasets import BaseDataset, ChosenFrames
 from roadworthy.errors import InputError
+from roadworthy.labelling import with_estimates
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors.serial import SerialExecutor
 from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.gate import STREET, Gate, gate_named
 from roadworthy.runs.loop import Cost, Work
+from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import RunStore, locked, read_verdicts
 from roadworthy.runs.store.digests import content_of_dataset, content_of_model
 from roadworthy.runs.store.run_store import CONTENT, SYSTEM_CONTENT
@@ -126,6 +129,7 @@ def carry_out_pairs(
     resume: bool,
     content: str = "",
     gate: Gate | None = None,
+    shard: Shard | None = None,
 ) -> tuple[dict[Pair, RunResult], Mapping[str, Cost]]:
     """Test requirements on systems, each pair stored in a folder of its own; the caller has locked them.
 
@@ -151,11 +155,14 @@ def carry_out_pairs(
         systems = {system.name: system for _, system, _ in pairs}
         told = partial(progress, stores)
         work = Work(method, requirements, systems, stores, retention, batch_size, told, simulator, gate)
+        work.shard = shard
         if checkpoints is not None:
             (store,) = stores.values()
             work.repeats = checkpoints.begin(store)
             work.settled = partial(checkpoints.leave, store)
-        work.carry_out(data, executor, seed=seed)
+        # Data of one's own need not travel to other processes, as what estimates and cuts out would have it.
+        frames = with_estimates(data) if isinstance(data, BaseDataset | ChosenFrames) else data
+        work.carry_out(frames, executor, seed=seed)
         if checkpoints is not None:
             checkpoints.leave(store, 1)
     results = {pair: concluded(method, requirements[pair[0]], store) for pair, store in stores.items()}

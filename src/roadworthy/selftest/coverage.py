@@ -65,8 +65,7 @@ def small_network(path: Path, layers: list[tuple[Any, Any]]) -> Network[Any]:
         [helper.make_tensor_value_info("steering", TensorProto.FLOAT, ["n", 1])],
         tensors,
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return onnx_model(path, spec=_spec(), name="seeded", threads=1)
 
 
@@ -92,8 +91,7 @@ def _untried(dead: int, path: Path, frames: list[Frame]) -> list[int]:
         weights[:, 2 * number : 2 * number + 2, number] = 1 / (2 * _HEIGHT)
     biases = np.where(np.arange(_NEURONS) < dead, -10.0, 0.0)
     layers = [(weights.reshape(-1, _NEURONS), biases), (np.ones((_NEURONS, 1)), [0.0])]
-    network = small_network(path, layers)
-    measuring = Measuring(Observed(network), [parse_criterion("neuron(threshold=0.2)")])
+    measuring = Measuring(Observed(small_network(path, layers)), [parse_criterion("neuron(threshold=0.2)")])
     measuring.add(frames)
     (covered,) = measuring.result.criteria.values()
     return list(covered.rows()[0].untried)
@@ -154,8 +152,7 @@ def _sides() -> NDArray[np.float64]:
 @lru_cache(maxsize=2)
 def _differences(seed: int) -> tuple[float, ...]:
     """Return that of every single change of every frame, the greatest first."""
-    bench = FaultBench(Path(), seed)
-    images = [frame.image for frame in _labelled(bench)]
+    images = [frame.image for frame in _labelled(FaultBench(Path(), seed))]
     images += [
         choice.transform.on_image(image, seed)
         for one in parameter_sets(["simple"])

@@ -69,8 +69,7 @@ def _oracle(size: float, bench: FaultBench) -> Sighting:
     """Fit thresholds to good sectors and to bad ones of which so many are beyond all good ones."""
     del bench
     good = np.linspace(0.1, 0.3, 21)
-    bad = np.where(np.arange(20) < size, 0.5, 0.2)
-    found = fit_oracle({"SD(LP)": good}, {"SD(LP)": bad})
+    found = fit_oracle({"SD(LP)": good}, {"SD(LP)": np.where(np.arange(20) < size, 0.5, 0.2)})
     said = f"{found.alarms} alarms of {found.sectors}, known {size:g}"
     return Sighting(found.alarms > 0 if size == SOUND else found.alarms == size and found.optimal, said)
 

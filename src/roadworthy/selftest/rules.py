@@ -74,8 +74,7 @@ def _in_some_frames(size: float, bench: FaultBench) -> Sighting:
         sees = added and frame.id.partition("~")[0] not in blind
         return Signals(speed=_SPEED * (0.6 if sees else 1.0))
 
-    result = _tried(bench, answer)
-    counts = result.counts
+    counts = _tried(bench, answer).counts
     said = f"{counts[Status.VIOLATED]} violated, {counts[Status.PASSED]} passed of {len(frames)}"
     whole = sum(counts.values()) == len(frames)
     return Sighting.of_number(size, counts[Status.VIOLATED] == size and whole, said)

@@ -59,10 +59,6 @@ class KnownClusters:
         return rng.beta(self.rate * spread, (1 - self.rate) * spread, self.clusters)
 
 
-def _upper(truth: KnownClusters, rng: np.random.Generator) -> bool:
-    return at_most(truth.rate, *truth.drawn(rng), STATED)
-
-
 def _lower(truth: KnownClusters, rng: np.random.Generator) -> bool:
     sizes, failing = truth.drawn(rng)
     return at_most(1 - truth.rate, sizes, sizes - failing, STATED)
@@ -86,7 +82,7 @@ Statement: TypeAlias = Callable[[KnownClusters, np.random.Generator], bool]
 """Whether what the tool says is true of clusters that are drawn."""
 
 STATEMENTS: Mapping[str, Statement] = {
-    "upper bound of a rate": _upper,
+    "upper bound of a rate": lambda truth, rng: at_most(truth.rate, *truth.drawn(rng), STATED),
     "lower bound of a rate": _lower,
     "a rate decided early": _early,
 }

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 
 FEWEST_CLUSTERS = 5
 """Below so many clusters of several cases, nothing is said about a rate."""
@@ -28,12 +28,6 @@ class ConfidenceInterval(NamedTuple):
 
     lower: float
     upper: float
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse what is no confidence."""
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must be between 0 and 1, both excluded, got {confidence}")
 
 
 def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) -> float:
@@ -55,7 +49,7 @@ def clopper_pearson_upper(failures: int, trials: int, confidence: float = 0.95) 
     """
     if not 0 <= failures <= trials or trials < 1:
         raise InputError(f"failures must be between 0 and trials (at least 1), got {failures} of {trials}")
-    check_confidence(confidence)
+    check_number("confidence", confidence, above=0, below=1)
     if failures == trials:
         return 1.0
     from scipy.special import betaincinv
@@ -246,7 +240,7 @@ class ClusteredRate:
 
     def upper(self, confidence: float = 0.95) -> float:
         """Return the one-sided upper bound of the rate."""
-        check_confidence(confidence)
+        check_number("confidence", confidence, above=0, below=1)
         if self.single:
             return clopper_pearson_upper(self.failures, self.cases, confidence)
         if self.failures == self.cases:
@@ -389,7 +383,7 @@ def mean_bounds(
         >>> round(mean.upper, 6) == round(rate.upper(), 6)
         True
     """
-    check_confidence(confidence)
+    check_number("confidence", confidence, above=0, below=1)
     numbers = np.asarray(values, np.float64)
     sizes = np.ones(len(numbers)) if weights is None else np.asarray(weights, np.float64)
     if not len(numbers) or not ((numbers >= least) & (numbers <= most)).all() or not (sizes > 0).all():
@@ -455,7 +449,7 @@ def paired_difference(
         >>> [round(end, 3) for end in found.interval]
         [0.005, 0.126]
     """
-    check_confidence(confidence)
+    check_number("confidence", confidence, above=0, below=1)
     size, change, count = (np.asarray(given, np.int64) for given in (sizes, changes, counts))
     if not count.sum():
         raise InputError("a difference needs at least one case, got none")
@@ -530,7 +524,7 @@ def student_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> Conf
         >>> [round(end, 2) for end in student_interval([1.0, 2.0, 3.0, 4.0, 5.0])]
         [1.04, 4.96]
     """
-    check_confidence(confidence)
+    check_number("confidence", confidence, above=0, below=1)
     known = np.asarray(values, np.float64)
     if len(known) < 2 or not np.isfinite(known).all():
         raise InputError(f"an interval of a mean needs at least 2 finite values, got {known.tolist()[:5]}")

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from roadworthy.errors import InputError
-from roadworthy.statistics.bounds import FEWEST_CLUSTERS, ClusteredRate, Numbers, check_confidence, quantile
+from roadworthy.errors import InputError, check_number
+from roadworthy.statistics.bounds import FEWEST_CLUSTERS, ClusteredRate, Numbers, quantile
 
+# Shares of what may be staked; large ones are quick where nothing fails, small ones where some do.
 _STAKES = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99])
-"""Shares of what may be staked; large ones are quick where nothing fails, small ones where some do."""
 
 
 class SequentialRate:
@@ -35,7 +35,7 @@ class SequentialRate:
     """
 
     def __init__(self, limit: float, confidence: float = 0.95) -> None:
-        check_confidence(confidence)
+        check_number("confidence", confidence, above=0, below=1)
         self.limit = limit
         self._needed = -math.log(1 - confidence)
         self._clusters: list[tuple[float, float]] = []
@@ -128,8 +128,8 @@ def clusters_needed(
         >>> clusters_needed(0.05, expected=0.01, size=30, correlation=0.2)
         87
     """
-    check_confidence(confidence)
-    check_confidence(power)
+    check_number("confidence", confidence, above=0, below=1)
+    check_number("power", power, above=0, below=1)
     if not 0 <= expected < accepted < 1:
         raise InputError(
             f"the expected rate must be below the accepted one, both from 0 to 1, got {expected:g} and "

@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import write_json, write_text
+from roadworthy._files import appearing, write_json, write_text
 from roadworthy._frozen import FrozenDict, frozen
 from roadworthy._tables import csv_text
 from roadworthy.driving.drives import Drive
@@ -34,7 +34,7 @@ from roadworthy.driving.metrics import MetricSettings, compute, parse_metric
 from roadworthy.driving.requirements import AUTONOMOUS, usual_direction
 from roadworthy.errors import InputError
 from roadworthy.seeding import rng_for
-from roadworthy.studies.study import ANSWERS, PLAN, StudyPlan, new_study
+from roadworthy.studies.study import ANSWERS, PLAN, StudyPlan
 
 Kind: TypeAlias = Literal["good", "poor", "attention"]
 """What a clip is shown for: a good drive, a poor one, or a crash that shows who pays attention."""
@@ -248,8 +248,7 @@ def _clip(drive: Drive, kind: Kind, source: str, first: float, last: float) -> C
     what = f"{source}\0{drive.name}\0{first!r}\0{last!r}\0{kind == 'attention'}"
     id = hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     numbered = _NUMBERED.match(sectors[0])  # town-03 is on the track town
-    track = numbered["track"] if numbered else ""
-    return Clip(id, source, drive.name, track, sectors, first, last, kind)
+    return Clip(id, source, drive.name, numbered["track"] if numbered else "", sectors, first, last, kind)
 
 
 def _inside(drive: Drive, clip: Clip) -> NDArray[np.bool_]:
@@ -385,8 +384,7 @@ def plan_clips(
         chosen |= {one.id: one for one in (*shown, *own)}
     left = _shuffled([one for one in clips if one.id not in chosen], "good", rng)
     chosen |= {one.id: one for one in left[:1]}
-    reference = left[0].id if left else None
-    return ClipPlan(seed, rule, design, reference, chosen, tuple(questionnaires))
+    return ClipPlan(seed, rule, design, left[0].id if left else None, chosen, tuple(questionnaires))
 
 
 def _dealt(
@@ -446,7 +444,7 @@ def write_clips(plan: ClipPlan, folder: Path, film: Callable[[Clip, Path], objec
         InputError: The folder is in use or cannot be written.
     """
     reference = f"clips/{plan.reference}{ending}" if plan.reference else None
-    with new_study(folder) as unfinished:
+    with appearing(folder) as unfinished:
         (unfinished / "clips").mkdir()
         # One drive after the other, so that its frames are needed only once.
         for clip in sorted(plan.clips.values(), key=lambda one: (one.source, one.id)):
@@ -497,8 +495,7 @@ def _words(plan: ClipPlan, reference: str | None) -> dict[str, str]:
         "before": f"{watch}\n\n" if reference else "",
         "checks": f"- {ends} in a crash. Whoever does not give that a 1 is left out.\n" if count else "",
     }
-    texts = {INSTRUCTIONS: "clip_instructions.md", "README.md": "clip_readme.md"}
     return {
         name: Path(__file__).with_name(text).read_text("utf-8").format_map(values)
-        for name, text in texts.items()
+        for name, text in {INSTRUCTIONS: "clip_instructions.md", "README.md": "clip_readme.md"}.items()
     }

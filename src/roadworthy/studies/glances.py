@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import write_json, write_text
-from roadworthy.errors import InputError
+from roadworthy._files import appearing, write_json, write_text
+from roadworthy.errors import InputError, check_number
 from roadworthy.images import read_image, write_image
 from roadworthy.reliability.human import Collected, HumanAnswer, HumanData, read_human
 from roadworthy.reliability.human.answers import ORIGINAL
 from roadworthy.seeding import rng_for
 from roadworthy.studies.stimuli import Stimulus
-from roadworthy.studies.study import ANSWERS, KEY, PLAN, Study, StudyPlan, new_study, read_answers
+from roadworthy.studies.study import ANSWERS, KEY, PLAN, Study, StudyPlan, read_answers
 
 COLUMNS = ("item", "rater", "answer", "time")
 _FROM_0, _FROM_1 = ("checks", "practice", "fixation_ms", "mask_ms"), ("batch", "raters", "image_ms", "masks")
@@ -78,8 +78,7 @@ class GlanceDesign:
             raise InputError(f"a forced choice needs two different answers, got {', '.join(self.choices)}")
         for least, names in enumerate((_FROM_0, _FROM_1)):
             for name in names:
-                if getattr(self, name) < least:
-                    raise InputError(f"{name} must be {least} or more, got {getattr(self, name)}")
+                check_number(name, getattr(self, name), least=least)
         if not 0 <= self.passed <= 1:
             raise InputError(f"passed, the share to pass, must be from 0 to 1, got {self.passed}")
 
@@ -212,8 +211,7 @@ def _tracks(items: Sequence[GlanceItem], rng: np.random.Generator) -> list[list[
     count = max(map(len, versions.values()), default=0)
     tracks: list[list[str]] = [[] for _ in range(count)]
     for image in sorted(versions):
-        places = rng.permutation(count)
-        for id, place in zip(versions[image], places, strict=False):
+        for id, place in zip(versions[image], rng.permutation(count), strict=False):
             tracks[place].append(id)
     return tracks
 
@@ -243,7 +241,7 @@ def write_glances(
     Raises:
         InputError: The folder is in use or cannot be written, or there are too few images.
     """
-    with new_study(folder) as unfinished:
+    with appearing(folder) as unfinished:
         (unfinished / "images").mkdir()
         (unfinished / "masks").mkdir()
         items, extra = ([_written(one, unfinished, seed) for one in some] for some in (shown, spare))

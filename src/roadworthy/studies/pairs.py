@@ -23,14 +23,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from roadworthy._files import write_json, write_text
+from roadworthy._files import appearing, write_json, write_text
 from roadworthy._tables import csv_text
 from roadworthy.errors import InputError, suggest
 from roadworthy.result_tables import ResultTable
 from roadworthy.runs.store import StoredRun
 from roadworthy.seeding import rng_for
 from roadworthy.studies.statistics import krippendorff_alpha
-from roadworthy.studies.study import KEY, Study, StudyPlan, check_score, new_study, read_answers, read_score
+from roadworthy.studies.study import KEY, Study, StudyPlan, check_score, read_answers, read_score
 
 SCALE = (1, 7)
 Question: TypeAlias = Literal["authenticity", "reasonability"]
@@ -239,7 +239,7 @@ def write_pairs(plan: PairPlan, folder: Path, image: Callable[[str], bytes]) -> 
     Raises:
         InputError: The folder is in use, or cannot be written.
     """
-    with new_study(folder) as unfinished:
+    with appearing(folder) as unfinished:
         raters = unfinished / "raters"
         (raters / "images").mkdir(parents=True)
         for item in plan.items:
@@ -511,11 +511,9 @@ class PairStudy(Study):
             rows = self.answers.read(rater)
             done = self.answered(rows)
             own = [self._group_of[row["item"]] for row in rows if row["item"] in self._group_of]
-            begun = (name for name in own if not self.ids[name] <= done)
-            name = next(begun, None) or self._next(own)
+            name = next((name for name in own if not self.ids[name] <= done), None) or self._next(own)
             if name is None:
-                complete = sum(ids <= done for ids in self.ids.values())
-                return {"items": [], "group": None, "rated": complete}
+                return {"items": [], "group": None, "rated": sum(ids <= done for ids in self.ids.values())}
             items = self.parts_of_plan[name]
             if name not in own:
                 rows += self.blank_rows(rater, (str(one["id"]) for one in items))

@@ -85,8 +85,7 @@ def fleiss_kappa(counts: ArrayLike) -> Agreement:
     spread = math.sqrt(2 * (rest.sum() ** 2 - (rest * (1 - 2 * share)).sum())) / (
         rest.sum() * math.sqrt(subjects * each * (each - 1))
     )
-    p_value = math.erfc(abs(kappa) / spread / math.sqrt(2))
-    return Agreement(kappa, p_value, subjects, int(each))
+    return Agreement(kappa, math.erfc(abs(kappa) / spread / math.sqrt(2)), subjects, int(each))
 
 
 def krippendorff_alpha(

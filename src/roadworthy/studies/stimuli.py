@@ -153,8 +153,7 @@ class Stimuli:
         order = [index for turn in zip_longest(*piles) for index in turn if index is not None]
         spare, rest = order[: self.spare], order[self.spare :]
         starts = range(0, len(self.changes) * self.pairs, self.pairs)
-        chosen = [[rest[(start + place) % len(rest)] for place in range(self.pairs)] for start in starts]
-        return chosen, spare
+        return [[rest[(start + place) % len(rest)] for place in range(self.pairs)] for start in starts], spare
 
     def spare_ones(self) -> Iterator[Stimulus]:
         """Yield the originals for practice and checks."""
@@ -177,8 +176,7 @@ class Stimuli:
             for index, place in zip(indices, places.tolist(), strict=True):
                 frame = self.data[index]
                 try:
-                    seed = int(rng_for(self.seed, name, frame.id).integers(2**31))
-                    made, how = version(frame, place, seed)
+                    made, how = version(frame, place, int(rng_for(self.seed, name, frame.id).integers(2**31)))
                 except NotApplicable as error:
                     if skipped is not None:
                         skipped(f"{name}: {error.reason}")

@@ -7,18 +7,15 @@ who answers on the page.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any, ClassVar, Self
 
-from roadworthy._files import as_record, check_free, naming, read_json, write_json, write_text
+from roadworthy._files import as_record, naming, read_json, write_json, write_text
 from roadworthy._tables import Table, csv_text
 from roadworthy.errors import InputError
 
@@ -27,26 +24,6 @@ _BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overflow
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _MOST_NAMED = 10  # bad rows that are named
 _LOCK = RLock()
-
-
-@contextmanager
-def new_study(folder: Path) -> Iterator[Path]:
-    """Give a folder to write a study to, which gets its name at the end: it is there whole or not at all.
-
-    Raises:
-        InputError: The folder is in use or cannot be written.
-    """
-    check_free(folder)
-    whole = folder.resolve()
-    unfinished = whole.with_name(f".{whole.name}.{os.getpid()}")
-    try:
-        unfinished.mkdir(parents=True)
-        yield unfinished
-        unfinished.replace(whole)
-    except OSError as error:
-        raise InputError(f"cannot write the study to {folder}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset, Prediction
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.frames.frame import with_history
 from roadworthy.models.network import history_of
@@ -156,8 +156,7 @@ def evaluate(
         >>> [str(one) for one in measures if one.name.endswith("MAE")]
         ['steering MAE 0°', 'speed MAE 0 m/s']
     """
-    if batch < 1:
-        raise InputError(f"batch must be 1 or more, got {batch}")
+    check_number("batch", batch, least=1)
     system = with_all_boxes(system)
     history = history_of(system)
     native = getattr(data[0], "units", None) if len(data) == 1 else None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame
 from roadworthy.frames.frame import with_history
 from roadworthy.models.images import ImageInput
@@ -183,8 +183,7 @@ def in_processes(
     Raises:
         InputError: There are no workers.
     """
-    if workers < 1:
-        raise InputError(f"workers must be 1 or more, got {workers}")
+    check_number("workers", workers, least=1)
     count = min(workers, len(jobs))
     if count < 2:
         yield from map(work, jobs)
@@ -254,8 +253,7 @@ def read_samples(
     name = " + ".join(data_set.name for data_set in sets)
     assert taken.width is not None
     assert taken.height is not None
-    chunk = max(_CHUNK, _HISTORIES * taken.history)
-    jobs = stretches(sets, chunk)
+    jobs = stretches(sets, max(_CHUNK, _HISTORIES * taken.history))
     readers = tuple(_Reader(data, task, taken) for data in sets)
     images = sum(readers[job.data].images(job.start, job.stop) for job in jobs)
     needed = images * taken.channels * taken.width * taken.height / 2**30
@@ -410,8 +408,7 @@ class SampleFeed:
     def _raw(self, chosen: NDArray[np.int64]) -> tuple[Any, Any]:
         """Return samples × time × channels × height × width from 0 to 255, and the targets."""
         numbers = self._torch.from_numpy(np.ascontiguousarray(chosen))
-        windows = self._windows[numbers.to(self._windows.device)]
-        images = self._images[windows].to(self._device).float()
+        images = self._images[self._windows[numbers.to(self._windows.device)]].to(self._device).float()
         return images, self._targets[numbers.to(self._device)]
 
     def _scaled(self, images: Any) -> Any:

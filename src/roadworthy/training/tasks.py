@@ -214,8 +214,7 @@ class DetectionTask(TrainingTask):
 
 def _seen(view: View, boxes: Boxes) -> NDArray[np.float64]:
     """Return the corners of boxes in pixels of what the network sees, cut off at its edges."""
-    frame = view.frame
-    scale = np.array([view.width / frame.width, view.height / view.rows] * 2)
+    scale = np.array([view.width / view.frame.width, view.height / view.rows] * 2)
     shift = np.array([view.left, view.above] * 2)
     corners: NDArray[np.float64] = (boxes.xyxy - np.array([0, view.top] * 2)) * scale + shift
     return np.clip(corners, 0, np.array(view.size * 2))

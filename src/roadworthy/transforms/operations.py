@@ -22,11 +22,11 @@ from roadworthy.transforms.making import make_transform
 from roadworthy.transforms.transform import Transform
 from roadworthy.transforms.wording import ElementDescription, described
 
+# Which transform makes a condition: a weather, a time of day or a season.
 _MADE_BY: Mapping[str, str] = {
     "rainy": "rain", "snowy": "snow", "foggy": "fog", "cloudy": "cloudy",
     "night": "night", "dusk": "dusk", "winter": "winter",
 }  # fmt: skip
-"""Which transform makes a condition: a weather, a time of day or a season."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _OnElement:
     @property
     def settings(self) -> dict[str, float | int | str]:
         """What it says, by name; what it leaves open is not there."""
-        open_ = {"part": "all", "within": 0.0}
+        open_ = {"part": "all", "within": 0.0, "company": "any", "pose": "any"}
         said = {key: value for key, value in asdict(self).items() if open_.get(key, ...) != value}
         return {"operation": self.kind, **said}
 
@@ -64,6 +64,9 @@ class AddOperation(_OnElement):
         side: "left", "right" or "either".
         distance: Metres from the camera; 0 leaves it open.
         within: Metres from the camera at most; 0 leaves it open.
+        company: "any", or "group" where it stands close to what was added so before.
+        pose: What somebody does: "crossing", "waiting", "stepping onto the road", "walking along"; or
+            "any".
 
     Example:
         >>> AddOperation("pedestrian", "on", "roadside").what.element
@@ -75,6 +78,8 @@ class AddOperation(_OnElement):
     side: str = "either"
     distance: float = 0.0
     within: float = 0.0
+    company: str = "any"
+    pose: str = "any"
 
     kind: ClassVar[str] = "add"
 

@@ -35,28 +35,34 @@ _HORIZON = (0.45, 0.10)  # of the image's height, likewise
 _FIELD_OF_VIEW = math.radians(72.0)
 _HEIGHTS: Mapping[str, float] = {
     "pedestrian": 1.72, "bicyclist": 1.75, "vehicle": 1.5, "traffic sign": 2.6, "traffic light": 3.4,
-    "pole": 6.0, "tree": 7.0, "building": 8.0,
+    "pole": 6.0, "tree": 7.0, "building": 8.0, "traffic cone": 0.75, "dog": 0.7,
 }  # fmt: skip
-_TYPE_HEIGHTS: Mapping[str, float] = {
-    "car": 1.5, "van": 2.1, "truck": 3.2, "school bus": 3.1, "bus": 3.1, "motorcycle": 1.5, "tram": 3.5,
-    "ambulance": 2.3, "police car": 1.6, "taxi": 1.7,
+_TYPE_HEIGHTS: Mapping[str, Mapping[str, float]] = {
+    "vehicle": {
+        "car": 1.5, "van": 2.1, "truck": 3.2, "school bus": 3.1, "bus": 3.1, "motorcycle": 1.5, "tram": 3.5,
+        "ambulance": 2.3, "police car": 1.6, "taxi": 1.7,
+    },
+    "pedestrian": {"child": 1.2, "wheelchair user": 1.4},
 }  # fmt: skip
 # Width over height of things seen whole, alone and upright; vans and trucks from behind are no measure.
 _SHAPES = {"vehicle": (1.1, 2.7), "pedestrian": (0.2, 0.62), "bicyclist": (0.3, 0.9)}
 
 # Things that are all at one distance, that of their foot; sign and light stand on the pole that carries them.
-_COMPACT = (("vehicle",), ("pedestrian", "bicyclist"), ("pole", "traffic sign", "traffic light"))
+_COMPACT = (
+    ("vehicle",), ("pedestrian", "bicyclist"), ("pole", "traffic sign", "traffic light"),
+    ("traffic cone", "dog"),
+)  # fmt: skip
 
 
 def real_height(element: str, properties: Mapping[str, str] | None = None) -> float | None:
     """Return how high things of an element usually are, in metres; None for those that have no usual height.
 
     Example:
-        >>> real_height("pedestrian"), real_height("vehicle", {"type": "truck"}), real_height("road")
-        (1.72, 3.2, None)
+        >>> real_height("pedestrian"), real_height("pedestrian", {"type": "child"}), real_height("road")
+        (1.72, 1.2, None)
     """
-    kind = (properties or {}).get("type", "") if element == "vehicle" else ""
-    return _TYPE_HEIGHTS.get(kind, _HEIGHTS.get(element))
+    kind = (properties or {}).get("type", "")
+    return _TYPE_HEIGHTS.get(element, {}).get(kind, _HEIGHTS.get(element))
 
 
 @dataclass(frozen=True, slots=True)

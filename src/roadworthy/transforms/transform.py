@@ -226,8 +226,8 @@ class Keeps(StrEnum):
     """What was known does not hold for the changed image; it is left out."""
 
 
+# After these, a thing is not where it was, or nobody knows.
 _MOVING = (Keeps.MOVED, Keeps.NOTHING)
-"""After these, a thing is not where it was, or nobody knows."""
 
 
 class Transform(ABC):

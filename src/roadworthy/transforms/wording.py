@@ -136,8 +136,8 @@ def _properties(element: Element, tokens: list[str], words: str) -> Iterator[tup
 
 
 _KEY = "added"
-_PLACE = ("box", "foot", "side", "mirrored")
-"""What a note says about where a thing is in the image, and which way round."""
+# What a note says about where a thing is in the image, and which way round.
+_PLACE = ("box", "foot", "places", "side", "mirrored")
 
 
 def metadata_with(frame: Frame, note: Mapping[str, object]) -> dict[str, object]:
@@ -180,6 +180,8 @@ def added_things(frame: Frame) -> tuple[Any, ...]:
     return found if known and isinstance(found, tuple) else ()
 
 
+MOMENT, TRAVELLED = "moment", "travelled"
+"""The keys in the metadata of a frame of a clip for its time in seconds, and the metres since some point."""
 REALISM = ("believable", "any")
 """What is made on real frames: only what people believe, or all that can be made."""
 REALISM_TEXT = "On real frames, whether only what looks real is made, or whatever can be."

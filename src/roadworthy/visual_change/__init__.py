@@ -34,21 +34,12 @@ from roadworthy.visual_change._measures import (
     vsnrs,
 )
 from roadworthy.visual_change._visibility import Viewing, look_distance, ssim
-from roadworthy.visual_change.tolerance import (
-    HumanStudy,
-    Tolerance,
-    human_studies,
-    known_tolerance,
-    tolerance_of,
-    tolerated,
-)
+from roadworthy.visual_change.tolerance import Tolerance, known_tolerance, tolerance_of, tolerated
 
 __all__ = [
-    "HumanStudy",
     "ReferenceImage",
     "Tolerance",
     "Viewing",
-    "human_studies",
     "known_tolerance",
     "look_distance",
     "ssim",

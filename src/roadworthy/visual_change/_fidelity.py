@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import cv2
 import numpy as np
@@ -126,34 +127,75 @@ def _halved(image: Pixels) -> Pixels:
     return half
 
 
+class Grids(NamedTuple):
+    """What is done otherwise with an array, which is one image, than with a tensor, which is several."""
+
+    library: Any
+    """numpy or torch."""
+    reflected: Callable[..., Any]
+    filtered: Callable[[Any, Doubles], Any]
+    halved: Callable[[Any], Any]
+    blurred: Callable[[Any, int], Any]
+    window_means: Callable[[Any, int], Any]
+    blocks: Callable[[Any], Any]
+    covariance: Callable[[Any], Any]
+
+    def doubles(self, grey: Any) -> Any:
+        """Return the images in double precision."""
+        return self.library.asarray(grey, dtype=self.library.float64)
+
+    def centred(self, grey: Any) -> Any:
+        """Return the images without their means: nothing depends on these, and so less is rounded away."""
+        mean = grey.mean(axis=(-2, -1), keepdims=True, dtype=self.library.float64)
+        return grey - self.library.asarray(mean, dtype=grey.dtype)
+
+
 WINDOWS = (17, 9, 5, 3)
 PIXEL_NOISE = 2.0
 PIXEL_FLAT = 1e-10
 
 
-def pixel_fidelity(reference: Pixels, changed: Pixels) -> float:
+def pixel_fidelity(reference: Grid, changed: Grid, grids: Grids) -> Any:
     """Return the VIF of the pixels at four scales, each a Gaussian-weighted window.
 
     A scale at which the window no longer fits is left out; an image smaller than the first window is
     continued by reflection.
     """
+    where, log1p = grids.library.where, grids.library.log1p
     kept = information = 0.0
     variances = []
-    rows, columns = (max(WINDOWS[0] - side, 0) for side in reference.shape)
-    # Nothing depends on the mean, and without it less is rounded away.
-    pair = reference, changed
-    before, after = (reflected(one, 0, rows, 0, columns) - one.mean(dtype=np.float64) for one in pair)
-    for variance, variance_after, covariance in local_moments(before, after, _blurred):
+    rows, columns = (max(WINDOWS[0] - side, 0) for side in reference.shape[-2:])
+    pair = (grids.centred(grids.doubles(one)) for one in (reference, changed))
+    before, after = (grids.reflected(one, 0, rows, 0, columns) for one in pair)
+    for variance, variance_after, covariance in local_moments(before, after, grids.blurred):
         textured = variance >= PIXEL_FLAT
-        gain = np.divide(np.maximum(covariance, 0), variance, out=np.zeros_like(variance), where=textured)
-        noise = np.maximum(variance_after - gain * covariance, 0)
-        variance = np.where(textured, variance, 0)
-        kept += np.log1p(gain * gain * variance / (noise + PIXEL_NOISE)).sum()
-        information += np.log1p(variance / PIXEL_NOISE).sum()
-        variances.append(np.maximum(variance_after, 0))
-    if information == 0:
-        return fidelity_to_nothing(variances, PIXEL_NOISE)
-    return float(kept / information)
+        gain = covariance.clip(min=0) / where(textured, variance, math.inf)
+        noise = (variance_after - gain * covariance).clip(min=0)
+        variance = where(textured, variance, 0)
+        kept = kept + _total(log1p(gain * gain * variance / (noise + PIXEL_NOISE)))
+        information = information + _total(log1p(variance / PIXEL_NOISE))
+        variances.append(variance_after.clip(min=0))
+    return _share_kept(kept, information, variances, PIXEL_NOISE, grids)
+
+
+def _share_kept(kept: Any, information: Any, variances: list[Any], noise: float, grids: Grids) -> Any:
+    """Return the share of the information that is kept.
+
+    A flat reference holds none. There it is what VIF would be for a texture of vanishing contrast whose gain
+    is known to be 1: 1 where the changed image is flat as well, and the nearer to 0 the stronger the texture
+    that came into it, which its local variances tell.
+    """
+    empty = information == 0
+    if not empty.any():
+        return kept / information
+    shares = [noise / (noise + variance) for variance in variances]
+    blocks = sum(one.shape[-2] * one.shape[-1] for one in shares)
+    nothing = sum(map(_total, shares)) / blocks
+    return grids.library.where(empty, nothing, kept / grids.library.where(empty, 1, information))
+
+
+def _total(values: Any) -> Any:
+    return values.sum(axis=(-2, -1))
 
 
 def local_moments(
@@ -188,98 +230,88 @@ REACHES = (8, 4, 2, 1)
 MARGINS = {8: 3, 4: 2, 2: 1, 1: 1}
 """Blocks left out at each border, so that no window reaches over it."""
 SMALLEST_SIDE = BLOCK * (2 * MARGINS[REACHES[0]] + 1)
-FLAT = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 1e-18}
+FLAT = {"float32": 1e-9, "float64": 1e-18}
 """A local variance below this is a rounding error at the finest level; each further level doubles values."""
-SINGULAR = {np.dtype(np.float32): 1e-8, np.dtype(np.float64): 1e-14}
+SINGULAR = {"float32": 1e-8, "float64": 1e-14}
 """An eigenvalue of a covariance below this share of the largest is a rounding error."""
 
 
 class VifReference:
-    """What the model of VIF says about a reference image alone."""
+    """What the model of VIF says about a reference image alone; of tensors, about several or one for all."""
 
-    def __init__(self, grey: Pixels) -> None:
-        self._subbands = tuple(Subband.of(band, reach) for band, reach in _subbands(grey))
-        self._information = sum(subband.information for subband in self._subbands)
+    def __init__(self, grey: Any, grids: Grids) -> None:
+        self._grids = grids
+        self._subbands = [Subband.of(band, reach, grids) for band, reach in _subbands(grey, grids)]
+        self._information: Any = sum(subband.information for subband in self._subbands)
 
-    def fidelity(self, grey: Pixels) -> float:
-        """Return VIF: the information about the scene in the changed image over that in the reference."""
-        pairs = zip(self._subbands, _subbands(grey), strict=True)
-        if self._information == 0:
-            changes = ((own.change(band)[1], own.flat_below) for own, (band, _) in pairs)
-            variances = (np.where(variance < flat, 0, variance) for variance, flat in changes)
-            return fidelity_to_nothing(variances, NEURAL_NOISE)
-        return sum(own.information_kept(band) for own, (band, _) in pairs) / self._information
+    def fidelity(self, grey: Any) -> Any:
+        """Return VIF: the information about the scene in the changed image over that in the reference.
 
-
-def fidelity_to_nothing(variances: Iterable[Doubles], noise: float) -> float:
-    """Return VIF for a flat reference, which holds no information, from local variances of the changed image.
-
-    It is what VIF would be for a texture of vanishing contrast whose gain is known to be 1: 1 where the
-    changed image is flat as well, and the nearer to 0 the stronger the texture that came into it.
-    """
-    shares = [(noise / (noise + variance)).ravel() for variance in variances]
-    return float(np.concatenate(shares).mean())
+        What is kept is Σ log(1 + g² s² λ / (σ_v² + σ²)). The gain g and the noise σ_v² are those of the
+        regression of the changed coefficients on the original ones. Where the change turns their sign,
+        nothing is kept.
+        """
+        kept: Any = 0.0
+        variances = []
+        any_empty = bool((self._information == 0).any())
+        for own, (band, _) in zip(self._subbands, _subbands(grey, self._grids), strict=True):
+            mean = self._grids.window_means(band, own.reach)
+            products = self._grids.window_means(own.coefficients * band, own.reach)
+            covariance = products - own.mean * mean
+            variance = self._grids.window_means(band * band, own.reach) - mean * mean
+            gain = covariance.clip(min=0) / own.variance
+            noise = (variance - gain * covariance).clip(min=0)
+            ratios = gain * gain * own.multiplier / (noise + NEURAL_NOISE)
+            kept = kept + _information(own.polynomial, ratios, self._grids)
+            if any_empty:
+                variances.append(self._grids.library.where(variance < own.flat_below, 0, variance))
+        return _share_kept(kept, self._information, variances, NEURAL_NOISE, self._grids)
 
 
 @dataclass(frozen=True, eq=False)
 class Subband:
     """The Gaussian scale mixture of one subband of the reference: a block is s · u, with u from N(0, C)."""
 
-    coefficients: Pixels
+    coefficients: Any
     reach: int
     flat_below: float
-    mean: Doubles
+    mean: Any
     """Of the coefficients, in the window of each block; so is the variance."""
-    variance: Doubles
+    variance: Any
     """Infinite where the window is flat, so that its gain is 0."""
-    multiplier: Doubles
+    multiplier: Any
     """s² per block; 0 where the window is flat."""
-    polynomial: list[float]
+    polynomial: list[Any]
     """Coefficients, highest power first, of Π (1 + x λ) over the eigenvalues λ of C."""
-    information: float
+    information: Any
     """Σ log(1 + s² λ / σ²) over blocks and eigenvalues: the denominator of VIF."""
 
     @classmethod
-    def of(cls, coefficients: Pixels, reach: int) -> Subband:
+    def of(cls, coefficients: Any, reach: int, grids: Grids) -> Subband:
         """Estimate the model from the coefficients of a subband."""
-        mean = _window_means(coefficients, reach)
-        variance = _window_means(coefficients * coefficients, reach) - mean * mean
-        flat_below = FLAT[coefficients.dtype] * (REACHES[0] / reach) ** 2
+        where, precision = grids.library.where, str(coefficients.dtype).removeprefix("torch.")
+        mean = grids.window_means(coefficients, reach)
+        variance = grids.window_means(coefficients * coefficients, reach) - mean * mean
+        flat_below = FLAT[precision] * (REACHES[0] / reach) ** 2
         flat = variance < flat_below
-        variance[flat] = np.inf
 
-        eigenvalues, eigenvectors = np.linalg.eigh(_block_covariance(coefficients))
-        real = eigenvalues > max(SINGULAR[coefficients.dtype] * eigenvalues[-1], 0)
-        eigenvalues = eigenvalues[real]
-        whitening = (eigenvectors[:, real] / np.sqrt(eigenvalues)).T
+        eigenvalues, eigenvectors = grids.library.linalg.eigh(grids.covariance(coefficients))
+        real = eigenvalues > (SINGULAR[precision] * eigenvalues[..., -1:]).clip(min=0)
+        # An eigenvalue of 0 adds no information: log(1 + 0).
+        eigenvalues = where(real, eigenvalues, 0)
+        whitening = (eigenvectors / where(real, eigenvalues, math.inf)[..., None, :] ** 0.5).mT
         margin = BLOCK * MARGINS[reach]
-        white = whitening @ _blocks(coefficients[margin:-margin, margin:-margin])
-        multiplier = np.einsum("ij,ij->j", white, white).reshape(mean.shape) / max(len(eigenvalues), 1)
-        multiplier[flat] = 0
+        white = whitening @ grids.blocks(coefficients[..., margin:-margin, margin:-margin])
+        multiplier = grids.library.einsum("...ij,...ij->...j", white, white).reshape(mean.shape)
+        multiplier = where(flat, 0, multiplier / real.sum(axis=-1).clip(min=1)[..., None, None])
 
-        polynomial = [1.0]
-        for eigenvalue in eigenvalues.tolist():
+        polynomial: list[Any] = [1.0]
+        for number in range(eigenvalues.shape[-1]):
             pairs = zip([*polynomial, 0], [0, *polynomial], strict=True)
-            polynomial = [eigenvalue * high + low for high, low in pairs]
-        information = _information(polynomial, multiplier / NEURAL_NOISE)
-        return cls(coefficients, reach, flat_below, mean, variance, multiplier, polynomial, information)
-
-    def change(self, changed: Pixels) -> tuple[Doubles, Doubles]:
-        """Return covariance with the reference, and variance, of the changed subband around each block."""
-        mean = _window_means(changed, self.reach)
-        covariance = _window_means(self.coefficients * changed, self.reach) - self.mean * mean
-        return covariance, _window_means(changed * changed, self.reach) - mean * mean
-
-    def information_kept(self, changed: Pixels) -> float:
-        """Return Σ log(1 + g² s² λ / (σ_v² + σ²)): the numerator of VIF.
-
-        The gain g and the noise σ_v² are those of the regression of the changed coefficients on the original
-        ones. Where the change turns their sign, nothing is kept.
-        """
-        covariance, variance = self.change(changed)
-        gain = np.maximum(covariance, 0) / self.variance
-        noise = np.maximum(variance - gain * covariance, 0)
-        return _information(self.polynomial, gain * gain * self.multiplier / (noise + NEURAL_NOISE))
+            polynomial = [eigenvalues[..., number, None, None] * high + low for high, low in pairs]
+        information = _information(polynomial, multiplier / NEURAL_NOISE, grids)
+        known = mean, where(flat, math.inf, variance), multiplier, polynomial, information
+        return cls(coefficients, reach, flat_below, *known)
 
 
 def missing_pixels(side: int) -> tuple[int, int]:
@@ -298,25 +330,17 @@ def levels_of(side: int) -> list[int]:
     return reaches
 
 
-def _subbands(grey: Pixels) -> Iterator[tuple[Pixels, int]]:
-    """Yield each subband, cropped to whole blocks, with the reach of its window."""
-    # No subband depends on the mean, and without it less is rounded away.
-    grey = grey - float(grey.mean(dtype=np.float64))
-    rows, columns = (missing_pixels(side) for side in grey.shape)
-    yield from oriented_bands(reflected(grey, *rows, *columns), _filtered, _halved)
-
-
-def oriented_bands(
-    grey: Grid, filtered: Callable[[Grid, Doubles], Grid], halved: Callable[[Grid], Grid]
-) -> Iterator[tuple[Grid, int]]:
+def _subbands(grey: Any, grids: Grids) -> Iterator[tuple[Any, int]]:
     """Yield the horizontal and the vertical subband of each level, cropped to whole blocks, and its reach."""
-    low = filtered(grey, FIRST_LOW)
+    rows, columns = (missing_pixels(side) for side in grey.shape[-2:])
+    grey = grids.reflected(grids.centred(grey), *rows, *columns)
+    low = grids.filtered(grey, FIRST_LOW)
     for level, reach in enumerate(levels_of(min(grey.shape[-2:]))):
         if level:
-            low = halved(low)
+            low = grids.halved(low)
         height, width = (side // BLOCK * BLOCK for side in low.shape[-2:])
         for kernel in (BAND, BAND.T):
-            yield filtered(low, kernel)[..., :height, :width], reach
+            yield grids.filtered(low, kernel)[..., :height, :width], reach
 
 
 def _window_means(values: Pixels, reach: int) -> Doubles:
@@ -371,10 +395,13 @@ def _block_covariance(values: Pixels) -> Doubles:
     return np.asarray(moments - np.outer(means, means), np.float64)
 
 
-def _information(polynomial: list[float], ratios: Doubles) -> float:
+def _information(polynomial: list[Any], ratios: Any, grids: Grids) -> Any:
     """Return Σ log Π (1 + ratio · λ): one logarithm per block instead of one per eigenvalue."""
-    products = np.full_like(ratios, polynomial[0])
-    for coefficient in polynomial[1:]:
+    products = polynomial[0] * ratios + polynomial[1]
+    for coefficient in polynomial[2:]:
         products *= ratios
         products += coefficient
-    return float(np.log(products, out=products).sum())
+    return _total(grids.library.log(products, out=products))
+
+
+ARRAYS = Grids(np, reflected, _filtered, _halved, _blurred, _window_means, _blocks, _block_covariance)

@@ -14,6 +14,7 @@ import numpy as np
 from roadworthy._frozen import described, read_only
 from roadworthy.errors import FrameError, InputError
 from roadworthy.visual_change._fidelity import (
+    ARRAYS,
     Doubles,
     Image,
     Pixels,
@@ -68,11 +69,11 @@ class ReferenceImage:
 
     def vif(self, changed: Image) -> float:
         """Return the visual information fidelity of a changed image; see `vif`."""
-        return self._scene.fidelity(self._checked(changed))
+        return float(self._scene.fidelity(self._checked(changed)))
 
     def vif_pixel(self, changed: Image) -> float:
         """Return the pixel-domain VIF of a changed image; see `vif_pixel`."""
-        return pixel_fidelity(self._grey, self._checked(changed))
+        return float(pixel_fidelity(self._grey, self._checked(changed), ARRAYS))
 
     def vsnr(self, changed: Image) -> float:
         """Return the visual signal-to-noise ratio of a changed image in decibels; see `vsnr`."""
@@ -89,11 +90,11 @@ class ReferenceImage:
         error = pixels - self._grey
         if self._masking.hides_details(deviations(error)) and self._masking.hides_shift(_mean(error)):
             return 0.0
-        return min(max(1.0 - self._scene.fidelity(pixels), 0.0), 1.0)
+        return min(max(1.0 - float(self._scene.fidelity(pixels)), 0.0), 1.0)
 
     @cached_property
     def _scene(self) -> VifReference:
-        return VifReference(self._grey)
+        return VifReference(self._grey, ARRAYS)
 
     @cached_property
     def _masking(self) -> Masking:

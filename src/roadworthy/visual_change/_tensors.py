@@ -5,9 +5,7 @@ Imported only when a tensor comes in, so that nothing else needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import cv2
 import numpy as np
@@ -17,15 +15,7 @@ from torch.nn.functional import avg_pool2d, conv2d
 
 from roadworthy.errors import FrameError
 from roadworthy.visual_change import _fidelity as model
-from roadworthy.visual_change._visibility import (
-    HIGH_GAIN,
-    LIFTING,
-    LOW_GAIN,
-    SCALES,
-    Luminance,
-    Masking,
-    Viewing,
-)
+from roadworthy.visual_change._visibility import SCALES, Luminance, Masking, Viewing, lifted
 
 
 def checked(images: object, name: str, *, batch: bool) -> Tensor:
@@ -112,8 +102,8 @@ def deviations(images: Tensor) -> model.Doubles:
     low = reflected(images, 0, -height % step, 0, -width % step)
     found = []
     for scale in range(1, SCALES + 1):
-        halves = [half.mT for half in _lifted(low)]
-        (low, *details) = (quarter for half in halves for quarter in _lifted(half))
+        halves = [half.mT for half in lifted(low)]
+        (low, *details) = (quarter for half in halves for quarter in lifted(half))
         energies = [(detail * detail).mean(dim=(1, 2), dtype=torch.float64) for detail in details]
         found.append(torch.stack(energies).sum(dim=0).sqrt() / 2**scale)
     return np.asarray(torch.stack(found, dim=1).cpu().numpy(), np.float64)
@@ -125,102 +115,6 @@ def luminances(pixels: Tensor, viewing: Viewing) -> model.Doubles:
     shown = table[pixels.clamp(0, 255).round().long()].flatten(1)
     moments = torch.stack([shown.mean(dim=1), shown.std(dim=1, correction=0)], dim=1)
     return np.asarray(moments.cpu().numpy(), np.float64)
-
-
-def _lifted(images: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the low and the high half of one pass of the 9/7 transform over the rows."""
-    low, high = images[:, 0::2].clone(), images[:, 1::2].clone()
-    for predict, update in zip(LIFTING[0::2], LIFTING[1::2], strict=True):
-        high[:, :-1].add_(low[:, :-1] + low[:, 1:], alpha=predict)
-        high[:, -1].add_(low[:, -1], alpha=2 * predict)
-        low[:, 1:].add_(high[:, :-1] + high[:, 1:], alpha=update)
-        low[:, 0].add_(high[:, 0], alpha=2 * update)
-    return low.mul_(LOW_GAIN), high.mul_(HIGH_GAIN)
-
-
-class Scenes:
-    """What the model of VIF says about reference images alone: several, or one to compare all others with."""
-
-    def __init__(self, grey: Tensor) -> None:
-        self._subbands = [Subbands.of(bands, reach) for bands, reach in _subbands(grey)]
-        self._information = torch.stack([own.information for own in self._subbands]).sum(dim=0)
-
-    def fidelity(self, grey: Tensor) -> Tensor:
-        """Return VIF of each changed image."""
-        kept, variances = [], []
-        empty = self._information == 0
-        any_empty = bool(empty.any())
-        for own, (bands, _) in zip(self._subbands, _subbands(grey), strict=True):
-            covariance, variance = own.change(bands)
-            gain = covariance.clamp(min=0) / own.variance
-            noise = (variance - gain * covariance).clamp(min=0)
-            ratios = gain * gain * own.multiplier / (noise + model.NEURAL_NOISE)
-            kept.append(_information(own.polynomial, ratios))
-            if any_empty:
-                variances.append(torch.where(variance < own.flat_below, 0, variance))
-        fidelities = torch.stack(kept).sum(dim=0) / self._information
-        if any_empty:
-            return torch.where(empty, fidelities_to_nothing(variances, model.NEURAL_NOISE), fidelities)
-        return fidelities
-
-
-def fidelities_to_nothing(variances: list[Tensor], noise: float) -> Tensor:
-    """Return VIF where the reference is flat, from local variances of the changed images."""
-    shares = [(noise / (noise + variance)).flatten(1) for variance in variances]
-    return torch.cat(shares, dim=1).mean(dim=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Subbands:
-    """The Gaussian scale mixture of one subband of every reference; fields as in `_fidelity.Subband`."""
-
-    coefficients: Tensor
-    reach: int
-    flat_below: float
-    mean: Tensor
-    variance: Tensor
-    multiplier: Tensor
-    polynomial: list[Tensor]
-    information: Tensor
-
-    @classmethod
-    def of(cls, coefficients: Tensor, reach: int) -> Subbands:
-        """Estimate the model from the coefficients of a subband."""
-        precision = torch.empty(0, dtype=coefficients.dtype).numpy().dtype
-        mean = _window_means(coefficients, reach)
-        variance = _window_means(coefficients * coefficients, reach) - mean * mean
-        flat_below = model.FLAT[precision] * (model.REACHES[0] / reach) ** 2
-        flat = variance < flat_below
-        variance = variance.masked_fill(flat, torch.inf)
-
-        eigenvalues, eigenvectors = torch.linalg.eigh(_block_covariances(coefficients))
-        real = eigenvalues > (model.SINGULAR[precision] * eigenvalues[:, -1:]).clamp(min=0)
-        # An eigenvalue of 0 adds no information: log(1 + 0).
-        eigenvalues = torch.where(real, eigenvalues, 0)
-        whitening = (eigenvectors * torch.where(real, eigenvalues, torch.inf).rsqrt()[:, None]).mT
-        margin = model.BLOCK * model.MARGINS[reach]
-        white = whitening @ _blocks(coefficients[:, margin:-margin, margin:-margin])
-        multiplier = (white * white).sum(dim=1).reshape(mean.shape)
-        multiplier /= real.sum(dim=1).clamp(min=1)[:, None, None]
-        multiplier = multiplier.masked_fill(flat, 0)
-
-        polynomial = _polynomial(eigenvalues)
-        information = _information(polynomial, multiplier / model.NEURAL_NOISE)
-        return cls(coefficients, reach, flat_below, mean, variance, multiplier, polynomial, information)
-
-    def change(self, changed: Tensor) -> tuple[Tensor, Tensor]:
-        """Return covariance with the reference, and variance, of the changed subbands around each block."""
-        mean = _window_means(changed, self.reach)
-        covariance = _window_means(self.coefficients * changed, self.reach) - self.mean * mean
-        return covariance, _window_means(changed * changed, self.reach) - mean * mean
-
-
-def _subbands(grey: Tensor) -> Iterator[tuple[Tensor, int]]:
-    """Yield each subband, cropped to whole blocks, with the reach of its window."""
-    grey = grey - grey.mean(dim=(1, 2), keepdim=True, dtype=torch.float64).to(grey.dtype)
-    rows, columns = (model.missing_pixels(side) for side in grey.shape[1:])
-    grey = reflected(grey, *rows, *columns)
-    yield from model.oriented_bands(grey, correlated, lambda low: correlated(low, model.LOW, step=2))
 
 
 def _window_means(values: Tensor, reach: int) -> Tensor:
@@ -248,45 +142,6 @@ def _block_covariances(values: Tensor) -> Tensor:
     return pixels @ pixels.mT / (height * width)
 
 
-def _polynomial(eigenvalues: Tensor) -> list[Tensor]:
-    """Return the coefficients, highest power first, of Π (1 + x λ)."""
-    polynomial = [torch.ones_like(eigenvalues[:, 0])]
-    for eigenvalue in eigenvalues.unbind(dim=1):
-        zero = torch.zeros_like(eigenvalue)
-        pairs = zip([*polynomial, zero], [zero, *polynomial], strict=True)
-        polynomial = [eigenvalue * high + low for high, low in pairs]
-    return [coefficient[:, None, None] for coefficient in polynomial]
-
-
-def _information(polynomial: list[Tensor], ratios: Tensor) -> Tensor:
-    """Return Σ log Π (1 + ratio · λ) of each image."""
-    products = polynomial[0].expand_as(ratios).clone()
-    for coefficient in polynomial[1:]:
-        products.mul_(ratios).add_(coefficient)
-    return products.log_().sum(dim=(1, 2))
-
-
-def pixel_fidelities(reference: Tensor, changed: Tensor) -> Tensor:
-    """Return the VIF of the pixels of each changed image."""
-    kept = torch.zeros(len(changed), dtype=torch.float64, device=changed.device)
-    information = torch.zeros(len(reference), dtype=torch.float64, device=changed.device)
-    variances = []
-    rows, columns = (max(model.WINDOWS[0] - side, 0) for side in reference.shape[1:])
-    doubles = (images.double() for images in (reference, changed))
-    centred = (images - images.mean(dim=(1, 2), keepdim=True) for images in doubles)
-    before, after = (reflected(images, 0, rows, 0, columns) for images in centred)
-    for variance, variance_after, covariance in model.local_moments(before, after, _blurred):
-        textured = variance >= model.PIXEL_FLAT
-        gain = covariance.clamp(min=0) / torch.where(textured, variance, torch.inf)
-        noise = (variance_after - gain * covariance).clamp(min=0)
-        variance = torch.where(textured, variance, 0)
-        kept += (gain * gain * variance / (noise + model.PIXEL_NOISE)).log1p().sum(dim=(1, 2))
-        information += (variance / model.PIXEL_NOISE).log1p().sum(dim=(1, 2))
-        variances.append(variance_after.clamp(min=0))
-    nothing = fidelities_to_nothing(variances, model.PIXEL_NOISE)
-    return torch.where(information == 0, nothing, kept / information)
-
-
 def _blurred(images: Tensor, window: int) -> Tensor:
     """Blur with a Gaussian of deviation window / 5, where the window fits.
 
@@ -295,6 +150,17 @@ def _blurred(images: Tensor, window: int) -> Tensor:
     kernel = torch.from_numpy(cv2.getGaussianKernel(window, window / 5, cv2.CV_64F)).to(images.device)
     return conv2d(conv2d(images[:, None], kernel[None, None]), kernel.mT[None, None])[:, 0]
 
+
+_TENSORS = model.Grids(
+    torch,
+    reflected,
+    correlated,
+    partial(correlated, kernel=model.LOW, step=2),
+    _blurred,
+    _window_means,
+    _blocks,
+    _block_covariances,
+)
 
 PIXELS_AT_ONCE = 2**23
 """A larger batch is treated in parts; one of this size needs about 2 GiB."""
@@ -345,7 +211,7 @@ class ReferenceBatch:
 
     def vif_pixel(self, changed: Tensor) -> model.Doubles:
         """Return the pixel-domain VIF of each changed image."""
-        return _numbers(pixel_fidelities(self._grey, changed))
+        return _numbers(model.pixel_fidelity(self._grey, changed, _TENSORS))
 
     def vsnr(self, changed: Tensor) -> model.Doubles:
         """Return VSNR of each changed image in decibels."""
@@ -374,8 +240,8 @@ class ReferenceBatch:
         return np.where(hidden, 0.0, np.clip(1.0 - self.vif(changed), 0.0, 1.0))
 
     @cached_property
-    def _scenes(self) -> Scenes:
-        return Scenes(self._grey)
+    def _scenes(self) -> model.VifReference:
+        return model.VifReference(self._grey, _TENSORS)
 
     @cached_property
     def _maskings(self) -> list[Masking]:

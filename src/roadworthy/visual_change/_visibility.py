@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.images import Image, Mask
-from roadworthy.visual_change._fidelity import Doubles, Pixels, reflected
+from roadworthy.visual_change._fidelity import Doubles, Grid, Pixels, reflected
 
 SCALES = 5
 A0, A1, A2 = 59.8, -0.1258, -0.1087
@@ -92,8 +92,8 @@ def deviations(image: Pixels) -> Iterator[float]:
     step = 2**SCALES
     low = reflected(image, 0, -height % step, 0, -width % step)
     for scale in range(1, SCALES + 1):
-        halves = [np.asarray(cv2.transpose(half), half.dtype) for half in _lifted(low)]
-        (low, *details) = (quarter for half in halves for quarter in _lifted(half))
+        halves = [np.asarray(cv2.transpose(half), half.dtype) for half in lifted(low)]
+        (low, *details) = (quarter for half in halves for quarter in lifted(half))
         # Not about their mean: a pattern of one pixel on, one off has details that are all the same.
         yield math.sqrt(sum(cv2.norm(detail, cv2.NORM_L2SQR) / detail.size for detail in details)) / 2**scale
 
@@ -107,17 +107,17 @@ def luminance(pixels: Pixels, viewing: Viewing) -> Luminance:
     return Luminance(float(mean), math.sqrt(np.average((luminances - mean) ** 2, weights=counts)))
 
 
-def _lifted(image: Pixels) -> tuple[Pixels, Pixels]:
+def lifted(image: Grid) -> tuple[Grid, Grid]:
     """Return the low and the high half of one pass of the 9/7 transform over the rows.
 
     Continued by reflection, the first high row stands before itself, and the last low row after itself.
     """
-    low, high = image[0::2].copy(), image[1::2].copy()
+    low, high = 1 * image[..., 0::2, :], 1 * image[..., 1::2, :]  # copies
     for predict, update in zip(LIFTING[0::2], LIFTING[1::2], strict=True):
-        high[:-1] += predict * (low[:-1] + low[1:])
-        high[-1] += 2 * predict * low[-1]
-        low[1:] += update * (high[:-1] + high[1:])
-        low[0] += 2 * update * high[0]
+        high[..., :-1, :] += predict * (low[..., :-1, :] + low[..., 1:, :])
+        high[..., -1, :] += 2 * predict * low[..., -1, :]
+        low[..., 1:, :] += update * (high[..., :-1, :] + high[..., 1:, :])
+        low[..., 0, :] += 2 * update * high[..., 0, :]
     low *= LOW_GAIN
     high *= HIGH_GAIN
     return low, high

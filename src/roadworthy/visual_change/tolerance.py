@@ -271,13 +271,6 @@ class ChangeMeasurement:
 
     def document(self) -> dict[str, Any]:
         """Return everything for scripts."""
-        ranges = {
-            one.transformation: {
-                kind: {"limit": one.limit(kind), "tolerated": self._within(one, kind)}
-                for kind in get_args(Preserved)
-            }
-            for one in self.limits
-        }
         return {
             "visual_change": self.visual_change,
             "vif": self.vif,
@@ -285,7 +278,13 @@ class ChangeMeasurement:
             "vsnr": self.vsnr if math.isfinite(self.vsnr) else str(self.vsnr),
             "visible": self.visible,
             "study": self.study,
-            "tolerated": ranges,
+            "tolerated": {
+                one.transformation: {
+                    kind: {"limit": one.limit(kind), "tolerated": self._within(one, kind)}
+                    for kind in get_args(Preserved)
+                }
+                for one in self.limits
+            },
         }
 
     def lines(self) -> list[dict[str, str] | ResultTable]:

@@ -66,6 +66,7 @@ def _title(job: Job, models: Sequence[str]) -> str:
 
 
 _MOST = 300
+# The colours of verdicts.
 _CHIPS = {
     ComparisonVerdict.REGRESSION: "violated",
     ComparisonVerdict.GONE: "interrupted",
@@ -74,7 +75,6 @@ _CHIPS = {
     ComparisonVerdict.SAME: "quiet",
     ComparisonVerdict.IMPROVEMENT: "passed",
 }
-"""The colours of verdicts."""
 
 router = APIRouter(prefix="/compare")
 

@@ -20,8 +20,8 @@ from roadworthy.runs.suites.kinds.rules import RuleForm, RulesForm
 from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite
 from roadworthy.runs.suites.running import COMMAND, REQUIREMENTS
 
+# What a search says that matters for one of its images: its budget and guidance are spent.
 _KEPT = {"coverage", "output", "counting", "severity"}
-"""What a search says that matters for one of its images: its budget and guidance are spent."""
 
 
 def image_entry(entry: CoverageForm, run: StoredRun, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,13 +115,12 @@ def copied_test(folder: Path, case: Mapping[str, Any]) -> CopiedTest:
     pair = next(one for one in StoredRun.open(folder).pairs if (one.requirement.id, one.system) == wanted)
     if "track" in case["parameters"]:
         raise InputError("This case cannot be copied as a test: it is about all frames of a track.")
-    if (folder / SUITE_FILE).is_file():
-        document, where = _of_suite(folder, pair, case)
-    else:
+    if not (folder / SUITE_FILE).is_file():
         raise InputError(
             "This case cannot be copied as a test: the run does not say how its models and data were opened, "
             f"for it has no {SUITE_FILE}."
         )
+    document, where = _of_suite(folder, pair, case)
     return CopiedTest(_text(document, case, where), f"{_name(case['case'])}.suite.yaml")
 
 
@@ -151,7 +150,12 @@ def _of_suite(folder: Path, pair: StoredPair, case: Mapping[str, Any]) -> tuple[
         told = _entry(entry, case)
     if pair.requirement.tags:
         told["tags"] = list(pair.requirement.tags)
-    document = _document(int(manifest.get("seed", 0)), {name: model}, chosen, told, case)
+    document = {
+        "seed": int(manifest.get("seed", 0)),
+        "models": {name: model},
+        "data": {name: one.model_dump(exclude_none=True) for name, one in chosen.items()},
+        "requirements": {_name(case["requirement"]): told},
+    }
     if COMMAND in settings:
         return document, f"Paths count from where `roadworthy {settings[COMMAND]}` was started."
     beside = next(iter(manifest.get("suite", {})), SUITE_FILE)
@@ -177,18 +181,10 @@ def _chosen(data: DataForm, entry: EntryForm, sample: int | None, case: Mapping[
     if isinstance(entry, ReliabilityForm):
         # How much a frame is changed depends on how many there are: the data is opened as it was.
         return data.model_copy(update={"sample": count})
-    options = _data(data.data, data.options, count=count).options
-    return _only(data.model_copy(update={"options": options, "sample": None}), case)
-
-
-def _data(reference: str, options: Mapping[str, Any], **wished: Any) -> DataForm:
-    """Return data as it was opened: with its options, and those of the run that its reader has."""
-    return DataForm(data=reference, options={**fitting_options(reference, **wished), **options})
-
-
-def _only(data: DataForm, case: Mapping[str, Any]) -> DataForm:
-    """Return data of which no more than the frame of a case is tried."""
-    return data.model_copy(update={"frames": [str(case["parameters"]["frame"])]})
+    # As it was opened: with its options, and those of the run that its reader has.
+    options = {**fitting_options(data.data, count=count), **data.options}
+    frames = [str(case["parameters"]["frame"])]
+    return data.model_copy(update={"options": options, "sample": None, "frames": frames})
 
 
 def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,21 +200,6 @@ def _entry(entry: EntryForm, case: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(entry, DrivingForm):
         return sector_entry(entry, case)
     return told
-
-
-def _document(
-    seed: int,
-    models: Mapping[str, Any],
-    data: Mapping[str, DataForm],
-    entry: Mapping[str, Any],
-    case: Mapping[str, Any],
-) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "models": dict(models),
-        "data": {name: one.model_dump(exclude_none=True) for name, one in data.items()},
-        "requirements": {_name(case["requirement"]): dict(entry)},
-    }
 
 
 def _text(document: Mapping[str, Any], case: Mapping[str, Any], where: str) -> str:

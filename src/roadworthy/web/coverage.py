@@ -17,12 +17,12 @@ from roadworthy.report.html.charts import Chart
 from roadworthy.runs.store import StoredPair, StoredRun
 from roadworthy.web.services import Here, RunFolder
 
+# Files, where in them functional coverage stands, and what its parts are called there.
 _FILES = (
     ("evidence/functional_coverage.json", None, "covered", "total", "never_touched", "rows"),
     ("search.json", "functional", "tried", "bins", "never_tried", None),
     ("coverage.json", "functional", "covered", "total", "holes", "dimensions"),
 )
-"""Files, where in them functional coverage stands, and what its parts are called there."""
 _POINTS = 400
 _SERIES = 6
 

@@ -134,9 +134,12 @@ def _changed(trial: PreviewTrial, case: Case, pictures: PictureCache) -> dict[st
         verdict = Verdict.engine_error(case, error.reason)
     except SystemUnderTestError as error:
         verdict = Verdict.error(case, str(error))
+    # Of a clip, the frame that decides.
+    each = len(trial.inside.scenarios) + 1
+    first = int(str(verdict.measures.get("decides", 0))) * each
     return {
         "frame": case.id,
-        "pictures": [pictures.add(frame.image) for frame in frames],
+        "pictures": [pictures.add(frame.image) for frame in frames[first : first + each]],
         "size": [frames[0].width, frames[0].height] if frames else [],
         "status": str(verdict.status),
         "reason": verdict.reason,
@@ -151,7 +154,7 @@ def _changed(trial: PreviewTrial, case: Case, pictures: PictureCache) -> dict[st
                 "before": verdict.measures[f"before.{number}"],
                 "after": verdict.measures[f"after.{number}"],
                 "margin": verdict.measures[f"margin.{number}"],
-                "visual_change": verdict.measures[f"visual_change.{number}"],
+                "visual_change": verdict.measures.get(f"visual_change.{number}"),
             }
             for number, one in enumerate(expectations, 1)
             if f"before.{number}" in verdict.measures

@@ -11,7 +11,7 @@ from typing import Any
 from roadworthy.errors import InputError, RuleError
 from roadworthy.rules import Rule, parse, parse_all
 from roadworthy.rules.generation import plan_for
-from roadworthy.rules.language.nouns import NounReading, is_environment, noun_phrase
+from roadworthy.rules.language.nouns import is_environment, noun_phrase
 from roadworthy.rules.language.outcome_phrases import read_items
 from roadworthy.rules.language.phrases import prepositional
 from roadworthy.rules.language.quantities import quantities
@@ -59,10 +59,6 @@ class Trouble:
     stop: int
     fixes: tuple[Fix, ...] = ()
     examples: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
 
 
 def nearest_word(text: str, start: int, stop: int, wanted: str) -> tuple[int, int] | None:
@@ -145,17 +141,15 @@ def _phrase(words: Words, at: int) -> tuple[str, int]:
     """Return the role of what begins at a word of a condition, and where it ends."""
     try:
         if (phrase := prepositional(words, at)) is not None:
-            return ("object" if _is_weather(phrase[0].thing) else "place"), phrase[1]
+            thing = phrase[0].thing
+            weather = thing is not None and is_environment(thing.element)
+            return "object" if weather else "place", phrase[1]
         # "It rains" tells what happens, and "rain" is a noun as well.
         if words[at].pos != "VERB" and (noun := noun_phrase(words, at)) is not None:
             return "object", noun[1]
     except RuleError:
         pass
     return "condition", at + 1
-
-
-def _is_weather(thing: NounReading | None) -> bool:
-    return thing is not None and is_environment(thing.element)
 
 
 def _of_outcome(words: Words, mentioned: set[str]) -> Iterator[RoleSpan]:
@@ -208,7 +202,7 @@ def read_rule(text: str) -> dict[str, Any]:
     try:
         rule = parse(text)
     except RuleError as error:
-        return {"state": "refused", "trouble": _trouble_of(error).as_dict()}
+        return {"state": "refused", "trouble": asdict(_trouble_of(error))}
     answer: dict[str, Any] = {
         "state": "read",
         "marks": [asdict(one) for one in utf16(text, roles_of(rule))],
@@ -221,7 +215,7 @@ def read_rule(text: str) -> dict[str, Any]:
         "notes": list(rule.notes),
     }
     try:
-        plan_for(rule)
+        plan_for(rule).over(0.0)
     except InputError as error:
         answer |= {"state": "untried", "reason": str(error.__cause__ or error)}
     return answer
@@ -231,8 +225,8 @@ def _blocks(rule: Rule) -> list[dict[str, Any]]:
     return [
         {
             "changes": [str(change) for change in block.changes],
-            "expectation": str(block.expectation),
-            "formula": block.expectation.formula,
+            "expectation": block.expected,
+            "formula": block.formula,
             "output": block.expectation.output,
             "before": "the original frame" if number == 0 else "the picture of the previous part",
             "inference": list(block.inference),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -330,7 +330,7 @@ def document(job: Job) -> dict[str, Any]:
         "id": job.id,
         "url": f"/runs/{job.id}",
         "folder": str(job.run),
-        **job.state.as_dict(),
+        **asdict(job.state),
         "over": job.state.stage.is_over,
         "can_continue": job.state.stage.can_continue,
     }

@@ -31,8 +31,8 @@ SESSION_COOKIE = "roadworthy_session"
 TOKEN_COOKIE = "roadworthy_token"
 CSRF_HEADER = "x-csrf-token"
 _SAFE = frozenset({"GET", "HEAD"})
+# What needs no token: the style of the page that asks for one.
 _OPEN = ("/static/",)
-"""What needs no token: the style of the page that asks for one."""
 
 POLICY = "; ".join(
     (

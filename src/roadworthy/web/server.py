@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roadworthy.errors import InputError, MissingExtraError
+from roadworthy.errors import InputError, MissingExtraError, check_number
 from roadworthy.web.settings import ServerSettings, is_loopback
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def listening(host: str, port: int | None) -> socket.socket:
     Raises:
         InputError: The address is not one of this machine, or the port is taken.
     """
-    if port is not None and not 0 <= port <= 65535:
-        raise InputError(f"--port must be from 0 to 65535, got {port}")
+    check_number("--port", port, least=0, most=65535)
     wanted = range(PORT, PORT + _TRIED) if port is None else [port]
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for one in wanted:

@@ -12,8 +12,8 @@ from roadworthy._frozen import FrozenDict
 from roadworthy.errors import InputError
 from roadworthy.web.jobs.queue import ID
 
+# What a browser on this machine may call a server on it.
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-"""What a browser on this machine may call a server on it."""
 
 
 def is_loopback(host: str) -> bool:
@@ -117,7 +117,8 @@ class ServerSettings:
             >>> [settings.admits(one) for one in ("localhost:8321", "[::1]:80", "evil.example")]
             [True, True, False]
         """
-        name = _name_of(host)
+        written = _HOST.fullmatch(host.strip().lower())
+        name = "" if written is None else written[1] or written[2]
         if name in _LOOPBACK_NAMES or name in self.names:
             return True
         try:
@@ -127,12 +128,6 @@ class ServerSettings:
 
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::[0-9]{1,5})?", re.ASCII)
-
-
-def _name_of(host: str) -> str:
-    """Return the name or address of a Host header; empty where it is not written as one with a port is."""
-    written = _HOST.fullmatch(host.strip().lower())
-    return "" if written is None else written[1] or written[2]
 
 
 REPORT = "report.html"
@@ -205,5 +200,4 @@ class RunFolders:
     @staticmethod
     def media_type(path: Path, *, films: bool = False) -> str | None:
         """Return the type of a picture, or film; None for everything else, which is handed out to be kept."""
-        known = _PICTURES | _FILMS if films else _PICTURES
-        return known.get(path.suffix.lower())
+        return (_PICTURES | _FILMS if films else _PICTURES).get(path.suffix.lower())

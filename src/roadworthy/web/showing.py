@@ -14,7 +14,7 @@ from roadworthy.report.rules import shrunk_violations
 from roadworthy.rules.answers import overlays
 from roadworthy.rules.gauges import unit_of
 from roadworthy.rules.shrinking import Violation
-from roadworthy.runs.store import MEASURE, PARAMETER
+from roadworthy.runs.store import MEASURE, PARAMETER, clip_images, shown_images
 from roadworthy.runs.suites.forms import as_name
 from roadworthy.web.jobs.asks import RulesAsk
 from roadworthy.web.previews import trial_of
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from roadworthy.web.wall import CaseMark
 
 
+_FILM = 6  # frames of a clip
 _SIDES = ("x1", "y1", "x2", "y2")
 _SQUARES = {"speed": " (m/s)²", "steering": " degrees²"}
+# Columns that say what was done to a frame as a whole, the most exact first.
 _CHANGES = (f"{MEASURE}transform", f"{PARAMETER}transform")
-"""Columns that say what was done to a frame as a whole, the most exact first."""
 
 
 def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, Any]:
@@ -54,7 +55,8 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         "visual_change": _number(row.get("visual_change")),
         "tolerated": row.get(f"{MEASURE}tolerated"),
         "estimated": estimated_by(row, MEASURE),
-        "pictures": str(row["images"] or "").split(),
+        "pictures": shown_images(row),
+        "film": _film(row),
         "answers": list(_answers(row)),
         "boxes": dict(_boxes(row)),
         "overlays": overlays(row, MEASURE),
@@ -64,6 +66,12 @@ def shown(row: Mapping[str, Scalar], mark: CaseMark | None = None) -> dict[str, 
         "mark": "" if mark is None else mark.mark,
         "note": "" if mark is None else mark.note,
     }
+
+
+def _film(row: Mapping[str, Scalar]) -> list[str]:
+    """Return some pictures of a clip as the change has it; none of a single frame."""
+    frames = [one[-1] for one in clip_images(row) if len(one) > 1]
+    return frames[:: -(-len(frames) // _FILM)] if len(frames) > 1 else []
 
 
 def _answers(row: Mapping[str, Scalar]) -> Iterator[dict[str, Any]]:

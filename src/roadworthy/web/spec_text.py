@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import Any
 
 from roadworthy.bbsl import Box, Interval, Spec, SpecificationError, parse
-from roadworthy.bbsl.checking import CheckResult, Witness
+from roadworthy.bbsl.checking import PROPERTIES, CheckResult, Witness
 from roadworthy.bbsl.checking.results import written
 from roadworthy.bbsl.syntax import SpecificationProblem, Type, place
 from roadworthy.bbsl.testing import find_role
@@ -123,7 +123,7 @@ def _trouble(text: str, problem: SpecificationProblem) -> dict[str, Any]:
     fixes = tuple(_fixes(text, problem))
     # What is meant stands on a button already.
     reason = re.sub(r"; did you mean '[^']*'\?$", "", problem.message) if fixes else problem.message
-    return {**Trouble(reason, begin, end, fixes).as_dict(), "line": line, "column": column}
+    return {**asdict(Trouble(reason, begin, end, fixes)), "line": line, "column": column}
 
 
 def _fixes(text: str, problem: SpecificationProblem) -> Iterator[Fix]:
@@ -146,7 +146,7 @@ def checked(spec: Spec, result: CheckResult) -> dict[str, Any]:
         "vacuous": result.vacuous,
         "properties": [
             {"name": name, "status": result.status(name).value, "ok": all(one.ok for one in result.of(name))}
-            for name in ("exhaustive", "exclusionary", "non-redundant")
+            for name in PROPERTIES
         ],
         "findings": [
             {
@@ -175,16 +175,20 @@ def drawn(witness: Witness, axes: dict[str, str]) -> dict[str, Any]:
     bands: list[dict[str, Any]] = []
     notes: list[str] = []
     height = witness.height
+
+    def box(name: str, value: Box) -> dict[str, Any]:
+        return {"name": name, **dict(zip(("x1", "y1", "x2", "y2"), witness.in_pixels(value), strict=True))}
+
     for call in witness.calls:
         name, value = named(call), call.value
         if isinstance(value, Box):
-            boxes.append(_box(name, value, height))
+            boxes.append(box(name, value))
         elif isinstance(value, Interval) and axes.get(call.function) in ("x", "y"):
             bands.append(_band(name, value, axes[call.function], height))
         elif isinstance(value, bool | float | Interval) or not value:
             notes.append(f"{name} = {written(value)}")
         else:
-            boxes += [_box(f"{name}[{number}]", one, height) for number, one in enumerate(value, 1)]
+            boxes += [box(f"{name}[{number}]", one) for number, one in enumerate(value, 1)]
     return {
         "width": witness.width,
         "height": height,
@@ -193,16 +197,6 @@ def drawn(witness: Witness, axes: dict[str, str]) -> dict[str, Any]:
         "notes": notes,
         "cases": list(witness.labels),
         "text": str(witness),
-    }
-
-
-def _box(name: str, box: Box, height: float) -> dict[str, Any]:
-    return {
-        "name": name,
-        "x1": box.x.lower,
-        "y1": height - box.y.upper,
-        "x2": box.x.upper,
-        "y2": height - box.y.lower,
     }
 
 

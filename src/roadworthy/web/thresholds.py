@@ -80,9 +80,8 @@ def find_thresholds(
     troubles = [*data.without, *unknown]
     people = ""
     if data.collected is not None:
-        one = data.collected
-        people = f"{len(one.answers)} answers of {one.raters} people; {one.missing} missing or late"
-        troubles += [f"left out: {rater}, {reason}" for rater, reason in one.left_out.items()]
+        people, *left_out = data.collected.lines()
+        troubles += left_out
     if not thresholds:
         raise InputError("; ".join(troubles) or "no answers could be counted")
     return HumanThresholds(tuple(thresholds), people, tuple(troubles), f"{chosen.name}: {chosen.summary}")

@@ -279,10 +279,10 @@ _STATUSES = {
     "not applicable": "status IN ('not applicable', 'engine error')",
     "all": "true",
 }
+# Columns that say what was changed, the first that a run has.
 _CHANGES = ("param.change.1", "param.transform", "param.transformation", "param.change")
-"""Columns that say what was changed, the first that a run has."""
+# Δv above which little is left of an image; what was measured to be recognised lies below.
 _HARDLY_A_STREET = 0.9
-"""Δv above which little is left of an image; what was measured to be recognised lies below."""
 _FIELD, _RECORD = "\x1f", "\x1e"
 
 

@@ -115,8 +115,8 @@ def ground_faces(scene: Scene, season: str) -> GroundFaces:
     )
 
 
+# Some rows of a table, and what to add to their keys, which are places on the track.
 _Piece = tuple[Array, float]
-"""Some rows of a table, and what to add to their keys, which are places on the track."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,8 +397,7 @@ class _Group:
 @lru_cache(maxsize=64)
 def _everything(track: Track, scenery: Scenery, actors: tuple[WorldObject, ...], season: str) -> _Group:
     groups = _scenery_group(track, scenery, season), _group(track, actors, season)
-    columns = [[getattr(group, column.name) for group in groups] for column in fields(_Group)]
-    things, meshes, *arrays = columns
+    things, meshes, *arrays = [[getattr(group, column.name) for group in groups] for column in fields(_Group)]
     return _Group(sum(things, ()), sum(meshes, ()), *map(np.concatenate, arrays))
 
 

@@ -59,8 +59,7 @@ class _GroundShapes:
         whole = np.logical_and.reduceat(visible, first)
         low, high = np.minimum.reduceat(fixed, first), np.maximum.reduceat(fixed, first)
         seen = (high >= 0).all(axis=1) & (low[:, 0] < camera.width * 16) & (low[:, 1] < camera.height * 16)
-        rows = np.flatnonzero(seen)
-        for i in rows.tolist():
+        for i in np.flatnonzero(seen).tolist():
             start, end = first[i], last[i]
             outline = fixed[start:end] if whole[i] else fixed[start:end][visible[start:end]]
             if len(outline) >= 3:

@@ -135,8 +135,7 @@ class MeshBuilder:
         self._corners.append(corners)
         self._surface.append([*color, *normal.tolist(), glow, grain])
         label = self._label if label is None else label
-        cull = int(centre is not None)
-        self._layout.append([len(corners), self._part, rank, label, cull, int(convex)])
+        self._layout.append([len(corners), self._part, rank, label, int(centre is not None), int(convex)])
 
     def flat(
         self,
@@ -168,14 +167,13 @@ class MeshBuilder:
         """Add the five visible sides of a box: (b)ack, (f)ront, (l)eft, (r)ight, (t)op."""
         (f0, f1), (r0, r1), (u0, u1) = forward, right, up
         centre = ((f0 + f1) / 2, (r0 + r1) / 2, (u0 + u1) / 2)
-        sides = {
+        for side, points in {
             "b": [(f0, r0, u0), (f0, r1, u0), (f0, r1, u1), (f0, r0, u1)],
             "f": [(f1, r0, u0), (f1, r1, u0), (f1, r1, u1), (f1, r0, u1)],
             "l": [(f0, r0, u0), (f1, r0, u0), (f1, r0, u1), (f0, r0, u1)],
             "r": [(f0, r1, u0), (f1, r1, u0), (f1, r1, u1), (f0, r1, u1)],
             "t": [(f0, r0, u1), (f1, r0, u1), (f1, r1, u1), (f0, r1, u1)],
-        }
-        for side, points in sides.items():
+        }.items():
             if side in skip:
                 continue
             tint = roof if side == "t" and roof is not None else color

@@ -164,8 +164,7 @@ def _silhouette(
     y1 = max(0, int(bounds[1] - 2)) // sampling * sampling
     x2, y2 = min(width, int(bounds[2] + 3)), min(height, int(bounds[3] + 3))
     patch = ids[y1:y2:sampling, x1:x2:sampling]
-    pixels = int(np.count_nonzero((patch >= first) & (patch < last)))
-    return Silhouette((x1, y1, x2, y2), bounds, pixels)
+    return Silhouette((x1, y1, x2, y2), bounds, int(np.count_nonzero((patch >= first) & (patch < last))))
 
 
 def _cut_off(faces: Faces, cut: Indices) -> tuple[Array, Ints]:
@@ -181,8 +180,7 @@ def _cut_off(faces: Faces, cut: Indices) -> tuple[Array, Ints]:
     keep = np.stack([beyond != (there[:, 2] >= NEAR), beyond], axis=1)
     rise = np.where(keep[:, 0], here[:, 2] - there[:, 2], np.float32(1.0))
     crossing = there + (here - there) * ((NEAR - there[:, 2]) / rise)[:, None]
-    corners = np.stack([crossing, here], axis=1)[keep]
-    return corners, np.add.reduceat(keep.sum(axis=1, dtype=np.int32), starts)
+    return np.stack([crossing, here], axis=1)[keep], np.add.reduceat(keep.sum(axis=1, dtype=np.int32), starts)
 
 
 def paint_order(middle: Array, outlines: Array, wide: Flags) -> Ints:

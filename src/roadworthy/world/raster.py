@@ -195,9 +195,8 @@ class SubPixels:
     @classmethod
     def of(cls, raster: Raster, rows: slice) -> SubPixels:
         """Find the mixed pixels of some rows."""
-        ids = raster.ids[rows.start * SUPERSAMPLING : rows.stop * SUPERSAMPLING]
         # Two neighbours of 16 bits are compared and gathered as one number of 32.
-        pairs = ids.view(np.uint32)
+        pairs = raster.ids[rows.start * SUPERSAMPLING : rows.stop * SUPERSAMPLING].view(np.uint32)
         upper, lower = pairs[0::SUPERSAMPLING].ravel(), pairs[1::SUPERSAMPLING].ravel()
         differ = (upper >> np.uint32(16)) != (upper & np.uint32(0xFFFF))
         differ |= upper != lower

@@ -108,8 +108,7 @@ def boxes_of(picture: Picture) -> Boxes:
     if not corners:
         return Boxes.empty()
     classes, ids = [thing.element for thing in things], [thing.id for thing in things]
-    attributes = [thing.attributes for thing in things]
-    return Boxes(corners, classes, None, ids, occlusion, truncation, attributes)
+    return Boxes(corners, classes, None, ids, occlusion, truncation, [thing.attributes for thing in things])
 
 
 def _truncation(silhouette: Silhouette, camera: Camera) -> float:

@@ -24,7 +24,7 @@ LAST_ID = 65_535
 
 KINDS: dict[str, tuple[str, ...]] = {
     "vehicle": ("car", "van", "truck", "school bus", "bus", "motorcycle", "ambulance", "police car", "taxi"),
-    "pedestrian": ("pedestrian",),
+    "pedestrian": ("pedestrian", "child"),
     "bicyclist": ("bicyclist",),
     "tree": ("broadleaf", "conifer", "bush"),
     "building": ("house", "block"),
@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "pole": ("street lamp",),
 }
 """The ontology elements that the world can place, and the kinds it has of each."""
-USUAL_VEHICLES = KINDS["vehicle"][:4]
+USUAL = {**KINDS, "vehicle": KINDS["vehicle"][:4], "pedestrian": ("pedestrian",)}
 """Those that come where none is asked for."""
 LIVERIES = {"school bus": "yellow", "ambulance": "white", "police car": "white", "taxi": "yellow"}
 """The paint of vehicles that have but one."""
@@ -43,6 +43,7 @@ _MARKINGS = ("crosswalk", "stop line")
 # Which field of a thing holds which property of its ontology element.
 _FIELDS: dict[str, dict[str, Literal["kind", "color"]]] = {
     "vehicle": {"type": "kind", "color": "color"},
+    "pedestrian": {"type": "kind"},
     "traffic sign": {"type": "kind"},
     "traffic light": {"color": "kind"},
 }
@@ -114,6 +115,7 @@ class WorldObject:
     def attributes(self) -> dict[str, str]:
         """Its properties in the ontology's words."""
         known = {name: getattr(self, field) for name, field in _FIELDS.get(self.element, {}).items()}
+        known = {} if self.kind == "pedestrian" else known
         return {**known, "limit": str(self.value)} if self.kind == "speed limit" else known
 
     def has(self, properties: Mapping[str, str]) -> bool:

@@ -152,8 +152,8 @@ class Texture:
         return share.clip(_ZERO, most, out=share)
 
 
+# How much of it reaches each pixel, and its colour.
 _Light = tuple[Array, Array]
-"""How much of it reaches each pixel, and its colour."""
 
 _Number = TypeVar("_Number", np.float32, np.uint8)
 
@@ -343,8 +343,7 @@ def _face_colors(raster: Raster, light: Light, ground_light: Array, season: str)
         color[:, window] += (_LIT_WINDOW[:, None] - color[:, window]) * np.float32(min(1.0, 2 * light.lamps))
         table[3, BACKDROP_FACES:] = shape.glow * np.float32(255 * light.lamps)
     table[:3] *= np.float32(_HEADROOM)
-    packed = np.clip(table, 0, 255, out=table).T.astype(np.uint8, order="C")
-    return packed.view(np.uint32).ravel(), shines
+    return np.clip(table, 0, 255, out=table).T.astype(np.uint8, order="C").view(np.uint32).ravel(), shines
 
 
 def _snow(raster: Raster, conditions: Conditions) -> Array | None:

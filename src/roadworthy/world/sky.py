@@ -191,6 +191,5 @@ def draw_backdrop(ids: Ids, camera: Camera, view: CameraView, track: str, lens: 
     points[:, :-2, 1] = centre[1] + focal * (ahead * sin - rise * cos) / depth
     points[:, -2:, 0] = points[:, [-3, 0], 0]
     points[:, -2:, 1] = horizon + 1
-    fixed = np.rint(points * 16).astype(np.int32)
-    for outline, number in zip(fixed, (HILLS, _FOREST), strict=True):
+    for outline, number in zip(np.rint(points * 16).astype(np.int32), (HILLS, _FOREST), strict=True):
         cv2.fillPoly(ids, [outline], number, 8, 4)

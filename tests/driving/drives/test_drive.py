@@ -34,7 +34,7 @@ def test_time_that_is_none(time: list[object], message: str) -> None:
 
 @pytest.mark.parametrize("gap", [0.0, -1.0, float("nan")])
 def test_a_gap_that_is_none(gap: float) -> None:
-    with pytest.raises(InputError, match="drive lap: a gap must be longer than 0 s"):
+    with pytest.raises(InputError, match="drive lap: seconds of a gap must be above 0"):
         Drive("lap", [0.0, 1.0], gap=gap)
 
 

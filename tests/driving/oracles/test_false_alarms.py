@@ -227,9 +227,9 @@ def test_too_few_laps_are_refused_with_how_many_it_takes() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alarms": 0.0}, "above 0 and below 1, got 0"),
-        ({"alarms": 1.0}, "above 0 and below 1, got 1"),
-        ({"alarms": math.nan}, "above 0 and below 1, got nan"),
+        ({"alarms": 0.0}, "between 0 and 1, both excluded, got 0"),
+        ({"alarms": 1.0}, "between 0 and 1, both excluded, got 1"),
+        ({"alarms": math.nan}, "between 0 and 1, both excluded, got nan"),
         ({"alarms": 0.5, "mutants": {"a": []}}, "at least one mutant"),
         ({"alarms": 0.5, "nominal": {"a": []}}, "at least one nominal sector"),
         ({"alarms": 0.5, "nominal": {"a": [1.0, math.nan]}}, "leave out the metric"),

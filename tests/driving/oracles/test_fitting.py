@@ -294,8 +294,8 @@ def test_a_threshold_of_0_has_no_sign() -> None:
         ({"directions": ["up", "up"]}, "expected 1 directions"),
         ({"give_up": True}, "expected to give up"),
         ({"give_up": 1.0}, "expected to give up"),
-        ({"seconds": math.nan}, "0 seconds or more"),
-        ({"seconds": -1.0}, "0 seconds or more"),
+        ({"seconds": math.nan}, "seconds of the search must be 0 or more"),
+        ({"seconds": -1.0}, "seconds of the search must be 0 or more"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(arguments: dict[str, Any], message: str) -> None:

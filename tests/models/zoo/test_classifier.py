@@ -15,9 +15,11 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Frame
 from roadworthy.models import ImageInput, onnx_model, torch_model
 from roadworthy.models.scorers import ClassScorer, true_class
-from roadworthy.models.zoo.catalogue import CLASSIFIER
+from roadworthy.models.zoo.catalogue import architecture
 from roadworthy.models.zoo.saved import export
 from roadworthy.training.tasks import ClassificationTask
+
+CLASSIFIER = architecture("classifier")
 
 BLANK = np.zeros((8, 8, 3), np.uint8)
 

@@ -15,12 +15,13 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.models import DetectionOutput, ImageInput, onnx_model, torch_model
 from roadworthy.models.scorers import BoxScorer, answered_classes, with_all_boxes
-from roadworthy.models.zoo.catalogue import DETECTOR, Variant
+from roadworthy.models.zoo.catalogue import Variant, architecture
 from roadworthy.models.zoo.perception_networks import STRIDE, detector_loss, generalized_iou
 from roadworthy.training import export
 from roadworthy.training.tasks import DetectionTask, task_for
 
 WIDTH, HEIGHT = 64, 32
+DETECTOR = architecture("detector")
 OUTPUT = DETECTOR.answers(("car", "truck", "pedestrian"))
 assert isinstance(OUTPUT, DetectionOutput)
 TASK = DetectionTask(OUTPUT, WIDTH, HEIGHT)
@@ -61,7 +62,10 @@ THINGS = Boxes([[4, 4, 20, 16], [40, 10, 50, 30]], ["car", "pedestrian"])
 
 
 def test_what_is_known_about_it_needs_no_torch() -> None:
-    code = "import sys; from roadworthy.models.zoo.catalogue import DETECTOR; print('torch' in sys.modules)"
+    code = (
+        "import sys; from roadworthy.models.zoo.catalogue import architecture; architecture('detector'); "
+        "print('torch' in sys.modules)"
+    )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
 

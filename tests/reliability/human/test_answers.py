@@ -52,7 +52,7 @@ def test_other_names_of_columns_and_fidelity(tmp_path: Path) -> None:
         ("a,frost,car,car,,kim,1", "line 2: visual_change must be a finite number"),
         ("a,frost,car,,0.2,kim,1", "line 2: answer is empty"),
         ("a,frost,,car,0.2,kim,1", "line 2: truth is empty"),
-        ("a,frost,car,car,0.2,kim,-1", "line 2: time must be 0 seconds or more"),
+        ("a,frost,car,car,0.2,kim,-1", "line 2: time in seconds must be 0 or more"),
         ("a,frost,car,car,0.2,kim", "line 2: expected 7 columns, got 6"),
         ("a,frost,car,car,0.2,kim,1\na,original,car,car,0,kim,1", "line 3: 'kim' has already answered"),
     ],

@@ -118,5 +118,5 @@ def test_wider_intervals() -> None:
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.01, float("nan")])
 def test_bad_shares_on_originals(share: float) -> None:
-    with pytest.raises(InputError, match="above 0 and up to 1"):
+    with pytest.raises(InputError, match="above 0 and at most 1"):
         UnchangedAccuracy(share)

@@ -237,7 +237,7 @@ def test_an_interval_needs_more_than_ten_answers_and_may_lie_at_either_end() -> 
             Bins("frost", "correctness", np.array(edges), np.array(counts), np.array(kept))
     with pytest.raises(InputError, match="from 0 to 1; NaN is none"):
         Bins.counted("frost", "correctness", ones * 1.01, ones)
-    with pytest.raises(InputError, match="at least one answer to an original, got 0"):
+    with pytest.raises(InputError, match="answers to originals must be 1 or more, got 0"):
         UnchangedAccuracy(0.5, 0)
     assert UnchangedAccuracy(1.0, 1).source == ""
     assert len(Bins.counted("frost", "correctness", np.repeat(1.0, 11), np.ones(11), width=0.25)) == 1

@@ -37,7 +37,7 @@ REFUSED = {
     "the car should slow down [only] a third": "only",
     # Others than the ego-vehicle.
     "[he] should slow down": "ego-vehicle",
-    "[a car] should slow down": "ego-vehicle",
+    "[a red car] should slow down": "ego-vehicle",
     "[that car] should slow down": "ego-vehicle",
     # Too vague to judge.
     "slow down [a bit]": "how much",

@@ -397,9 +397,15 @@ def test_earlier_block_says_which_output_is_meant() -> None:
 
 def test_the_car_is_not_the_ego_vehicle_where_another_was_introduced() -> None:
     with pytest.raises(RuleError, match="ego-vehicle"):
-        read("the car should slow down", other_vehicle=True)
-    assert read("the ego-vehicle should slow down", other_vehicle=True).expectation.change == "decrease"
-    assert read("you should slow down", other_vehicle=True).expectation.change == "decrease"
+        read("the car should slow down", others={"car"})
+    assert read("the ego-vehicle should slow down", others={"car"}).expectation.change == "decrease"
+    assert read("the vehicle should slow down", others={"car"}).expectation.change == "decrease"
+    assert read("you should slow down", others={"car"}).expectation.change == "decrease"
+    for text in ("it should slow down", "its speed should decrease"):
+        assert read(text).expectation.change == "decrease"
+        with pytest.raises(RuleError, match="ego-vehicle"):
+            read(text, others={"it"})
+    assert read("the ego-vehicle should reduce its speed", others={"it"}).expectation.change == "decrease"
 
 
 def test_things_of_the_if_part_may_be_named_again() -> None:
@@ -415,8 +421,8 @@ def test_things_of_the_if_part_may_be_named_again() -> None:
     assert read("turn to the left", mentioned={"left"}).expectation.formula == DOWN
     assert read("drive at the same speed", mentioned={"speed", "sign"}).expectation.formula == SAME_SPEED
     with pytest.raises(RuleError, match="ego-vehicle"):
-        read("the speed of the car should drop", mentioned={"car"}, other_vehicle=True)
-    assert read("slow down for the car", mentioned={"car"}, other_vehicle=True).expectation.formula == DOWN
+        read("the speed of the car should drop", mentioned={"car"}, others={"car"})
+    assert read("slow down for the car", mentioned={"car"}, others={"car"}).expectation.formula == DOWN
     assert read("slow down because of it").expectation.formula == DOWN
     assert read("drive more slowly because you cannot see as far ahead").expectation.formula == DOWN
 

@@ -220,13 +220,27 @@ def test_a_broken_zip_or_a_strange_one_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "strange.zip", "w") as archive:
         archive.writestr("a/one", "1")
         archive.writestr("b/two", "2")
+    with zipfile.ZipFile(tmp_path / "long.zip", "w") as archive:
+        archive.writestr("a" * 300, "1")
     for name, words in (
         ("broken.zip", "cannot be unpacked"),
+        ("long.zip", "one folder"),
         ("strange.zip", "one folder"),
         ("no.zip", "none"),
     ):
         with pytest.raises(InputError, match=words), opened_bundle(tmp_path / name):
             pass
+
+
+@pytest.mark.parametrize("name", ["b" * 256, "/".join(["b" * 200] * 30)], ids=["name", "path"])
+def test_a_name_that_no_file_can_have_is_a_finding(make_run: Make, tmp_path: Path, name: str) -> None:
+    whole = tmp_path / "evidence.zip"
+    write_bundle(StoredRun.open(make_run(cases=2)), whole)
+    with zipfile.ZipFile(whole, "a") as archive:
+        archive.writestr(f"evidence/{name}", "x")
+    with opened_bundle(whole) as opened:
+        found = verify(opened.folder, damaged=opened.damaged)
+    assert [(one.kind, one.what) for one in found.findings] == [("changed", name)]
 
 
 def test_a_changed_byte_of_a_zip_is_a_finding_whichever_it_is(make_run: Make, tmp_path: Path) -> None:

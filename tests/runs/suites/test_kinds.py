@@ -20,6 +20,7 @@ from roadworthy.runs.suites.kinds.base import OfEach, OtherTask
 from roadworthy.runs.suites.kinds.coverage import CoverageForm
 from roadworthy.runs.suites.kinds.driving import DrivingForm, _metres
 from roadworthy.runs.suites.kinds.reliability import ReliabilityForm, _truths
+from roadworthy.runs.suites.kinds.rules import RuleForm
 from roadworthy.runs.suites.opening import Facts, OpenedModel
 from roadworthy.world import track
 
@@ -202,15 +203,28 @@ def test_a_specification_needs_a_detector_and_boxes() -> None:
     assert BBSL.misfit(part, facts(BOXES, data(boxes=BOXES))) == BBSL.misfit(part, facts(None)) == ""
     assert (BBSL.changes_frames, RULES.changes_frames) == (False, True)
     assert BBSL.cases(part, 9) == RULES.cases(part, 9) == 9
-    assert RULES.may_end_early(part)
     assert RULES.probed(part, 2, 8) == ({}, 0.25)
     assert RULES.no_rate(None) == BBSL.no_rate(None) == ""
+
+
+@pytest.mark.parametrize(("ending", "early"), [("", True), (" within 1 s", False)])
+def test_rules_on_clips_do_not_end_early_because_clips_of_a_drive_overlap(ending: str, early: bool) -> None:
+    form = RuleForm(rule=f"If it rains, the ego-vehicle should slow down{ending}.")
+    (part,) = RULES.parts(form, Context(Path()))
+    assert RULES.may_end_early(part) is early
+
+
+def test_by_is_refused_over_clips() -> None:
+    form = RuleForm(rule="If it rains, the ego-vehicle should slow down within 1 s.", by="fog")
+    with pytest.raises(InputError, match="leave out by, after and engines"):
+        list(RULES.parts(form, Context(Path())))
 
 
 class Speaks:
     """What a rule speaks of."""
 
     outputs = ("speed", "steering")
+    timing = None
 
     def misfit(self, frame: Frame) -> str:
         return "it is dark" if frame.id == "dark" else ""

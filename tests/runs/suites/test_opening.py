@@ -263,6 +263,31 @@ def test_code_that_is_only_looked_at_is_not_run(read: Callable[[str], Suite], tm
         f"data: {{town: {{data: world:town, sample: 1}}}}\nrequirements: {{N: '{NIGHT}'}}\n"
     )
     assert [one.models for one in plan_suite(alone, look_only=True).trials] == [("careful",)]
+    labelled = read(
+        "models: dave2\ndata: {town: {data: world:town, sample: 1, "
+        f"options: {{labels: 'callable:drivers.py:careful'}}}}}}\nrequirements: {{N: '{NIGHT}'}}\n"
+    )
+    found = plan_suite(labelled, look_only=True)
+    assert (found.unopened, [one.models for one in found.trials]) == (["town"], [("dave2",)])
+    measured = (
+        "requirements: {R: {reliability: [contrast, jpeg], preserve: prediction, versions: 1, batch: 1}}\n"
+    )
+    unread = ", options: {labels: 'callable:drivers.py:careful'}"
+    for models, options in (("dave2", unread), ("{careful: python:drivers.py:careful}", "")):
+        data = f"data: {{town: {{data: world:town, sample: 1{options}}}}}"
+        found = plan_suite(read(f"models: {models}\n{data}\n{measured}"), look_only=True)
+        assert [one.requirement.text for one in found.trials] == ["R/contrast", "R/jpeg"]
+    data = f"data: {{town: {{data: world:town, sample: 1{unread}}}, other: {{data: world:town, sample: 1}}}}"
+    same = read(f"models: {{town: dave2}}\n{data}\n{measured}")
+    # That data has the model's name does not close the model.
+    words = {one.data: one.requirement.text for one in plan_suite(same, look_only=True).trials}
+    assert words["town"].startswith("R/")
+    assert not words["other"].startswith("R/")
+    gated = read(
+        "models: dave2\ndata: {town: {data: world:town, sample: 1}}\ngate: 'callable:drivers.py:careful'\n"
+        f"requirements: {{N: '{NIGHT}'}}\n"
+    )
+    assert plan_suite(gated, look_only=True).unopened == ["the gate"]
 
 
 def test_an_early_end_needs_cases_in_any_order(read: Callable[[str], Suite]) -> None:

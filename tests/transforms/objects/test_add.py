@@ -197,7 +197,7 @@ def test_frames_without_labels_do_not_qualify() -> None:
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"element": "tram"}, InputError, "the gallery 'shipped' has no 'tram'; it has pedestrian 12"),
+        ({"element": "tram"}, InputError, "the gallery 'shipped' has no 'tram'; it has pedestrian 62"),
         ({"element": "unicorn"}, OntologyError, "unicorn"),
         ({"relation": "under"}, InputError, "unknown relation 'under'"),
         ({"reference": "vehicle"}, InputError, "nothing can be placed on the vehicle"),

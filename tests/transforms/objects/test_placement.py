@@ -13,7 +13,14 @@ from roadworthy.datasets import load
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.transforms.objects import CutOut
-from roadworthy.transforms.objects.placement import CutOutPlace, Views, _sharp, find_place
+from roadworthy.transforms.objects.placement import (
+    CutOutPlace,
+    Views,
+    _sharp,
+    find_place,
+    stands,
+    visible_share,
+)
 from roadworthy.transforms.objects.request import Draws, Request, plan_of
 from roadworthy.transforms.objects.surroundings import OCCUPYING, GroundSurroundings
 from roadworthy.transforms.perspective import ROAD
@@ -45,6 +52,31 @@ def classes_under(frame: Frame, place: CutOutPlace) -> set[str]:
 def metres_right(place: CutOutPlace, column: float) -> float:
     """How far to the right of the street's middle a column is, in the row of a place."""
     return (column - CENTRE) * CAMERA / (place.window[3] - HORIZON)
+
+
+@pytest.mark.parametrize("depth", [True, False])
+@pytest.mark.parametrize(
+    ("window", "on_road", "seen"),
+    [
+        ((150, 90, 162, 120), True, 1.0),
+        ((-6, 90, 6, 120), False, 1.0),  # what is in the image of it
+        ((-80, 90, -68, 120), False, 0.0),
+        ((400, 90, 412, 120), False, 0.0),
+        ((150, 190, 162, 220), False, 0.0),
+        ((150, -60, 162, -30), False, 0.0),
+        ((150, 140, 162, 170), False, 1.0),  # its foot is outside
+    ],
+    ids=["inside", "at the edge", "left", "right", "below", "above", "at the lower edge"],
+)
+def test_a_thing_that_leaves_the_image_stands_on_nothing_and_is_not_seen(
+    street: Street, window: tuple[int, int, int, int], on_road: bool, seen: float, depth: bool
+) -> None:
+    frame = street()
+    if depth:
+        frame = frame.replace(depth=np.full(frame.image.shape[:2], 50, np.float32))
+    place = CutOutPlace(thing()[0], False, window, (window[0], window[2]), 10.0, "left")
+    assert stands(frame, place, ROAD) == on_road
+    assert visible_share(frame, place) == seen
 
 
 @settings(max_examples=30)

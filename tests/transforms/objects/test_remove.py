@@ -97,6 +97,36 @@ def test_the_region_of_a_thing_alone_is_the_thing_and_its_edge() -> None:
     assert columns.max() <= inside[1].max() + edge
 
 
+def test_a_reflection_goes_with_the_thing() -> None:
+    frame = street()
+    assert frame.labels is not None
+    car = frame.labels.mask("vehicle")
+    rows, columns = np.nonzero(car)
+    foot, high = rows.max() + 1, min(np.ptp(rows) + 1, frame.height - rows.max() - 1)
+    mirrored, ground = np.zeros_like(car), frame.labels.mask("road")
+    mirrored[foot : foot + high] = car[foot - high : foot][::-1]
+    mirrored &= ground
+    image = frame.image.copy()
+    # Windows and lamps of its own, so that there is something to recognise.
+    image[rows.min() : foot, columns.min() + 4 : columns.min() + 12] = (30, 40, 160)
+    dry = frame.replace(image=image)
+    wet = image.copy()
+    above = image[foot - high : foot][::-1].astype(float)
+    wet[foot : foot + high] = np.where(
+        mirrored[foot : foot + high, :, None],
+        0.6 * image[foot : foot + high] + 0.4 * above,
+        wet[foot : foot + high],
+    )
+    change = Remove(element="vehicle")
+    assert change.region(dry.replace(image=wet))[mirrored].all()
+    assert change.region(dry)[mirrored].mean() < 0.5
+    # In other colours it is no reflection.
+    wrong = image.copy()
+    below = slice(foot, foot + high), slice(columns.min(), columns.max() + 1)
+    wrong[below] = wet[below][..., ::-1]
+    assert not change.region(dry.replace(image=wrong))[mirrored].all()
+
+
 def test_the_ground_goes_on_below_and_the_wall_above() -> None:
     frame = street()
     edited = Remove(element="vehicle")(frame, 1, measure=False)
@@ -342,7 +372,8 @@ def parked(light: int, cars: int = 1, grain: int = 0) -> Frame:
 @pytest.mark.parametrize(
     ("frame", "reason"),
     [
-        (parked(80), ""),
+        (parked(65), ""),
+        (parked(80), "has too much light and detail around it"),
         (parked(40, cars=3), ""),
         (parked(80, cars=3), "is too much of the image"),
         (parked(150), "has too much light and detail around it"),
@@ -378,3 +409,29 @@ def test_lines_go_with_all_their_paint_and_only_if_there_is_some() -> None:
     yellow[40:, 76:82] = (170, 130, 20)
     after = Remove(element="line")(bare.replace(image=yellow), 1, measure=False).image.astype(int)
     assert (after[44:, 70:88, 0] - after[44:, 70:88, 2]).max() < 10
+
+
+def test_a_light_behind_a_person_is_not_left_without_its_post() -> None:
+    frame = parked(40, cars=0)
+    ids, classes = frame.label_map.ids.copy(), (*CLASSES, "pole", "traffic light", "pedestrian")
+    light, post, person = (classes.index(one) for one in ("traffic light", "pole", "pedestrian"))
+    ids[70:90, 150:162], ids[90:110, 155:157], ids[110:140, 150:162] = light, post, person
+    remove = Remove(element="pedestrian")
+    with pytest.raises(NotApplicable, match="the rest of a thing would float"):
+        remove(frame.replace(labels=LabelMap(ids, classes)), 1)
+    ids[90:140, 166:168] = post
+    ids[70:90, 162:168] = light
+    assert remove(frame.replace(labels=LabelMap(ids, classes)), 1, measure=False).labels is not None
+
+
+def test_feet_that_a_network_lost_go_with_a_person() -> None:
+    frame = parked(40, cars=0)
+    ids, image = frame.label_map.ids.copy(), frame.image.copy()
+    classes = (*CLASSES, "pedestrian")
+    ids[110:150, 150:162] = classes.index("pedestrian")
+    image[110:155, 150:162] = (250, 30, 30)
+    known = frame.replace(labels=LabelMap(ids, classes), image=image)
+    feet = np.s_[152:154, 152:160, 0]
+    assert Remove(element="pedestrian", realism="any")(known, 1, measure=False).image[feet].mean() > 200
+    estimated = known.replace(metadata={"labels_from": "street (estimated)"})
+    assert Remove(element="pedestrian", realism="any")(estimated, 1, measure=False).image[feet].mean() < 120

@@ -102,8 +102,8 @@ def test_only_ground_gets_darker() -> None:
     assert np.count_nonzero(region) == 9 * 40 - 5 * 20
 
 
-@pytest.mark.parametrize(("element", "drawn", "real"), [("pedestrian", 0.5, 0.25), ("vehicle", 0.72, 0.5)])
-def test_shadows_at_the_foot_are_fainter_in_real_frames_than_in_the_world(
+@pytest.mark.parametrize(("element", "drawn", "real"), [("pedestrian", 0.5, 0.25), ("vehicle", 0.72, 0.92)])
+def test_real_shadows_are_faint_at_the_foot_of_people_and_dark_under_vehicles(
     element: str, drawn: float, real: float
 ) -> None:
     rgba = np.full((80, 40, 4), 255, np.uint8)
@@ -114,6 +114,16 @@ def test_shadows_at_the_foot_are_fainter_in_real_frames_than_in_the_world(
         image = here.frame.image.copy()
         draw_shadows(image, np.zeros(image.shape[:2], np.bool_), here, place, share=1.0, sun=False)
         assert image.min() == pytest.approx(100 * (1 - darkest), abs=1)
+
+
+@pytest.mark.parametrize(("level", "shade"), [(60, 0.92), (30, 0.68), (10, 0.609)])
+def test_in_the_dark_the_shade_under_a_real_car_is_fainter(level: int, shade: float) -> None:
+    one = CutOut("one", "vehicle", 1.7, (100.0,) * 3, pixels=np.full((80, 40, 4), 255, np.uint8))
+    place = CutOutPlace(one, False, (300, 70, 320, 110), (302, 318), 12.0, "right")
+    here = site(things=0, image=np.full((160, 600, 3), level, np.uint8))
+    image = here.frame.image.copy()
+    draw_shadows(image, np.zeros(image.shape[:2], np.bool_), here, place, share=1.0, sun=False)
+    assert image.min() == pytest.approx(level * (1 - shade), abs=1)
 
 
 def test_how_bright_a_road_is() -> None:

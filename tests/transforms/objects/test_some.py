@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +17,10 @@ from roadworthy.frames import Frame, Signals
 from roadworthy.images import Mask
 from roadworthy.transforms import make_transform
 from roadworthy.transforms.objects.gallery import Gallery
+from roadworthy.transforms.objects.request import POSES, ROADSIDE
 from roadworthy.transforms.objects.surroundings import surroundings
 from roadworthy.transforms.objects.traffic import agreeing
+from roadworthy.transforms.perspective import ROAD, Perspective
 from roadworthy.transforms.wording import added_things
 from roadworthy.world import Conditions, add, make_scene
 from roadworthy.world.render import frame_of
@@ -128,6 +134,109 @@ def test_within_some_metres(town: list[Frame]) -> None:
             continue
     assert len(distances) >= 3
     assert max(distances) <= 12
+
+
+def _aside_and_away(frame: Frame, note: Mapping[str, Any]) -> tuple[float, float]:
+    middle = sum(note["foot"]) / 2 - frame.width / 2
+    return middle / Perspective.of(frame).focal * note["distance"], note["distance"]
+
+
+def test_a_group_stands_together_and_others_need_not(town: list[Frame]) -> None:
+    widest: dict[str, list[float]] = {"any": [], "group": []}
+    for company, found in widest.items():
+        add = make_transform("add", element="pedestrian", company=company)
+        for number, frame in enumerate(town):
+            try:
+                three = add(add(add(frame, number), number + 50), number + 99)
+            except NotApplicable:
+                continue
+            notes = added_things(three)
+            if company == "group":
+                assert len({one["side"] for one in notes}) == 1
+            boxes = [one["box"] for one in notes]
+            for one, other in combinations(boxes, 2):
+                # Nobody stands in front of somebody.
+                assert one[2] <= other[0] + 2 or other[2] <= one[0] + 2 or company == "any"
+            places = [_aside_and_away(frame, one) for one in notes]
+            found.append(max(math.dist(*pair) for pair in combinations(places, 2)))
+    assert len(widest["group"]) >= 3
+    assert max(widest["group"]) < 8
+    assert max(widest["any"]) > 8
+
+
+@pytest.mark.parametrize("pose", ["crossing", "waiting", "stepping onto the road", "walking along"])
+def test_people_are_seen_doing_what_is_said(town: list[Frame], pose: str) -> None:
+    ground = "road" if pose in ("crossing", "stepping onto the road") else ROADSIDE
+    change = make_transform("add", element="pedestrian", reference=ground, pose=pose)
+    known = {one.name: one for one in Gallery.posed()}
+    sides = set()
+    for number, frame in enumerate(town):
+        try:
+            note = added_things(change(frame, number, measure=False))[-1]
+        except NotApplicable:
+            continue
+        shown, (low, high) = known[note["cut_out"]], note["foot"]
+        sides.add(note["side"])
+        assert shown.pose == ("standing" if pose == "waiting" else "walking")
+        assert (shown.facing == "side") == (pose != "walking along")
+        if pose in ("waiting", "stepping onto the road"):
+            # Cut-outs face right; who is right of our path turns to the left.
+            assert note["mirrored"] == (note["side"] == "right")
+        road = frame.label_map.mask(*ROAD)[note["box"][3] - 1]
+        assert road[(low + high) // 2] == (ground == "road")
+        if pose == "stepping onto the road":
+            metre = Perspective.of(frame).focal / note["distance"]
+            assert _to_edge(road, low if note["side"] == "left" else high) < 1.5 * metre + 2
+    assert sides == {"left", "right"}
+
+
+SIZES = {
+    "child": (0.95, 1.5),
+    "wheelchair user": (1.3, 1.5),
+    "pram": (1.5, 2.0),
+    "traffic cone": (0.5, 1.1),
+    "dog": (0.5, 1.0),
+}
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_what_else_people_test_with_has_its_own_cut_outs_for_all_frames(kind: str) -> None:
+    low, high = SIZES[kind]
+    for drawn in (True, False):
+        found = Gallery.shipped_for(drawn).select(kind)
+        assert len(found) >= 3
+        assert all(low < one.height < high and one.shape[0] >= 390 for one in found)
+        assert not set(found) & set(Gallery.shipped_for(drawn).select("pedestrian"))
+    for pose in POSES if kind in ("child", "wheelchair user", "pram") else ():
+        make_transform("add", element=kind, pose=pose)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference"), [("traffic cone", "road"), ("dog", "road"), ("child", ROADSIDE)]
+)
+def test_cones_dogs_and_children_stand_where_it_is_said(town: list[Frame], kind: str, reference: str) -> None:
+    change = make_transform("add", element=kind, reference=reference)
+    tried = 0
+    for number, frame in enumerate(town[:6]):
+        try:
+            changed = change(frame, number, measure=False)
+        except NotApplicable:
+            continue
+        note, tried = added_things(changed)[-1], tried + 1
+        low, high = note["foot"]
+        on_road = frame.label_map.mask(*ROAD)[note["box"][3] - 1, (low + high) // 2]
+        assert on_road == (reference == "road")
+        assert changed.label_map.mask(note["element"]).sum() > frame.label_map.mask(note["element"]).sum()
+        assert changed.label_map.to_rgb().shape == frame.image.shape
+        # A child looks smaller than an adult would there.
+        tall = (note["box"][3] - note["box"][1]) * note["distance"] / Perspective.of(frame).focal
+        assert SIZES[kind][0] - 0.15 < tall < SIZES[kind][1] + 0.15
+    assert tried >= 3
+
+
+def test_only_people_have_poses() -> None:
+    with pytest.raises(InputError, match="has no 'bicyclist'; it has pedestrian"):
+        make_transform("add", element="bicyclist", pose="crossing")
 
 
 def test_what_is_oncoming_shows_its_front(town: list[Frame]) -> None:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.labelling import estimated_by
-from roadworthy.transforms import make_transform
-from roadworthy.transforms.weather._estimates import believed
-from roadworthy.transforms.weather._scene import WeatherScene
+from roadworthy.transforms import make_transform, parse_transform
+from roadworthy.transforms.weather._condition import unfit_light
+from roadworthy.transforms.weather._estimates import _sharpened, believed
+from roadworthy.transforms.weather._scene import WeatherScene, surroundings
 from roadworthy.transforms.weather.night import lit_lights
 
 CLASSES = ("void", "sky", "road", "tree", "vehicle", "building", "terrain")
@@ -66,21 +67,43 @@ def test_glare_and_black_ground_show_no_other_weather(name: str) -> None:
             make_transform(name)(with_ground(rows, grey), 1)
 
 
-def test_winter_is_made_by_name_alone() -> None:
+@pytest.mark.parametrize(("name", "fact"), [("winter", "season"), ("dusk", "time")])
+def test_winter_and_dusk_are_made_by_name_alone(name: str, fact: str) -> None:
     with pytest.raises(NotApplicable, match="painted on real frames"):
-        make_transform("winter")(street(), 1)
-    made = make_transform("winter", realism="any")(street(), 1, measure=False)
-    assert made.metadata["season"] == "winter"
+        make_transform(name)(street(), 1)
+    made = make_transform(name, realism="any")(street(), 1, measure=False)
+    assert made.metadata[fact] == name
 
 
-@pytest.mark.parametrize(("name", "dark"), [("night", 60), ("dusk", 110)])
+def test_a_column_in_which_the_sun_smears_shows_no_other_weather() -> None:
+    frame = street()
+    image = frame.image.copy()
+    image[60:, 80:84] = 255
+    make_transform("rain")(frame.replace(image=image), 1, measure=False)
+    image[20:, 80:84] = 255
+    with pytest.raises(NotApplicable, match="too harsh"):
+        make_transform("rain")(frame.replace(image=image), 1)
+
+
+def test_a_smear_of_a_few_pixels_is_seen_in_a_large_image() -> None:
+    frame = street()
+    image, ids = (one.repeat(8, axis=0).repeat(8, axis=1) for one in (frame.image, frame.label_map.ids))
+    large = frame.replace(image=image, labels=LabelMap(ids, CLASSES), depth=None)
+    make_transform("rain")(large, 1, measure=False)
+    image = image.copy()
+    image[160:, 600:603] = 255
+    with pytest.raises(NotApplicable, match="too harsh"):
+        make_transform("rain")(large.replace(image=image), 1)
+
+
+@pytest.mark.parametrize(("name", "dark"), [("night", 60), ("dusk(realism=any)", 110)])
 @pytest.mark.parametrize("colour", [(60, 240, 150), (250, 40, 40)], ids=["green", "red"])
 def test_a_light_that_is_lit_stays_lit(colour: tuple[int, int, int], name: str, dark: int) -> None:
     frame = street()
     image = frame.image.copy()
     image[30:42, 70:78] = 15
     image[38:41, 72:76] = colour
-    lit = make_transform(name)(frame.replace(image=image), 1, measure=False).image
+    lit = parse_transform(name)(frame.replace(image=image), 1, measure=False).image
     assert lit[38:41, 72:76].max(axis=2).min() > 0.7 * max(colour)
     assert lit[45:48, 72:76].max() < dark
 
@@ -164,7 +187,8 @@ def test_a_faint_line_in_the_shade_is_not_darker_than_the_road(name: str) -> Non
     ids[80:, 76:80] = len(CLASSES)
     lined = frame.replace(image=image, labels=LabelMap(ids, (*CLASSES, "line")))
     # With a parameter of its own it is drawn, however harsh the sun.
-    change = make_transform(name, **({"noise": 0} if name in ("night", "dusk") else {"overcast": 0.99}))
+    own = {"night": "noise=0", "dusk": "noise=0, realism=any"}.get(name, "overcast=0.99")
+    change = parse_transform(f"{name}({own})")
     made = change(lined, 1, measure=False).image.astype(int)
     assert made[90:115, 77:79].mean() > made[90:115, 60:72].mean()
 
@@ -172,12 +196,12 @@ def test_a_faint_line_in_the_shade_is_not_darker_than_the_road(name: str) -> Non
 def test_a_grey_camera_stays_grey() -> None:
     frame = street()
     grey = np.repeat(cv2.cvtColor(frame.image, cv2.COLOR_RGB2GRAY)[..., None], 3, axis=2)
-    for name in ("night", "dusk", "fog", "rain", "snow", "cloudy"):
+    for name in ("night", "fog", "rain", "snow", "cloudy"):
         made = make_transform(name)(frame.replace(image=grey), 1, measure=False).image
         assert not np.ptp(made, axis=2).any()
 
 
-@pytest.mark.parametrize("name", ["night", "dusk", "fog", "rain", "snow", "cloudy"])
+@pytest.mark.parametrize("name", ["night", "fog", "rain", "snow", "cloudy"])
 def test_no_weather_makes_day_of_a_night(name: str) -> None:
     frame = street()
     dark = make_transform("night")(frame, 1, measure=False).replace(metadata={})
@@ -195,10 +219,39 @@ def test_no_weather_where_the_sun_is_on_the_hills_or_on_half_of_the_road() -> No
             make_transform("rain")(frame.replace(image=image), 1)
 
 
+def test_no_weather_where_the_sun_is_on_facades() -> None:
+    frame = street()
+    ids = frame.label_map.ids.copy()
+    ids[25:50] = CLASSES.index("building")
+    for width, grey, fits in ((40, 190, False), (28, 190, True), (160, 130, True)):
+        image = frame.image.copy()
+        image[50:], image[25:50, :width] = 60, grey
+        walls = frame.replace(image=image, labels=LabelMap(ids, CLASSES))
+        if fits:
+            make_transform("rain")(walls, 1, measure=False)
+        else:
+            with pytest.raises(NotApplicable, match="too harsh"):
+                make_transform("rain")(walls, 1)
+
+
+def test_a_sky_that_is_tinged_is_leaves() -> None:
+    frame = street()
+    for blue, fits in ((195, False), (198, True)):
+        image = frame.image.copy()
+        image[:25, :60] = (205, 203, blue)
+        if fits:
+            make_transform("rain")(frame.replace(image=image), 1, measure=False)
+        else:
+            with pytest.raises(NotApplicable, match="burnt out"):
+                make_transform("rain")(frame.replace(image=image), 1)
+
+
 WHITE, YELLOW = (235, 235, 235), (200, 150, 40)
 
 
-def road_with_a_car(metres_aside: float, rear: bool, line: tuple[int, int, int] = WHITE) -> Frame:
+def road_with_a_car(
+    metres_aside: float, rear: bool, line: tuple[int, int, int] = WHITE, half: int = 14
+) -> Frame:
     """Our lane, a line and the lane to the left of it; a car 14 metres away is grey or shows red lamps."""
     height, width, horizon, focal = 240, 320, 100, 220.0
     ids = np.full((height, width), 6, np.uint8)
@@ -214,7 +267,7 @@ def road_with_a_car(metres_aside: float, rear: bool, line: tuple[int, int, int] 
     ids[painted], image[painted] = len(CLASSES), line
     pixels = focal / 14
     foot, middle = round(horizon + 1.45 * pixels), round(width / 2 + metres_aside * pixels)
-    window = np.s_[foot - round(1.5 * pixels) : foot, middle - 14 : middle + 14]
+    window = np.s_[foot - round(1.5 * pixels) : foot, middle - half : middle + half]
     ids[window], image[window] = 4, 90
     if rear:
         image[foot - 14 : foot - 10, middle - 13 : middle - 9] = (190, 30, 30)
@@ -256,13 +309,20 @@ def test_no_near_car_stands_dark_on_the_road_at_night(
     aside: float, rear: bool, line: tuple[int, int, int], colour: str
 ) -> None:
     frame = road_with_a_car(aside, rear, line)
-    make_transform("dusk")(frame, 1, measure=False)
+    make_transform("dusk", realism="any")(frame, 1, measure=False)
     night = make_transform("night")
     if colour != "none":
         night(frame, 1, measure=False)
         return
     with pytest.raises(NotApplicable, match="lamps cannot be told"):
         night(frame, 1, measure=False)
+
+
+def test_a_car_that_is_seen_from_its_side_has_no_head_lights() -> None:
+    night = make_transform("night")
+    night(road_with_a_car(-3.6, False, YELLOW, half=18), 1, measure=False)
+    with pytest.raises(NotApplicable, match="lamps cannot be told"):
+        night(road_with_a_car(-3.6, False, YELLOW, half=20), 1, measure=False)
 
 
 def test_a_white_car_does_not_keep_its_daylight_at_night() -> None:
@@ -284,7 +344,7 @@ def shaded_road(step: int, paint: bool = False) -> Frame:
     return frame.replace(image=image, labels=LabelMap(ids, (*CLASSES, "crosswalk")))
 
 
-@pytest.mark.parametrize("name", ["night", "dusk", "fog", "rain", "snow", "cloudy"])
+@pytest.mark.parametrize("name", ["night", "fog", "rain", "snow", "cloudy"])
 def test_no_weather_where_sharp_shadows_lie_on_the_road(name: str) -> None:
     with pytest.raises(NotApplicable, match="sharp shadows"):
         make_transform(name)(shaded_road(12), 1)
@@ -302,12 +362,41 @@ def test_no_weather_where_leaves_are_burnt_out_or_ground_would_float_in_the_sky(
     ids[6:18, 60:90] = 3
     dark = frame.image.copy()
     dark[6:18, 60:90] = 40
+    white = frame.image.copy()
+    white[:25] = 250
+    ids_white = frame.label_map.ids.copy()
+    ids_white[:20, 60:90] = CLASSES.index("building")
     for changed, reason in (
         (frame.replace(image=leaves), "burnt out"),
+        (frame.replace(image=white, labels=LabelMap(ids_white, CLASSES)), "float"),
         (frame.replace(image=dark, labels=LabelMap(ids, CLASSES)), "float"),
     ):
         with pytest.raises(NotApplicable, match=reason):
             make_transform("rain")(changed, 1)
+
+
+@pytest.mark.parametrize(("rows", "floats"), [(8, False), (9, True)])
+def test_a_wood_that_another_sky_would_cut_off_may_only_be_small(rows: int, floats: bool) -> None:
+    """By the label map it hangs together with the ground, but in the image sky is where its stem is."""
+    frame = street(metadata=ESTIMATED)
+    image, ids = frame.image.copy(), frame.label_map.ids.copy()
+    image[6 : 6 + rows, 60:70] = 40
+    ids[6 : 6 + rows, 60:70] = ids[6 + rows : 25, 64:66] = CLASSES.index("tree")
+    reason = unfit_light(surroundings(frame.replace(image=image, labels=LabelMap(ids, CLASSES))))
+    assert ("float" in reason) == floats
+
+
+@pytest.mark.parametrize(("post", "distance"), [(True, 13.0), (False, 19.0)])
+def test_a_light_without_its_post_is_as_far_away_as_nearly_all_of_it(post: bool, distance: float) -> None:
+    """A network sees it nearer at its edge, and fog must hide it as it hides the post."""
+    ids = np.zeros((40, 40), np.uint8)
+    ids[10:20, 10] = 1
+    ids[15:20, 10] = 2 if post else 1
+    depth = np.full((40, 40), 50, np.float32)
+    depth[10:20, 10] = np.arange(10, 20)
+    found = _sharpened(depth, LabelMap(ids, ("void", "traffic light", "pole")))
+    assert set(found[10:20, 10].tolist()) == {distance}
+    assert (found[ids == 0] == 50).all()
 
 
 def test_fog_leaves_no_ring_round_a_thing_that_a_network_saw_too_large() -> None:
@@ -326,7 +415,8 @@ def test_a_branch_stays_before_another_sky_and_a_single_leaf_does_not() -> None:
     frame = street(metadata=ESTIMATED)
     image = frame.image.copy()
     image[8:25, 41] = image[10:12, 100:102] = 40
-    made = make_transform("dusk", noise=0)(frame.replace(image=image), 1, measure=False).image.astype(int)
+    dusk = make_transform("dusk", noise=0, realism="any")
+    made = dusk(frame.replace(image=image), 1, measure=False).image.astype(int)
     assert made[10:20, 41].mean() < 40
     assert abs(made[10:12, 100:102].mean() - made[10:12, 110:120].mean()) < 12
 

@@ -199,8 +199,7 @@ class Encoding:
     def _relation(
         self, expression: syntax.BoxRelation, left: symbols.Symbolic, right: symbols.Symbolic
     ) -> symbols.Symbolic:
-        kinds = {type(left), type(right)}
-        if kinds == {symbols.SymbolicReal, symbols.SymbolicInterval}:
+        if {type(left), type(right)} == {symbols.SymbolicReal, symbols.SymbolicInterval}:
             left, right = self._plain(left), self._plain(right)
         shares = [getattr(one, "denominator", None) is not None for one in (left, right)]
         numbers = [isinstance(one, syntax.RealNumber) for one in (expression.left, expression.right)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -68,17 +68,14 @@ def _wishes(encoding: Encoding) -> Iterator[list[symbols.Formula]]:
     filled = [one.members[0].present for one in sets if one.members]
     members = [member for one in sets for member in one.members]
     for count in range(len(filled), len(members) + 1):
-        few = [*good, *filled, *_at_most(members, count)]
+        most = [z3.PbLe([(one.present, 1) for one in members], count)] if members else []
+        few = [*good, *filled, *most]
         yield [*few, *_apart(encoding)]
         yield few
     yield good
     yield [*inside, *_round(encoding, 5), *_at_least(encoding, 5)]
     yield inside
     yield _round(encoding, 1)
-
-
-def _at_most(members: Sequence[symbols.Member], count: int) -> list[symbols.Formula]:
-    return [z3.PbLe([(one.present, 1) for one in members], count)] if members else []
 
 
 def _values(encoding: Encoding, kind: type[Kind]) -> list[Kind]:

@@ -12,7 +12,7 @@ from roadworthy.bbsl.checking.models import FunctionValue, Model, Value
 from roadworthy.bbsl.checking.solving import SolverAnswer, SolverLimits, Wanted, ask
 from roadworthy.bbsl.specification import Spec
 from roadworthy.bbsl.values import Box, Interval
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 
 Property = Literal["exhaustive", "exclusionary", "non-redundant"]
 """The properties of Definition 10."""
@@ -34,7 +34,7 @@ class ProofStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class Witness:
+class Witness(Model):
     """Values of the external functions that show something, y upward.
 
     Attributes:
@@ -50,9 +50,6 @@ class Witness:
         {'vehicle()': [0, 250, 50, 300]}
     """
 
-    calls: tuple[FunctionValue, ...]
-    width: float
-    height: float
     labels: tuple[str, ...] = ()
 
     @property
@@ -64,7 +61,7 @@ class Witness:
     def _bound(self, calls: list[FunctionValue]) -> Value | Callable[..., Value]:
         if not calls[0].arguments:
             return calls[0].value
-        known = {tuple(_hashable(self._in_pixels(a)) for a in one.arguments): one.value for one in calls}
+        known = {tuple(_hashable(self.in_pixels(a)) for a in one.arguments): one.value for one in calls}
         return lambda *arguments: known.get(tuple(map(_hashable, arguments)), calls[0].value)
 
     @property
@@ -74,16 +71,17 @@ class Witness:
         Intervals are left as they are, y upward: nothing here says along which axis they lie.
         """
         return {
-            f"{one.function}({', '.join(map(written, one.arguments))})": self._in_pixels(one.value)
+            f"{one.function}({', '.join(map(written, one.arguments))})": self.in_pixels(one.value)
             for one in self.calls
         }
 
-    def _in_pixels(self, value: Value) -> Any:
+    def in_pixels(self, value: Value) -> Any:
+        """Return a value as a person sees it in the image; intervals as they are."""
         if isinstance(value, Box):
             return [value.x.lower, self.height - value.y.upper, value.x.upper, self.height - value.y.lower]
         if isinstance(value, Interval):
             return list(value)
-        return [self._in_pixels(one) for one in value] if isinstance(value, tuple) else value
+        return [self.in_pixels(one) for one in value] if isinstance(value, tuple) else value
 
     def __str__(self) -> str:
         shown = [
@@ -334,10 +332,8 @@ def _check_arguments(spec: Spec, boxes: int, seconds: float, image: tuple[float,
             "static checks look at one frame: leave out always, eventually, until and previous, and check "
             "the conditions inside these on their own"
         )
-    if boxes < 1:
-        raise InputError(f"boxes must be 1 or more, got {boxes}")
-    if not seconds > 0:
-        raise InputError(f"seconds must be more than 0, got {seconds}")
+    check_number("boxes", boxes, least=1)
+    check_number("seconds", seconds, above=0)
     if image is not None and not (image[0] > 0 and image[1] > 0):
         raise InputError(f"image must have a width and a height above 0, got {image}")
 

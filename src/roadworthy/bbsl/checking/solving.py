@@ -19,8 +19,8 @@ from roadworthy.bbsl.values import Box, Interval
 from roadworthy.seeding import rng_for
 
 _TRIES = 3000
+# Lines of the grid on each axis, besides 0.
 _STEPS = 10
-"""Lines of the grid on each axis, besides 0."""
 
 
 def guess(
@@ -38,8 +38,7 @@ def guess(
         outcome = spec.evaluate(values, width=image[0], height=image[1])
         held = {label: outcome.applies if label is None else outcome.values[label] for label, _ in wanted}
         if all(held[label] is truth for label, truth in wanted):
-            calls = tuple(FunctionValue(name, (), value) for name, value in values.items())
-            return Model(calls, *image)
+            return Model(tuple(FunctionValue(name, (), value) for name, value in values.items()), *image)
     return None
 
 
@@ -67,8 +66,8 @@ def _box(rng: np.random.Generator, image: tuple[float, float]) -> Box:
 Question = Iterable[tuple[CaseClause | syntax.Expression, bool]]
 """Conditions, each with whether it is to be true or false."""
 
+# Sets larger than this are not tried: formulas grow with powers of it.
 _MOST_BOXES = 8
-"""Sets larger than this are not tried: formulas grow with powers of it."""
 
 
 class _Unbounded(Exception):  # noqa: N818 - an answer, not an error
@@ -198,8 +197,7 @@ class _Demands:
             total = 0
             for wanted, around in self.found:
                 if wanted == name:
-                    counts = [self._count(boxes, lets, (*above, name)) for boxes, lets in around]
-                    total += math.prod(counts)
+                    total += math.prod([self._count(boxes, lets, (*above, name)) for boxes, lets in around])
             self.sizes[name] = total
         return self.sizes[name]
 
@@ -256,8 +254,8 @@ def _key(expression: syntax.Expression, lets: Lets, bound: Bound, variables: tup
 Wanted = Sequence[tuple[str | None, bool]]
 """Labels of cases, or None for the precondition, each with whether it is to hold or not to hold."""
 
+# The image in which areas are tried on a grid, where its size is left open.
 _PICTURE = (1000.0, 300.0)
-"""The image in which areas are tried on a grid, where its size is left open."""
 
 
 @dataclass(frozen=True)
@@ -401,8 +399,7 @@ class _Attempt:
         if outcome is None or (self.encoding.areas.used and isinstance(self.encoding.areas, OpaqueAreas)):
             return SolverAnswer(None, reason=clock.reason)
         # What is shown may be made nicer even where the answer took all the time there was.
-        seconds = max(1.0, clock.milliseconds / 1000)
-        return SolverAnswer(True, nice_model(self.solver, self.encoding, seconds))
+        return SolverAnswer(True, nice_model(self.solver, self.encoding, max(1.0, clock.milliseconds / 1000)))
 
 
 def _formula(encoding: Encoding, label: str | None, outcome: bool) -> Formula:

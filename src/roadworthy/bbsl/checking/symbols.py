@@ -265,8 +265,7 @@ def _on_each_side(relation: Callable[[Any, Any], Formula]) -> Callable[[Any, Any
 
 @_on_each_side
 def _inside(a: SymbolicInterval, b: SymbolicInterval) -> Formula:
-    contained = conjunction([b.filled, b.lower <= a.lower, a.upper <= b.upper])
-    return disjunction([negation(a.filled), contained])
+    return disjunction([negation(a.filled), conjunction([b.filled, b.lower <= a.lower, a.upper <= b.upper])])
 
 
 @_on_each_side
@@ -284,8 +283,8 @@ _POSITIONS: dict[str, Callable[[Any, Any], Formula]] = {
 }
 
 
+# Boxes of one union: inclusion and exclusion has 2^n - 1 terms.
 _MOST_EXACT = 6
-"""Boxes of one union: inclusion and exclusion has 2^n - 1 terms."""
 
 
 class TooManyBoxes(Exception):  # noqa: N818 - it ends one attempt, not the check

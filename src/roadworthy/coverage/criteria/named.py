@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import frozen
-from roadworthy._options import checked_options
+from roadworthy._options import checked_options, parse_call
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria import neurons
 from roadworthy.coverage.criteria.surprise import (
@@ -95,8 +95,7 @@ class Mixed:
 
     def gains(self, batch: Activations, /) -> NDArray[np.float64]:
         """Return by how much each image of a batch would raise the value if it alone were added."""
-        each = np.array([part.gains(batch) for part in self.parts])
-        return np.asarray(self.weights @ each, np.float64)
+        return np.asarray(self.weights @ np.array([part.gains(batch) for part in self.parts]), np.float64)
 
     def merge(self, other: Self, /) -> None:
         """Add what another one has seen, as if this one had seen it.
@@ -209,9 +208,6 @@ class Training:
         return Training(ranges, reference)
 
 
-_TEXT = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
-
-
 @dataclass(frozen=True)
 class _Kind:
     make: Callable[..., neurons.Cells]
@@ -313,18 +309,7 @@ def parse_criterion(text: str) -> CriterionChoice:
         >>> parse_criterion("top-k").make((Layer("dense", "dense", 4),))
         TopKCoverage(0 of 4, 0.0%)
     """
-    found = _TEXT.fullmatch(text)
-    if found is None:
-        raise InputError(f"cannot read the criterion {text!r}: expected name or name(option=value, …)")
-    name = found["name"]
+    name, options = parse_call(text, "criterion")
     if name not in _KINDS:
         raise InputError(f"there is no criterion {name!r}: {suggest(name, _KINDS)}")
-    options: dict[str, object] = {}
-    for part in (found["inside"] or "").split(","):
-        if not part.strip():
-            continue
-        key, equals, value = (one.strip() for one in part.partition("="))
-        if not equals or not key or key in options:
-            raise InputError(f"cannot read {part.strip()!r} in {text!r}: expected option=value, each once")
-        options[key] = value
     return CriterionChoice(name, frozen(checked_options(name, _KINDS[name].make, options)))

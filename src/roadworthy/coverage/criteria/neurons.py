@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Activations, Layer
-from roadworthy.errors import InputError, check_choice
+from roadworthy.errors import InputError, check_choice, check_number
 
 Visits = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Which image of a batch visited which cell: two arrays of one length, every pair once."""
@@ -290,8 +290,7 @@ class MultisectionCoverage(_Ranged):
     name = "multisection"
 
     def __init__(self, ranges: Ranges, *, sections: int = 1000) -> None:
-        if sections < 1:
-            raise InputError(f"sections must be 1 or more, got {sections}")
+        check_number("sections", sections, least=1)
         super().__init__(ranges, sections)
         self.sections = sections
 
@@ -316,8 +315,7 @@ class _Beyond(_Ranged):
     cells_per_neuron: ClassVar[int] = 1
 
     def __init__(self, ranges: Ranges, *, margin: float = 0.0) -> None:
-        if not margin >= 0:
-            raise InputError(f"margin must be 0 or more standard deviations, got {margin}")
+        check_number("margin", margin, least=0)
         super().__init__(ranges, self.cells_per_neuron)
         self.margin = margin
 
@@ -410,8 +408,9 @@ class TopKCoverage(Cells):
     name = "top-k"
 
     def __init__(self, layers: tuple[Layer, ...], *, k: int = 3) -> None:
+        check_number("k", k, least=1)
         super().__init__(layers, sum(layer.neurons for layer in layers))
-        self.k = _checked_k(k)
+        self.k = k
 
     def settings(self) -> dict[str, Any]:
         """Return k."""
@@ -449,10 +448,10 @@ class TopKPatterns(Cells):
     name = "top-k-patterns"
 
     def __init__(self, layers: tuple[Layer, ...], *, k: int = 3, buckets: int = 65_536) -> None:
-        if buckets < 1:
-            raise InputError(f"buckets must be 1 or more, got {buckets}")
+        check_number("buckets", buckets, least=1)
+        check_number("k", k, least=1)
         super().__init__(layers, buckets)
-        self.k = _checked_k(k)
+        self.k = k
 
     def settings(self) -> dict[str, Any]:
         """Return k and the number of buckets."""
@@ -493,9 +492,3 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
-
-
-def _checked_k(k: int) -> int:
-    if k < 1:
-        raise InputError(f"k must be 1 or more, got {k}")
-    return k

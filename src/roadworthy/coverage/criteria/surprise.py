@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Activations, Layer
 from roadworthy.coverage.criteria.neurons import Cells, Visits
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.seeding import rng_for
 
 Density = Literal["kde", "gaussian"]
@@ -127,8 +127,7 @@ class _Surprise(Cells):
     def __init__(
         self, reference: SurpriseReference, groups: Groups, buckets: int, limits: tuple[float, float] | None
     ) -> None:
-        if buckets < 1:
-            raise InputError(f"buckets must be 1 or more, got {buckets}")
+        check_number("buckets", buckets, least=1)
         if isinstance(groups, str) and groups != "argmax":
             raise InputError(f"groups must be 'argmax', rising numbers or None, got {groups!r}")
         self.groups = groups if isinstance(groups, str) or groups is None else tuple(groups)
@@ -186,8 +185,7 @@ class _Surprise(Cells):
         low, high = self.limits
         share = (self.surprise(batch) - low) / (high - low)
         images = np.flatnonzero(share <= 1)
-        bucket = (np.clip(share[images], 0, 1) * self.total).astype(np.intp)
-        return images, np.minimum(bucket, self.total - 1)
+        return images, np.minimum((np.clip(share[images], 0, 1) * self.total).astype(np.intp), self.total - 1)
 
 
 class _TrainingDensity:

@@ -67,8 +67,7 @@ class OriginalFrames:
         Raises:
             InputError: It has no label.
         """
-        label = getattr(frame.signals, self.settings.output)
-        if label is None:
+        if getattr(frame.signals, self.settings.output) is None:
             raise InputError(
                 f"frame {frame.id!r} has no label for {self.settings.output} to compare with: use a data set "
                 "that has them, or leave the frame out"

@@ -21,15 +21,15 @@ from roadworthy.coverage.search.strategies import (
     Sampled,
 )
 from roadworthy.coverage.search.trials import Remade, SearchStrategy, Space
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 
 SearchName = Literal["curious", "algorithm-1", "random", "random-deep", "sampled"]
 SEARCHES: tuple[str, ...] = get_args(SearchName)
 """The names of all searches."""
 
 OUTPUTS = ("steering", "speed")
+# What may change when a search goes on: its budget, and what is asked of its result.
 _FREE = ("tries", "seconds", "reach")
-"""What may change when a search goes on: its budget, and what is asked of its result."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,9 @@ class SearchSettings:
         if self.seconds is not None and not (self.seconds > 0 and math.isfinite(self.seconds)):
             raise InputError(f"seconds must be above 0, got {self.seconds}: with none, nothing is tested")
         check_lambda(self.lam)
-        if self.max_failed_tries < 0:
-            raise InputError(f"max_failed_tries must be 0 or more, got {self.max_failed_tries}")
-        if self.deepest < 1:
-            raise InputError(f"deepest must be 1 or more, got {self.deepest}")
-        if self.reach is not None and not 0 <= self.reach <= 1:
-            raise InputError(f"reach must be a share from 0 to 1, got {self.reach}")
+        check_number("max_failed_tries", self.max_failed_tries, least=0)
+        check_number("deepest", self.deepest, least=1)
+        check_number("reach", self.reach, least=0, most=1)
         ids = [one.id for one in self.only]
         if twice := [id for id in ids if ids.count(id) > 1]:
             raise InputError(f"two images of only are called {twice[0]!r}: put them into two requirements")

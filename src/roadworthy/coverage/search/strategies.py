@@ -19,7 +19,7 @@ from roadworthy.coverage.search.trials import (
     TrialResult,
     image_from_json,
 )
-from roadworthy.errors import InputError
+from roadworthy.errors import check_number
 
 
 class RandomChoice(SearchStrategy):
@@ -42,8 +42,7 @@ class RandomChoice(SearchStrategy):
 
     def __init__(self, space: Space, seeds: int, rng: np.random.Generator, *, rounds: int = 1) -> None:
         super().__init__(space, seeds, rng)
-        if rounds < 1:
-            raise InputError(f"rounds must be 1 or more, got {rounds}")
+        check_number("rounds", rounds, least=1)
         self.rounds = rounds
 
     def propose(self, most: int) -> list[SearchTrial]:
@@ -147,8 +146,7 @@ class Algorithm1(SearchStrategy):
         again: bool = False,
     ) -> None:
         super().__init__(space, seeds, rng)
-        if max_failed_tries < 0:
-            raise InputError(f"max_failed_tries must be 0 or more, got {max_failed_tries}")
+        check_number("max_failed_tries", max_failed_tries, least=0)
         self.max_failed_tries = max_failed_tries
         self.again = again
         self._course = _Course(rng, [SearchImage(seed) for seed in range(seeds)])
@@ -317,8 +315,7 @@ class Curious(SearchStrategy):
 
     def __init__(self, space: Space, seeds: int, rng: np.random.Generator, *, deepest: int = DEEPEST) -> None:
         super().__init__(space, seeds, rng)
-        if deepest < 1:
-            raise InputError(f"deepest must be 1 or more, got {deepest}")
+        check_number("deepest", deepest, least=1)
         self.deepest = deepest
         self._arms = {
             "lengths": Arms(len(LENGTHS)),

@@ -6,11 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from roadworthy._files import as_record
 from roadworthy.cases import Dataset, Scalar
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
 from roadworthy.errors import InputError, NotApplicable
@@ -324,15 +326,13 @@ class Remade:
         if not isinstance(given, Mapping) or set(given) != {"frame", "seed", "bound", "made"}:
             raise InputError(f"an image of a search has frame, seed, bound and made, got {given!r}")
         try:
-            steps = tuple(Step(int(one["number"]), str(one["transform"])) for one in given["made"])
-            return cls(str(given["frame"]), int(given["seed"]), float(given["bound"]), steps)
-        except (TypeError, KeyError, ValueError, OverflowError) as error:
+            return as_record(cls, given)
+        except ValueError as error:
             raise InputError(f"an image of a search cannot be made from {dict(given)}: {error}") from error
 
     def as_data(self) -> dict[str, Any]:
         """Return it as the parameters of a requirement have it."""
-        made = [{"number": one.number, "transform": one.transform} for one in self.made]
-        return {"frame": self.frame, "seed": self.seed, "bound": self.bound, "made": made}
+        return {**asdict(self), "made": [asdict(one) for one in self.made]}
 
     def space(self) -> Space:
         """Return the changes, each the only choice of its place.
@@ -357,14 +357,13 @@ class Remade:
         place = list(ids).index(self.frame)
         space = self.space()
         made = tuple(Composite(one.number, (Pick(at, 0),)) for at, one in enumerate(self.made))
-        last = space.transform(made[-1].picks)
         known: dict[str, Scalar] = {
             "seed": self.seed,
             "bound": self.bound,
             "place": place,
             "frame": self.frame,
             "parent": case_id(self.made[-2].number) if len(self.made) > 1 else "",
-            "transform": str(last),
+            "transform": str(space.transform(made[-1].picks)),
             "depth": sum(len(getattr(one[0].transform, "steps", " ")) for one in space.sets),
         }
         return ChangedFrame(Maker(data, space, self.seed), SearchImage(place, made)), known
@@ -395,7 +394,7 @@ class Replay:
     def __init__(self, rows: Iterable[Row], data: Dataset) -> None:
         self.data = data
         self.rows = {str(row["case"]): row for row in rows if row.get("param.transform")}
-        self._known: OrderedDict[str, Frame] = OrderedDict()
+        self._remembered = lru_cache(_REMADE_REMEMBERED)(self.frame)
         for case, row in self.rows.items():
             if row.get("param.parent") and str(row["param.parent"]) not in self.rows:
                 raise InputError(f"{case} was made from {row['param.parent']}, of which there is no row")
@@ -426,14 +425,6 @@ class Replay:
             except NotApplicable:
                 continue
             yield frame
-
-    def _remembered(self, case: str) -> Frame:
-        if case not in self._known:
-            self._known[case] = self.frame(case)
-            if len(self._known) > _REMADE_REMEMBERED:
-                self._known.popitem(last=False)
-        self._known.move_to_end(case)
-        return self._known[case]
 
     def _line(self, case: str) -> list[Row]:
         """Return the rows of an image and of all that it was made from, the first first."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._frozen import FrozenDict, ReadOnlyArrays, frozen, read_only
 from roadworthy._yaml import read_yaml
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 
 Series = NDArray[np.float64]
 Rectangle = tuple[Series, float, float, float]
@@ -138,8 +138,7 @@ class Drive(ReadOnlyArrays):
         track: str = "",
     ) -> None:
         stamps = _growing(time, name)
-        if not gap > 0:
-            raise InputError(f"drive {name}: a gap must be longer than 0 s, got {gap}")
+        check_number(f"drive {name}: seconds of a gap", gap, above=0)
         known = {key: _column(values, key, len(stamps)) for key, values in (signals or {}).items()}
         implausible = [note for key, values in known.items() for note in _without_implausible(key, values)]
         happening = {key: _flags(values, key, len(stamps)) for key, values in (events or {}).items()}
@@ -281,8 +280,7 @@ class Drive(ReadOnlyArrays):
             raise InputError(f"{len(places)} ends part {len(places) + 1} sectors, got {len(names)} names")
         numbers = np.searchsorted(places, np.fmax.accumulate(np.append(-np.inf, driven))[1:], "right")
         present, dense = np.unique(numbers, return_inverse=True)
-        chosen = None if names is None else [names[int(number)] for number in present]
-        return self.with_sectors(dense, chosen)
+        return self.with_sectors(dense, None if names is None else [names[int(number)] for number in present])
 
     def cut_by_time(self, seconds: float) -> Drive:
         """Return the drive cut into sectors of equal time; the last may be shorter.
@@ -294,8 +292,7 @@ class Drive(ReadOnlyArrays):
             >>> Drive("lap", [0.0, 1.0, 2.0, 3.0], gap=2).cut_by_time(2.0).sectors.tolist()
             [0, 0, 1, 1]
         """
-        if not seconds > 0:
-            raise InputError(f"expected sectors longer than 0 s, got {seconds}")
+        check_number("seconds of a sector", seconds, above=0)
         numbers = np.floor((self.time - self.time[0]) / seconds + 1e-9).astype(np.intp)
         return self.with_sectors(np.unique(numbers, return_inverse=True)[1])
 
@@ -310,8 +307,7 @@ class Drive(ReadOnlyArrays):
             >>> drive.cut_by_length(10.0).sectors.tolist()
             [0, 0, 1, 1]
         """
-        if not metres > 0:
-            raise InputError(f"expected sectors longer than 0 m, got {metres}")
+        check_number("metres of a sector", metres, above=0)
         furthest = np.nanmax(self.signals.get("distance", np.zeros(1)))
         return self.cut_by_distance(np.arange(metres, furthest + metres, metres).tolist())
 

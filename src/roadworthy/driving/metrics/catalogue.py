@@ -133,8 +133,7 @@ def _catalogue() -> tuple[CatalogueMetric, ...]:
             if given.get("uses"):
                 entries.append(CatalogueMetric(Metric((), name), given["uses"]))
             for operators, uses in given.get("operators", {}).items():
-                chain = tuple(operators.rstrip(")").split("("))
-                entries.append(CatalogueMetric(Metric(chain, name), uses))
+                entries.append(CatalogueMetric(Metric(tuple(operators.rstrip(")").split("(")), name), uses))
     return tuple(entries)
 
 
@@ -267,8 +266,7 @@ class MetricSettings(BaseModel):
         def where(*_: str) -> str:
             return "settings of metrics"
 
-        own = self.model_dump(by_alias=True)
-        return check_form(type(self), _merged(own, _named(changes, where)), where)
+        return check_form(type(self), _merged(self.model_dump(by_alias=True), _named(changes, where)), where)
 
 
 @cache

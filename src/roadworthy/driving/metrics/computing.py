@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -184,8 +184,7 @@ class _Computation:
     def steps(self, metric: Metric) -> Series:
         """Return the value in each step."""
         primitive, chain = metric.primitive, metric.operators
-        event = primitives()[primitive].event
-        if not chain and event is not None:
+        if not chain and primitives()[primitive].event is not None:
             flags, known, _ = self.quantities.happening(primitive)
             return flags.astype(np.float64) if known is None else np.where(known, flags, np.nan)
         if chain == ("TimeE",):
@@ -198,8 +197,7 @@ class _Computation:
 
     def value(self, metric: Metric) -> Series:
         """Return the value in each sector."""
-        known = primitives()[metric.primitive]
-        if known.event is not None:
+        if primitives()[metric.primitive].event is not None:
             return self._of_event(metric)
         if metric.primitive in ("D", "T", "TO", "SARR", "BD"):
             if metric.operators:
@@ -247,8 +245,7 @@ class _Computation:
         if operator == "SER":
             return operators.regression_error(sectors, values)
         if operator in BINNED:
-            width = self._told(self.settings.bins, "width of bins", metric)
-            return BINNED[operator](sectors, values, width)
+            return BINNED[operator](sectors, values, self._told(self.settings.bins, "width of bins", metric))
         raise InputError(f"{metric}: {operator} applies to events only")
 
     def _told(self, given: Mapping[str, T], what: str, metric: Metric) -> T:
@@ -341,8 +338,7 @@ class _Computation:
         if primitive == "D":
             driven = self.quantities.series("D")
             known = self.sectors.total(np.isfinite(driven).astype(np.float64)) > 0
-            metres = self.sectors.total(np.nan_to_num(np.diff(driven, append=np.nan)))
-            return np.where(known, metres, np.nan)
+            return np.where(known, self.sectors.total(np.nan_to_num(np.diff(driven, append=np.nan))), np.nan)
         if primitive == "TO":
             offset = self.quantities.series("LP")
             return np.asarray(offset[np.append(starts[1:] - 1, len(self.drive) - 1)] - offset[starts])
@@ -353,24 +349,30 @@ class _Computation:
     def _reversal_rate(self) -> Series:
         """Return the reversals per minute, over the stretches without gaps."""
         told = self.settings.reversal
-        counts, seconds = np.zeros(self.sectors.count), np.zeros(self.sectors.count)
-        for sector, part, stamps in self._stretches(self.quantities.series("SA")):
-            found = operators.reversals(part * told.steering_ratio, stamps, told.gap, told.below)
-            if found is not None:
-                counts[sector] += found
-                seconds[sector] += stamps[-1] - stamps[0]
-        return np.where(seconds > 0, counts / np.maximum(seconds, 1e-9) * 60, np.nan)
+
+        def counted(part: Series, stamps: Series) -> int | None:
+            return operators.reversals(part * told.steering_ratio, stamps, told.gap, told.below)
+
+        return self._each_second(self.quantities.series("SA"), counted) * 60
 
     def _band_power(self, metric: Metric, values: Series) -> Series:
         """Return the power in a band, the mean over the stretches without gaps by their length."""
         band = self._told(self.settings.bands, "band", metric)
-        power, seconds = np.zeros(self.sectors.count), np.zeros(self.sectors.count)
-        for sector, part, stamps in self._stretches(values):
+
+        def lasting(part: Series, stamps: Series) -> float | None:
             found = operators.band_power(part, stamps, band)
-            if found is not None:
-                power[sector] += found * (stamps[-1] - stamps[0])
+            return None if found is None else found * float(stamps[-1] - stamps[0])
+
+        return self._each_second(values, lasting)
+
+    def _each_second(self, values: Series, total: Callable[[Series, Series], float | None]) -> Series:
+        """Return the sum of something over stretches without gaps for each second; NaN where none has it."""
+        sums, seconds = np.zeros(self.sectors.count), np.zeros(self.sectors.count)
+        for sector, part, stamps in self._stretches(values):
+            if (found := total(part, stamps)) is not None:
+                sums[sector] += found
                 seconds[sector] += stamps[-1] - stamps[0]
-        return np.where(seconds > 0, power / np.maximum(seconds, 1e-9), np.nan)
+        return np.where(seconds > 0, sums / np.maximum(seconds, 1e-9), np.nan)
 
     def _stretches(self, values: Series) -> Iterator[tuple[int, Series, Series]]:
         """Yield the parts of each sector, of three rows or more, with known values and no gap in time."""
@@ -402,6 +404,7 @@ class _Computation:
         return np.where(counts > 0, metres / np.maximum(counts, 1), np.nan)
 
 
+# The units of what operators make, whatever they are applied to.
 _UNITS = {
     **dict.fromkeys(("TimeC", "TimeE", "RT"), "s"),
     **dict.fromkeys(("Count", "CountC"), "times"),
@@ -409,7 +412,6 @@ _UNITS = {
     "Ent": "bits",
     **dict.fromkeys(("CV", "Skew"), ""),
 }
-"""The units of what operators make, whatever they are applied to."""
 _IN_WORDS = {
     "Count": "number of times: {}",
     "CountC": "number of times that {} meets a condition",

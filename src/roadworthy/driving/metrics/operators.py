@@ -261,8 +261,7 @@ def reactions(
     where = sectors.numbers[asked][counted]
     values = (in_time.astype(np.float64) if accuracy else delays)[counted]
     counts = np.bincount(where, minlength=sectors.count)
-    totals = np.bincount(where, values, sectors.count).astype(np.float64)
-    return _ratio(totals, counts.astype(np.float64))
+    return _ratio(np.bincount(where, values, sectors.count).astype(np.float64), counts.astype(np.float64))
 
 
 def _asking(quantities: Quantities, event: str) -> Happening:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.driving.sectors import UNITS, SectorTable, Unit
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 
 _USUAL = Fraction(1, 20)  # the probability for which the laps needed are told
 _NEW: Mapping[Unit, str] = {
@@ -179,8 +179,7 @@ def conformal_limits(
     Raises:
         InputError: The share is none, there are too few laps for it, or no mutants.
     """
-    if not 0 < share < 1:
-        raise InputError(f"the share of new good laps with an alarm must be above 0 and below 1, got {share}")
+    check_number("the share of new good laps with an alarm", share, above=0, below=1)
     if not len(bad):
         raise InputError("conformal thresholds need at least one mutant, to put metrics on one scale")
     names, worst = _worst(good, signs, unit)

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from roadworthy._frozen import FrozenDict
 from roadworthy.driving.oracles.false_alarms import FalseAlarmBound, conformal_limits, tight_bound
 from roadworthy.driving.sectors import SectorTable, Unit
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.result_tables import ResultTable
 
 _PRICES = np.linspace(0.0, 1.0, 25)[1:]  # of a nominal sector, as shares of the highest that can matter
@@ -232,8 +232,7 @@ def _histogram(levels: Places, counts: Places, depths: int) -> Numbers:
     """Return how many mutant sectors have which level in which metric, depths × metrics."""
     metrics = levels.shape[1]
     cells = levels * metrics + np.arange(metrics)
-    weights = np.repeat(counts, metrics).astype(np.float64)
-    found = np.bincount(cells.ravel(), weights, depths * metrics)
+    found = np.bincount(cells.ravel(), np.repeat(counts, metrics).astype(np.float64), depths * metrics)
     return np.asarray(found.reshape(depths, metrics), np.float64)
 
 
@@ -402,8 +401,7 @@ def fit_oracle(
         >>> print(lenient, "|", lenient.alarms, "of", lenient.sectors)
         m1 ≤ 0.5 and m2 ≤ 0.3 and m3 ≤ 0.4 | 2 of 2
     """
-    if seconds is not None and not seconds >= 0:
-        raise InputError(f"expected 0 seconds or more for the search, got {seconds}")
+    check_number("seconds of the search", seconds, least=0)
     good, bad, ways = checked_problem(nominal, mutants, give_up, directions)
     signs = signs_of(ways, good.metrics)
     kept, alarmed = good.values * signs, bad.values * signs
@@ -417,8 +415,7 @@ def fit_oracle(
     else:
         limits, expected = conformal_limits(good, bad, signs, alarms, unit)
         beyond = np.flatnonzero((kept > limits).any(axis=1)).tolist()
-        raised = int(np.count_nonzero((alarmed > limits).any(axis=1)))
-        found = FitResult(tuple(beyond), raised, len(bad), 1)
+        found = FitResult(tuple(beyond), int(np.count_nonzero((alarmed > limits).any(axis=1))), len(bad), 1)
     return Oracle(
         good.metrics,
         ways,
@@ -463,8 +460,7 @@ def given_up(share: float, sectors: int) -> int:
         >>> given_up(0.5, 2), given_up(0.11, 28)
         (1, 3)
     """
-    if not 0 <= share < 1:
-        raise InputError(f"expected a share of sectors from 0 to below 1, got {share}")
+    check_number("the share of sectors", share, least=0, below=1)
     return math.floor(share * sectors + 1e-9)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import FrameError, InputError, SimulatorError
+from roadworthy.errors import FrameError, InputError, SimulatorError, check_number
 from roadworthy.images import decode_image
 
 
@@ -73,8 +73,7 @@ def check_above_0(**options: float) -> None:
         InputError: One is not.
     """
     for name, value in options.items():
-        if not value > 0:
-            raise InputError(f"{name} must be above 0, got {value}")
+        check_number(name, value, above=0)
 
 
 def number(value: Any, *, comma: str = "") -> float:

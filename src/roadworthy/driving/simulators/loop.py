@@ -13,7 +13,7 @@ import numpy as np
 from roadworthy._frozen import frozen
 from roadworthy._options import checked_options, takes_path
 from roadworthy.driving.drives import EVENTS, Drive
-from roadworthy.errors import InputError, SystemUnderTestError, suggest
+from roadworthy.errors import InputError, SystemUnderTestError, check_number, suggest
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import SystemUnderTest
 from roadworthy.models.protocols import Driver
@@ -328,9 +328,7 @@ class DriveLimits:
 
     def __post_init__(self) -> None:
         for name in ("laps", "seconds", "metres", "standing"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InputError(f"{name} must be above 0, got {value}")
+            check_number(name, getattr(self, name), above=0)
         for event in self.events:
             if event not in EVENTS:
                 raise InputError(f"there is no event {event!r}: {suggest(event, EVENTS)}")

@@ -182,9 +182,8 @@ class MetaDriveSimulator:
 
     def _events(self, info: Mapping[str, Any]) -> dict[str, bool]:
         vehicle = self._vehicle()
-        off_road = bool(info.get("out_of_road"))
         return {
-            "crash": off_road or any(bool(info.get(key)) for key in _CRASHES),
+            "crash": bool(info.get("out_of_road")) or any(bool(info.get(key)) for key in _CRASHES),
             "collision": any(bool(info.get(key)) for key in _OTHERS),
             "line crossing": any(bool(getattr(vehicle, name)) for name in _LINES),
         }

@@ -339,8 +339,7 @@ class UdacitySimulator:
         known: dict[str, Any] = {
             name: _known(signals, name) for name in ("speed", "steering", "throttle", "brake")
         }
-        shown = Signals(**known, timestamp=now)
-        frame = Frame(f"udacity-{self._frames:06d}", found.image, signals=shown)
+        frame = Frame(f"udacity-{self._frames:06d}", found.image, signals=Signals(**known, timestamp=now))
         sector = found.sector if laps == 0 or found.sector is None else f"{found.sector} lap {laps + 1}"
         return Situation(now, frame, signals, self._events(found), sector=sector, laps=laps)
 

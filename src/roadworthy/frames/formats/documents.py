@@ -212,8 +212,7 @@ def write_voc(
         _add(size, key, str(value))
     words = [ontology().word_for(*pair) for pair in zip(boxes.classes, boxes.attributes, strict=True)]
     vocabulary = _rows.Vocabulary("VOC", class_names)
-    names = vocabulary.names_for(boxes, [*(class_names or ()), *words])
-    for index, name in enumerate(names):
+    for index, name in enumerate(vocabulary.names_for(boxes, [*(class_names or ()), *words])):
         thing = _add(root, "object")
         facts = vocabulary.unsaid(name, boxes.attributes[index])
         _add(thing, "name", name)

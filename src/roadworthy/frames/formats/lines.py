@@ -140,8 +140,7 @@ def read_yolo(
         x, y, half_width, half_height = values[1], values[2], values[3] / 2, values[4] / 2
         left, right = (x - half_width) * width, (x + half_width) * width
         top, bottom = (y - half_height) * height, (y + half_height) * height
-        score = values[5] if len(values) == 6 else None
-        rows.add(where, name, (left, top, right, bottom), score=score)
+        rows.add(where, name, (left, top, right, bottom), score=values[5] if len(values) == 6 else None)
     return rows.boxes()
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roadworthy._frozen import FrozenDict, frozen
@@ -250,110 +251,36 @@ def size_text(value: Size) -> str:
 _SCORE = 0.4  # where precision and recall on the world are about the same, 86%
 
 
-DETECTOR = Architecture(
-    name="detector",
-    summary="a small single-shot detector of road users, traffic signs and traffic lights",
-    paper="after Zhou et al., Objects as Points (2019); Liu et al., Training-Time-Friendly Network (2020)",
-    module="roadworthy.models.zoo.perception_networks:SmallDetector",
-    input=ImageInput(width=320, height=160, range=(-1, 1)),
-    outputs=(
-        *("car", "van", "truck", "school bus", "pedestrian", "bicyclist"),
-        *("traffic sign", "traffic light"),
-    ),
-    options={"channels": (32, 64, 112, 192, 256), "blocks": (1, 2, 3, 3), "neck": 64},
-    answers=partial(DetectionOutput, head="yolov8", coordinates="normalized", score_threshold=_SCORE),
-)
-
-CLASSIFIER = Architecture(
-    name="classifier",
-    summary="a small classifier of things on and beside the road, each cut out of a picture",
-    paper="after Howard et al., MobileNets (2017)",
-    module="roadworthy.models.zoo.perception_networks:SmallClassifier",
-    input=ImageInput(width=64, height=64, range=(-1, 1)),
-    outputs=(
-        *("pedestrian", "bicyclist", "car", "van", "truck", "school bus"),
-        *("stop sign", "yield sign", "speed limit sign", "turn sign"),
-        *("red light", "yellow light", "green light"),
-        *("tree", "building"),
-    ),
-    options={"channels": (32, 64, 128, 224), "blocks": (1, 2, 2), "dropout": 0.2},
-    answers=partial(ClassificationOutput, activation="softmax"),
-)
+_ANSWERS: Mapping[str, Callable[[tuple[str, ...]], Output[Any]]] = {
+    "detector": partial(DetectionOutput, head="yolov8", coordinates="normalized", score_threshold=_SCORE),
+    "classifier": partial(ClassificationOutput, activation="softmax"),
+    "path": path_output,
+}
 
 
-_DEEPTEST = "Tian et al., DeepTest (2018)"
-_RMT = "Deng et al., A Declarative Metamorphic Testing Framework for Autonomous Driving (2022), section 4"
-# What classifiers of ImageNet are given, whose convolutions these are.
-_IMAGENET = ImageInput(width=320, height=160, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
-_THREE_LAYERS: dict[str, Size] = {"hidden": (512, 128), "dropout": 0.5}
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
 
-_ALL = (
-    Architecture(
-        name="dave2",
-        summary="NVIDIA's DAVE-2: five convolutions on 66x200 pixels",
-        paper="Bojarski et al., End to End Learning for Self-Driving Cars (2016)",
-        module="roadworthy.models.zoo.driving_networks:Dave2",
-        # The rows that are left of 320×160 have the shape of 200×66, so that nothing is distorted.
-        input=ImageInput(width=200, height=66, color="yuv", range=(-1, 1), crop=(0.3375, 0)),
-        options={"dropout": 0.1},
-    ),
-    Architecture(
-        name="epoch",
-        summary="cg23's Epoch of Udacity's challenge 2: three convolutions, one large dense layer",
-        paper=f"{_DEEPTEST}; {_RMT}",
-        module="roadworthy.models.zoo.driving_networks:Epoch",
-        input=ImageInput(width=320, height=160),
-        options={"channels": (32, 64, 128), "hidden": 1024, "dropout": (0.25, 0.5)},
-        small={"width": 160, "height": 80, "channels": (24, 48, 64), "hidden": 48, "dropout": (0.05, 0.1)},
-    ),
-    Architecture(
-        name="chauffeur",
-        summary="Chauffeur of Udacity's challenge 2: convolutions on each frame, an LSTM over the frames",
-        paper=_DEEPTEST,
-        module="roadworthy.models.zoo.driving_networks:Chauffeur",
-        # The lower 120 rows of 320×160, where the public code takes those of 320×240.
-        input=ImageInput(width=320, height=120, color="yuv", range=(-0.5, 0.5), crop=(0.25, 0), history=99),
-        options={"channels": (16, 20, 40, 60, 80, 128), "memory": 256, "hidden": 256, "dropout": 0.1},
-        small={"width": 192, "height": 72, "history": 4, "memory": 64, "hidden": 64, "dropout": 0.02},
-    ),
-    Architecture(
-        name="rambo",
-        summary="Rambo of Udacity's challenge 2: three networks on what moved between frames",
-        paper=_DEEPTEST,
-        module="roadworthy.models.zoo.driving_networks:Rambo",
-        input=ImageInput(width=256, height=192, color="gray", history=2, stacking="channels"),
-    ),
-    Architecture(
-        name="vgg16",
-        summary="VGG16 with three dense layers for numbers instead of classes",
-        paper=f"Simonyan and Zisserman (2015); {_RMT}",
-        module="roadworthy.models.zoo.driving_networks:Vgg16",
-        input=_IMAGENET,
-        options=_THREE_LAYERS,
-    ),
-    Architecture(
-        name="resnet101",
-        summary="ResNet101 with three dense layers for numbers instead of classes",
-        paper=f"He et al. (2016); {_RMT}",
-        module="roadworthy.models.zoo.driving_networks:ResNet101",
-        input=_IMAGENET,
-        options=_THREE_LAYERS,
-    ),
-    DETECTOR,
-    CLASSIFIER,
-    Architecture(
-        name="path",
-        summary="a small network that plans a path: where the vehicle will be in the next seconds",
-        paper="after Bojarski et al., The NVIDIA PilotNet Experiments (2020)",
-        module="roadworthy.models.zoo.perception_networks:SmallPlanner",
-        # The rows that are left of 320×160: above them is the sky.
-        input=ImageInput(width=320, height=112, range=(-1, 1), crop=(0.3, 0)),
-        outputs=("0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4"),
-        options={"channels": (24, 40, 72, 120, 160), "blocks": (1, 2, 3, 2), "hidden": 128, "dropout": 0.1},
-        answers=path_output,
-    ),
-)
-_BY_NAME = {one.name: one for one in _ALL}
+
+@cache
+def _by_name() -> dict[str, Architecture]:
+    from roadworthy._yaml import read_yaml
+
+    file = read_yaml(Path(__file__).with_suffix(".yaml"), "catalogue of networks", "networks by name")
+    return {
+        name: Architecture(
+            name,
+            one["summary"],
+            one["paper"],
+            f"roadworthy.models.zoo.{one['module']}",
+            ImageInput(**_tuples(one["input"])),
+            tuple(one.get("outputs", _DRIVING)),
+            _tuples(one.get("options", {})),
+            _tuples(one.get("small", {})),
+            _ANSWERS.get(name, driving_output),
+        )
+        for name, one in file.data.items()
+    }
 
 
 def architectures() -> tuple[Architecture, ...]:
@@ -363,7 +290,7 @@ def architectures() -> tuple[Architecture, ...]:
         >>> [one.name for one in architectures()]
         ['dave2', 'epoch', 'chauffeur', 'rambo', 'vgg16', 'resnet101', 'detector', 'classifier', 'path']
     """
-    return _ALL
+    return tuple(_by_name().values())
 
 
 def architecture(name: str) -> Architecture:
@@ -376,6 +303,7 @@ def architecture(name: str) -> Architecture:
         >>> architecture("epoch").summary
         "cg23's Epoch of Udacity's challenge 2: three convolutions, one large dense layer"
     """
-    if name not in _BY_NAME:
-        raise UnknownNameError(f"the zoo has no network {name!r}; {suggest(name, _BY_NAME)}")
-    return _BY_NAME[name]
+    known = _by_name()
+    if name not in known:
+        raise UnknownNameError(f"the zoo has no network {name!r}; {suggest(name, known)}")
+    return known[name]

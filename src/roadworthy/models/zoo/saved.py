@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -245,19 +246,9 @@ def open_shipped(
     return onnx_model(file, spec=spec, name=name, device=device, threads=threads, timeout=timeout)
 
 
-def _factory(name: str) -> Callable[..., Network[Any]]:
-    def open_it(
-        *, device: Literal["cpu", "cuda"] = "cpu", threads: int = 0, timeout: float | None = None
-    ) -> Network[Any]:
-        return open_shipped(name, device=device, threads=threads, timeout=timeout)
-
-    open_it.__doc__ = f"Open {SHIPPED[name]}."
-    return open_it
-
-
 for _name, _summary in SHIPPED.items():
     if (weights_folder() / f"{_name}.onnx").is_file():
-        models.register(_name, summary=_summary)(_factory(_name))
+        models.register(_name, summary=_summary)(partial(open_shipped, _name))
 
 
 ExportFormat = Literal["onnx", "torchscript"]

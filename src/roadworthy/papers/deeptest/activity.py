@@ -15,7 +15,7 @@ from roadworthy.coverage.activations import Counting, Layer
 from roadworthy.coverage.criteria import NeuronCoverage, Scaling
 from roadworthy.coverage.observed import Observed
 from roadworthy.coverage.parameter_sets import ParameterChoice, ParameterSet
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError, check_number
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import Network, SystemUnderTest
 from roadworthy.models.protocols import task_of
@@ -116,16 +116,6 @@ def check_names(models: Sequence[SystemUnderTest]) -> None:
         raise InputError("expected at least one model to study, got none")
     if len(set(names)) < len(names):
         raise InputError(f"expected models with different names, got {', '.join(names)}")
-
-
-def check_batch(batch: int) -> None:
-    """Check how many images a model sees at a time.
-
-    Raises:
-        InputError: It is less than one.
-    """
-    if batch < 1:
-        raise InputError(f"batch must be 1 or more, got {batch}")
 
 
 def batches(frames: Iterable[Frame], size: int) -> Iterator[list[Frame]]:
@@ -234,7 +224,7 @@ def observe_changes(
         ((2, 2), (2, 10, 10))
     """
     check_names(models)
-    check_batch(batch)
+    check_number("batch", batch, least=1)
     if len(sets) < 2:
         raise InputError(f"expected two transformations or more to compare, got {len(sets)}")
     how = how or HowCounted()

@@ -9,14 +9,13 @@ import numpy as np
 
 from roadworthy.coverage.oracle import ModelAnswers, Pair
 from roadworthy.coverage.parameter_sets import ParameterSet
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models import SystemUnderTest
 from roadworthy.papers.deeptest.activity import (
     Progress,
     batches,
     changed_image,
-    check_batch,
     check_names,
     silent,
     steering_of,
@@ -60,7 +59,7 @@ def ask_models(
         (3, 10, 'deg')
     """
     check_names(models)
-    check_batch(batch)
+    check_number("batch", batch, least=1)
     native = units or SignalUnits()
     labels: list[float] = []
     ids: list[str] = []
@@ -116,7 +115,7 @@ def add_images(
     Raises:
         InputError: There are no images, or one is of no seed image that the models were asked about.
     """
-    check_batch(batch)
+    check_number("batch", batch, least=1)
     native = units or SignalUnits()
     places = {one: place for place, one in enumerate(answers[0].frames)}
     seeds: list[int] = []

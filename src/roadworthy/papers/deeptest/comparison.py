@@ -19,7 +19,7 @@ from roadworthy.coverage.oracle import cluster
 from roadworthy.coverage.parameter_sets import ParameterSet
 from roadworthy.coverage.search.findings import CoverageGrowth, failures_of, growth_of
 from roadworthy.coverage.search.settings import SearchSettings
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import NotApplicable, check_number
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
 from roadworthy.papers.deeptest.seeds import Seeds
@@ -180,8 +180,7 @@ def study_guided(
     Raises:
         InputError: A system does not show its layers.
     """
-    if tries < 0:
-        raise InputError(f"--tries must be 0 or more, got {tries}")
+    check_number("--tries", tries, least=0)
     settings = replace(settings, criterion=f"neuron(threshold={threshold})")
     tries = tries or len(seeds) * sum(len(one) for one in settings.space().sets)
     note = (

@@ -305,8 +305,7 @@ def study_deviation(
     Raises:
         InputError: There are no models, or a threshold is out of range.
     """
-    if not answers:
-        raise InputError("expected the answers of at least one model, got none")
+    _one_unit(answers)
     rows: list[Deviation] = []
     findings: list[DeviationFinding] = []
     statements: list[str] = []

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage.activations import Layer
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame
 from roadworthy.models import SystemUnderTest
 from roadworthy.papers.deeptest.activity import (
@@ -23,7 +23,6 @@ from roadworthy.papers.deeptest.activity import (
     Progress,
     Watched,
     batches,
-    check_batch,
     check_names,
     silent,
     steering_of,
@@ -74,8 +73,7 @@ class DirectionRow:
             return f"not computable: {self.direction.reason}"
         if not self.direction.significant:
             return f"not significant (p {p_text(self.direction.p)})"
-        sign = ">" if self.direction.value > 0.5 else "<"
-        return f"left {sign} right (p {p_text(self.direction.p)})"
+        return f"left {'>' if self.direction.value > 0.5 else '<'} right (p {p_text(self.direction.p)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +161,7 @@ def study_directions(
     if angle not in get_args(Angle):
         raise InputError(f"angle must be 'predicted' or 'recorded', got {angle!r}")
     check_names(models)
-    check_batch(batch)
+    check_number("batch", batch, least=1)
     how = how or HowCounted()
     watched = [Watched(one, how) for one in models]
     counts: list[list[NDArray[np.int64]]] = [[] for _ in watched]

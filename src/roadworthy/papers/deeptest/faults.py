@@ -25,10 +25,10 @@ from roadworthy.coverage.activations import Counting
 from roadworthy.coverage.criteria.named import CRITERIA, Training, parse_criterion
 from roadworthy.coverage.criteria.neurons import Cells, Visits
 from roadworthy.coverage.observed import observable
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, SystemUnderTestError, check_number
 from roadworthy.frames import Frame
 from roadworthy.models import Network, SystemUnderTest, load_model, torch_model
-from roadworthy.papers.deeptest.activity import Progress, batches, check_batch, silent, steering_of
+from roadworthy.papers.deeptest.activity import Progress, batches, silent, steering_of
 from roadworthy.papers.deeptest.statistics import kendall, spearman
 from roadworthy.result_tables import ResultTable
 from roadworthy.seeding import rng_for
@@ -150,8 +150,7 @@ def correlate(
         everything.append((covered, dead))
         again: dict[str, list[float]] = {name: [] for name in unions}
         for _ in range(resamples):
-            weights = rng.standard_exponential(drives.max() + 1)[drives]
-            drawn = draw_suites(weights, size, suites, rng)
+            drawn = draw_suites(rng.standard_exponential(drives.max() + 1)[drives], size, suites, rng)
             some = Unions(killed[:, rng.integers(mutants, size=mutants)]).sizes(drawn)
             for name, one in unions.items():
                 found = kendall(one.sizes(drawn), some)
@@ -240,8 +239,7 @@ class FaultStudy:
             own = {row.size: row for row in self.rows if row.criterion == name}
             shown = {"criterion": name}
             for size in sizes:
-                head = "all sizes together" if size is None else f"{size} images"
-                shown[head] = _shown(own[size])
+                shown["all sizes together" if size is None else f"{size} images"] = _shown(own[size])
                 if size is not None:
                     both = own[size].least, own[size].most
                     shown[f"killed by {size}"] = ", ".join(
@@ -323,9 +321,8 @@ def study_faults(
         >>> len(study.rows), study.rows[0].criterion, study.rows[0].size
         (8, 'neuron', 4)
     """
-    if not tolerance >= 0:
-        raise InputError(f"the tolerance must be 0 or more, got {tolerance}")
-    check_batch(batch)
+    check_number("the tolerance", tolerance, least=0)
+    check_number("batch", batch, least=1)
     observed = observable(model, counting)
     choices = [parse_criterion(one) for one in criteria]
     needs = {one.needs for one in choices}
@@ -408,8 +405,7 @@ def read_faults(folder: Path) -> list[SystemUnderTest]:
 def _steering(mutant: SystemUnderTest, frames: Sequence[Frame]) -> list[float]:
     """Return what a mutant steers on each frame; no number where it fails."""
     try:
-        given = zip(mutant.predict(frames), frames, strict=True)
-        return [steering_of(mutant.name, *one) for one in given]
+        return [steering_of(mutant.name, *one) for one in zip(mutant.predict(frames), frames, strict=True)]
     except SystemUnderTestError:
         return [math.nan] if len(frames) == 1 else [_steering(mutant, [one])[0] for one in frames]
 

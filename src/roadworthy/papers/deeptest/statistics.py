@@ -128,8 +128,7 @@ def signed_rank(before: ArrayLike, after: ArrayLike) -> Statistic:
     value = (2 * up - float(ranks.sum())) / float(ranks.sum())
     # Exact only where its assumption of distinct differences holds.
     exact = differences.size <= 25 and np.unique(ranks).size == ranks.size
-    found = wilcoxon(differences, method="exact" if exact else "asymptotic")
-    return Statistic(value, float(found.pvalue))
+    return Statistic(value, float(wilcoxon(differences, method="exact" if exact else "asymptotic").pvalue))
 
 
 def cohens_d(first: ArrayLike, second: ArrayLike) -> float | None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from roadworthy._files import naming
 from roadworthy._tables import Table
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.visual_change.tolerance import Preserved, human_studies, known_tolerance
 
 WIDTH = 0.01
@@ -44,10 +44,8 @@ class UnchangedAccuracy:
     source: str = ""
 
     def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise InputError(f"the share right on originals must be above 0 and up to 1, got {self.share}")
-        if self.count is not None and self.count < 1:
-            raise InputError(f"there must be at least one answer to an original, got {self.count}")
+        check_number("the share right on originals", self.share, above=0, most=1)
+        check_number("answers to originals", self.count, least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +189,8 @@ def read_bins(path: str | PathLike[str]) -> Bins:
         with naming(f"{file}: line {row.line}"):
             edge, part, many, good = (table.number(index, name) for name in (change, share, count, kept))
             _check(edge > last, f"{change} must ascend from line to line, got {edge:g} after {last:g}")
-            _check(0 <= edge <= 1, f"{change} must be from 0 to 1, got {edge:g}")
-            _check(0 <= part <= 1, f"{share} must be from 0 to 1, got {part:g}")
+            check_number(change, edge, least=0, most=1)
+            check_number(share, part, least=0, most=1)
             _check(many == int(many) and many > 0, f"{count} must be a whole number above 0, got {many:g}")
             _check(good == int(good) and 0 <= good <= many, f"{kept} must be 0 to {many:g}, got {good:g}")
             _check(abs(part - good / many) < 0.5 / many, f"{share} is {part:g}, but {good:g}/{many:g} is not")
@@ -235,8 +233,8 @@ ORIGINAL = "original"
 """What is said instead of a transformation where an image is shown as it is."""
 COLUMNS = ("image", "transformation", "truth", "answer", "visual_change", "rater", "time")
 _NEEDED = ("image", "transformation", "truth", "answer")
+# A column of VIF does in place of the visual change.
 _INSTEAD = "fidelity"
-"""A column of VIF does in place of the visual change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,8 +313,7 @@ def _answer(table: Table, index: int, named: Mapping[str, str], change: str) -> 
         if change == _INSTEAD:
             # Above 1, the change improves the image: Definition 1 counts that as none.
             value = max(0.0, 1 - value)
-        if not 0 <= value <= 1:
-            raise InputError(f"{named[change]} must be from 0 to 1, got {value:g}")
+        check_number(named[change], value, least=0, most=1)
         visual_change = value
     return HumanAnswer(
         image, what, truth, answer, visual_change, *_optional(table, index, named["rater"], named["time"])
@@ -328,8 +325,7 @@ def _optional(table: Table, index: int, rater: str, time: str) -> tuple[str | No
     if time not in table.columns or not table.text(index, time):
         return who, None
     seconds = table.number(index, time)
-    if seconds < 0:
-        raise InputError(f"{time} must be 0 seconds or more, got {seconds:g}")
+    check_number(f"{time} in seconds", seconds, least=0)
     return who, seconds
 
 

@@ -39,6 +39,11 @@ class Collected:
     left_out: dict[str, str]
     missing: int
 
+    def lines(self) -> list[str]:
+        """Return how many answers of how many people there are, then who was left out."""
+        answers = f"{len(self.answers)} answers of {self.raters} people; {self.missing} missing or late"
+        return [answers, *(f"left out: {rater}, {reason}" for rater, reason in self.left_out.items())]
+
 
 @dataclass(frozen=True)
 class HumanData:
@@ -72,12 +77,7 @@ class HumanData:
 
     def not_counted(self, troubles: Sequence[str] = ()) -> list[str]:
         """Return what people read about answers that do not count, and other troubles with them."""
-        lines = []
-        if (found := self.collected) is not None:
-            lines = [
-                f"{len(found.answers)} answers of {found.raters} people; {found.missing} missing or late"
-            ]
-            lines += [f"left out: {rater}, {reason}" for rater, reason in found.left_out.items()]
+        lines = [] if self.collected is None else self.collected.lines()
         return lines + [f"not counted: {line}" for line in (*self.without, *troubles)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.reliability.human.answers import WIDTH, Bins, UnchangedAccuracy
 from roadworthy.seeding import rng_for
 from roadworthy.visual_change.tolerance import Preserved
@@ -36,8 +36,7 @@ class SimulatedHumans:
     alike: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.threshold < 1:
-            raise InputError(f"the threshold must be from 0 to below 1, got {self.threshold}")
+        check_number("the threshold", self.threshold, least=0, below=1)
         if not 0 <= self.at_most <= self.originals <= 1:
             raise InputError("the share of right answers must not grow with the visual change")
         if not 0 <= self.alike < 1 or self.steepness <= 0:

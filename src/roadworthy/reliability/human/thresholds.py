@@ -39,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import write_text
-from roadworthy.errors import InputError, UnknownNameError, suggest
+from roadworthy._yaml import read_yaml
+from roadworthy.errors import InputError, UnknownNameError, check_number, suggest
 from roadworthy.reliability.human.answers import Bins, UnchangedAccuracy
 from roadworthy.reliability.human.reading import HumanData
 from roadworthy.reliability.human.spline import FEWEST_POINTS, SmoothingSpline, SplineFit
@@ -135,39 +136,8 @@ def _p_value_table(sizes: tuple[int, ...], chance: float, sides: int) -> Floats:
     return np.asarray(np.minimum(table, 1.0), np.float64)
 
 
-_RULES = (
-    ThresholdRule(
-        "imagenet",
-        "weighted spline, two significant intervals in a row: all eight t_c of Table 1 for ImageNet, and "
-        "four of its eight t_p",
-        weighted=True, run=2, sides=2, lowest=0.05, otherwise="last but one",
-    ),
-    ThresholdRule(
-        "cifar10",
-        "weighted spline, first significant interval, baseline from the lower half: all of Table 1 for "
-        "CIFAR-10",
-        weighted=True, run=1, sides=2, lowest=0.5, otherwise="last",
-    ),
-    ThresholdRule(
-        "released",
-        "plain spline, two in a row, baseline from the lower half: the released code for ImageNet, which "
-        "gives five of the eight t_c",
-        weighted=False, run=2, sides=2, lowest=0.5, otherwise="last but one",
-    ),
-    ThresholdRule(
-        "text",
-        "plain spline, first significant interval, one-sided: what the paper's text says, its inverted "
-        "comparison put right",
-        weighted=False, run=1, sides=1, lowest=0.05, otherwise="last",
-    ),
-    ThresholdRule(
-        "careful",
-        "weighted spline, two in a row, one-sided, and answers that depend on each other count as fewer: "
-        "for data of your own",
-        weighted=True, run=2, sides=1, lowest=0.05, otherwise="last", dispersed=True,
-    ),
-)  # fmt: skip
-RULES: Mapping[str, ThresholdRule] = {rule.name: rule for rule in _RULES}
+_FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of rules", "rules by name").data
+RULES: Mapping[str, ThresholdRule] = {name: ThresholdRule(name, **one) for name, one in _FILE.items()}
 """The rules by their names."""
 
 
@@ -199,8 +169,8 @@ Found = TypeVar("Found")
 SYMBOLS = {"correctness": "t_c", "prediction": "t_p"}
 STABLE = 0.1
 """A spread wider than this is a warning: a tenth of the whole range of visual change."""
+# Shares nearer to 0 or 1 than this are not divided by.
 _EDGE = 0.005
-"""Shares nearer to 0 or 1 than this are not divided by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,10 +283,8 @@ def estimate_threshold(
         True
     """
     chosen = rule_named(rule) if isinstance(rule, str) else rule or usual_rule(bins)
-    if not 0 < confidence < 1:
-        raise InputError(f"the confidence must be between 0 and 1, got {confidence}")
-    if samples < 0:
-        raise InputError(f"the number of repetitions must be 0 or more, got {samples}")
+    check_number("the confidence", confidence, above=0, below=1)
+    check_number("the number of repetitions", samples, least=0)
     if len(bins) < FEWEST_POINTS:
         raise InputError(
             f"{bins.source or bins.transformation}: expected at least {FEWEST_POINTS} intervals of visual "

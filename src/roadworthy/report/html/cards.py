@@ -16,7 +16,7 @@ from roadworthy.labelling import estimated_by
 from roadworthy.report.results import number, signed
 from roadworthy.rules.answers import overlays
 from roadworthy.rules.gauges import unit_of
-from roadworthy.runs.store import MEASURE
+from roadworthy.runs.store import MEASURE, joined, shown_images
 
 if TYPE_CHECKING:
     from roadworthy.report.drawing import Image
@@ -113,6 +113,8 @@ def _rules(_: Requirement, row: Row) -> RowReading:
     while (changed := row.get(f"param.change.{place}")) is not None:
         far = _number(row, f"measure.distance.{place}")
         changes.append(str(changed) if far is None else f"{changed}, seen at {far:.0f} m")
+        if (time := _number(row, "measure.time")) is not None:
+            changes[-1] += f", {time:.1f} s after it is seen"
         output = str(row.get(f"param.output.{place}") or "")
         before, after = _number(row, f"measure.before.{place}"), _number(row, f"measure.after.{place}")
         if before is not None and after is not None:
@@ -263,10 +265,7 @@ class FailingRows:
 
 def failing_rows(run: StoredRun, most: int) -> FailingRows:
     """Return what all cases that did not pass have in common, with so many reasons at most."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        run.attach(connection, "stored")
+    with joined({"stored": run}) as connection:
         # Read once: a run of thousands of requirements has as many files.
         connection.execute(
             f"CREATE TABLE kept AS SELECT COLUMNS('{_COLUMNS}') FROM stored WHERE status <> 'passed'"
@@ -441,7 +440,7 @@ def cards_of(run: StoredRun, result: Result, most: int, thumbnails: Thumbnails) 
         return []
     cards = []
     for row in run.worst(result.requirement.id, result.system, most):
-        digests = str(row.get("images") or "").split()
+        digests = shown_images(row)
         if len(digests) == 1 and row.get("param.place") is not None:
             digests = [*_source(run, row), *digests]
         cards.append(_card(result.requirement, row, digests, thumbnails))
@@ -460,18 +459,15 @@ def _source(run: StoredRun, row: Row) -> list[str]:
 
 def _card(requirement: Requirement, row: Row, digests: list[str], thumbnails: Thumbnails) -> FailureCard:
     reading, seen = read(requirement, row), seen_by_people(requirement, row)
-    if not digests:
-        driven = requirement.method == "driving"
-        what = "No images are kept of drives." if driven else "No image of this case was kept."
-        return FailureCard(row, reading, seen, unshown=what)
-    if (images := thumbnails.of(digests)) is None:
-        return FailureCard(
-            row, reading, seen, unshown="This page has no room for more images; they are in the run."
-        )
+    images = thumbnails.of(digests) if digests else []
     if not images:
-        return FailureCard(
-            row, reading, seen, unshown="The image of this case is missing from the run's folder."
-        )
+        unshown = "The image of this case is missing from the run's folder."
+        if images is None:
+            unshown = "This page has no room for more images; they are in the run."
+        elif not digests:
+            driven = requirement.method == "driving"
+            unshown = "No images are kept of drives." if driven else "No image of this case was kept."
+        return FailureCard(row, reading, seen, unshown=unshown)
     corners = changed_region(images[0].image, images[-1].image) if len(images) > 1 else None
     region = None if corners is None else PictureBox("change", corners)
     return FailureCard(row, reading, seen, tuple(images), region)

@@ -25,7 +25,7 @@ from roadworthy.rules.language.phrases import (
     verb_group,
 )
 from roadworthy.rules.language.words import Words
-from roadworthy.rules.reading import SceneChange
+from roadworthy.rules.reading import Op, SceneChange
 
 _SHOWS = ("with", "for", "near", "close to", "by", "at", "next to", "ahead of", "beside")
 _IMPERATIVES = (
@@ -117,18 +117,22 @@ class _ConditionReader(EventReader):
                 return self._environment_first()
             if self.lower() == ",":
                 self.at += 1
-            return self.over()
+            return self.over() or (self.lower() == "with" and self._environment_first())
         if phrase.preposition in _SHOWS:
             # "With a pedestrian on the roadside", "near pedestrians": there is one.
             self.at = stop
             tail = joined(self.modified(), self.tail())
             if phrase.preposition == "with" and self._participle(phrase.thing, phrase.words[:1], tail):
                 return True
-            self.result.bind(phrase.words, "add")
-            self.put("add", phrase.thing, tail)
+            if phrase.preposition != "with":
+                self.some(phrase.thing)
+            op: Op = "remove" if phrase.thing.negated else "add"  # "with no pedestrian ahead"
+            self.result.bind(phrase.words, op)
+            self.put(op, phrase.thing, tail)
             return True
         if phrase.preposition == "behind":
             self.at = stop
+            self.some(phrase.thing)
             self.result.bind(phrase.words[:1], "in front of the ego-vehicle")
             self.put("add", phrase.thing, self.tail(), None, PlacePhrase("front", "ego-vehicle"))
             return True
@@ -149,6 +153,7 @@ class _ConditionReader(EventReader):
         if not gone:
             self._gives_way([thing], group, inner)
             return True
+        self.check_particle([thing], group)
         self.some(thing)
         self.put("remove", thing, joined(inner, self.without_origin(self.tail())), group.words)
         return True

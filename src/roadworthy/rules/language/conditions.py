@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.nouns import NounReading, is_environment, is_weightless
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, verb_group
 from roadworthy.rules.language.words import Words
@@ -19,8 +20,6 @@ AND = frozenset({",", "and", "&", "while", "plus", "but", "also"})
 JOINTS = AND | {"that", "if", "when"}
 """What joins clauses or opens them and gives nothing else."""
 AWAY = ("from", "off", "out of")
-_ONTO = ("cross", "use", "enter", "step", "walk", "run", "move", "go", "drive", "ride")
-"""How one comes onto the road: who is about to stands at its side."""
 INSTEAD = (("instead", "of"), ("rather", "than"))
 _TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
 
@@ -87,11 +86,15 @@ class WordStream:
         return found[0]
 
     def certain(self, group: VerbGroup) -> None:
-        """Refuse a verb that may happen or not, or has not happened yet: who is about to cross is seen."""
+        """Refuse a verb that may happen or not, has not happened yet, or has a particle that changes it."""
         if group.open is not None:
             raise group.open.refuse(f"{str(group.open)!r} leaves open whether it happens", UNDERSTOOD)
-        if group.about and group.lemma not in _ONTO:
-            raise group.words.refuse("what has not happened yet cannot be seen", UNDERSTOOD)
+        if group.about:
+            seen = ("appears", "is waiting to cross")
+            raise group.words.refuse("what has not happened yet cannot be seen", seen)
+        if group.particle and (group.lemma, group.particle) not in lexicon.PHRASAL:
+            reason = f"{str(group.words)!r} is another verb than {group.lemma!r}, and not known"
+            raise group.words.refuse(reason, UNDERSTOOD)
 
     def affirmed(self, group: VerbGroup) -> None:
         """Refuse a verb that is negated where nothing would change then."""
@@ -194,12 +197,16 @@ class PlacePhrase:
 
 @dataclass
 class Tail:
-    """What stands after the verb of a clause; `degree` are the words that compare or name a level."""
+    """What stands after the verb of a clause; `degree` are the words that compare or name a level.
+
+    `together` is the word that says that things are close to each other.
+    """
 
     phrases: list[Phrase] = field(default_factory=list)
     comparative: Comparative | None = None
     level: str = ""
     degree: Words | None = None
+    together: Words | None = None
 
 
 def joined(first: Tail | None, second: Tail) -> Tail:
@@ -211,4 +218,5 @@ def joined(first: Tail | None, second: Tail) -> Tail:
         first.comparative or second.comparative,
         first.level or second.level,
         first.degree or second.degree,
+        first.together or second.together,
     )

@@ -5,20 +5,32 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, UNDERSTOOD, PlacePhrase, Tail, joined
 from roadworthy.rules.language.nouns import SCENE, NounReading, is_environment
-from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
+from roadworthy.rules.language.phrases import (
+    Phrase,
+    VerbGroup,
+    after_fillers,
+    base_of,
+    prepositional,
+    verb_group,
+)
 from roadworthy.rules.language.weather import ExchangeReader
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import Op, Position, thing_in_words
 
 _MOVES = lexicon.words_of("get come move go draw drive walk run ride step be back")
 _CHANGES = lexicon.words_of("change turn convert transform switch make paint")
-_IS_THERE = lexicon.words_of("be appear exist show present locate stay remain stand come")
-"""Verbs that only say that a thing is there: where they are negated, it is not."""
+# Verbs that only say that a thing is there: where they are negated, it is not.
+_IS_THERE = lexicon.words_of("be exist show present locate stay remain stand")
 _PUT = lexicon.words_of("park stop locate show present sit stand pull halt queue cover hang")
+_MEETS = lexicon.words_of("follow pass approach near reach face meet encounter")
+_GO = lexicon.words_of(
+    "walk run jump step stroll jog rush dash wander hurry sprint skate skip leap hop dart march loiter play"
+)
+_PEOPLE = ("pedestrian", "bicyclist")
+_FELLED = ("cut", "down")
 _LEAVING = ("away", "off", "down", "around", "past", "through")
 _THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
 
@@ -43,7 +55,7 @@ class EventReader(ExchangeReader):
             return None
         word = self.words[at]
         crossing = word.lower == "crossing"
-        if not crossing and (word.tag not in ("VBG", "VBN") or word.lemma not in lexicon.PRESENCE_VERBS):
+        if not crossing and (word.tag not in ("VBG", "VBN") or base_of(word) not in lexicon.PRESENCE_VERBS):
             found_phrase = prepositional(self.words, at)
             if found_phrase is None:
                 return None
@@ -54,7 +66,10 @@ class EventReader(ExchangeReader):
         self.at = at
         verb = self.step()
         self.result.bind(verb, "add")
-        return self._where(VerbGroup("cross" if crossing else word.lemma, verb))
+        group = VerbGroup("cross" if crossing else base_of(word), verb, passive=word.tag == "VBN")
+        tail = self._where(group)
+        self._check_agent(group, tail)
+        return tail
 
     # --- what happens
 
@@ -147,6 +162,8 @@ class EventReader(ExchangeReader):
             return
         if self.comparison(group, things):
             return
+        if group.passive:
+            self.check_particle(things, group)
         active = lemma == "replace" and not group.passive
         if active and not self.over() and prepositional(self.words, self.at) is None:
             # "Trees replace the buildings": the subject comes, the object goes.
@@ -166,6 +183,8 @@ class EventReader(ExchangeReader):
                 self.exchange(old, first)
             return
         if lemma in lexicon.REPLACE_VERBS or (lemma == "give" and self.lower() == "way"):
+            if lemma == "give" and any(map(self.moves, things)):
+                raise group.words.refuse("who gives way cannot be shown", ["is replaced by"])
             if lemma == "give":
                 self.result.bind(self.step(), "replace")
             self._gives_way(things, group, inner)
@@ -183,7 +202,10 @@ class EventReader(ExchangeReader):
             lemma in lexicon.VANISH_VERBS
             or (
                 removed
-                and (lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"} or group.particle == "down")
+                and (
+                    lemma in lexicon.REMOVE_VERBS - {"cut", "clear", "get"}
+                    or (lemma, group.particle) == _FELLED
+                )
                 and lemma not in lexicon.PRESENCE_VERBS - {"cut"}
                 and not self._hides(lemma)
             )
@@ -200,9 +222,10 @@ class EventReader(ExchangeReader):
         if lemma == "approach":
             self._approaches(things, group, inner)
             return
-        named = [self.resolved(one).element for one in things]
-        moving = [one for one in named if one in ontology() and ontology().is_a(one, "dynamic object")]
-        if lemma == "turn" and moving != named:
+        moving = [self.moves(one) for one in things]
+        if lemma in _GO and not all(moving):
+            raise group.words.refuse(f"{str(group.words)!r} is not understood of this", ["appears"])
+        if lemma == "turn" and not all(moving):
             where = group.words if self.over() else self.rest()
             raise where.refuse("into what it turns is not understood", ["turns red"])
         if lemma == "cover" and group.passive:
@@ -221,6 +244,7 @@ class EventReader(ExchangeReader):
             if group.negated and not (lemma in _IS_THERE or lemma in lexicon.SEE_VERBS):
                 self.affirmed(group)
             tail = self._where(group)
+            self._check_agent(group, tail)
             if lemma == "be" and not self.over() and self.lower() not in (*AND, "or", "either"):
                 raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
             for thing in things:
@@ -236,6 +260,27 @@ class EventReader(ExchangeReader):
         over = group.words[-1].lower == "crossed" and any(one.lemma == "have" for one in group.words)
         if done or over or (group.particle in _LEAVING and not onto):
             raise group.words.refuse(f"{str(group.words)!r} does not say that it is there", UNDERSTOOD)
+
+    def check_particle(self, things: Sequence[NounReading], group: VerbGroup) -> None:
+        """Refuse what means something else where it is done to people: "is taken down", "is set up"."""
+        if (
+            group.particle in ("up", "out", "down")
+            and group.lemma != "queue"
+            and any(map(self.moves, things))
+        ):
+            reason = f"{str(group.words)!r} is not understood of this"
+            raise group.words.refuse(reason, ["is removed", "appears"])
+
+    def _check_agent(self, group: VerbGroup, tail: Tail) -> None:
+        """Refuse who does it, where "by" may say so: "is followed by a truck", "is parked by a woman"."""
+        for one in tail.phrases:
+            if not group.passive or one.preposition != "by" or one.thing is None:
+                continue
+            who = one.thing
+            seen = group.lemma in lexicon.SEE_VERBS - _MEETS and (self.is_ego(who) or who.element == SCENE)
+            done = group.lemma not in lexicon.ADD_VERBS | {"park", "locate"} or who.element in _PEOPLE
+            if done and not seen:
+                raise one.words.refuse("by whom it is done cannot be shown: say where it is", ["beside"])
 
     def _covered(self, things: list[NounReading], group: VerbGroup) -> None:
         """Read "the road is covered with snow": snow lies where it has snowed."""
@@ -290,6 +335,14 @@ class EventReader(ExchangeReader):
             if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
+            elif phrase.preposition == "across" and group.lemma in _PUT | {
+                "be",
+                "wait",
+                "lie",
+                "stay",
+                "remain",
+            }:
+                raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
         return tail
@@ -343,7 +396,14 @@ class EventReader(ExchangeReader):
 
     def _remove(self, things: list[NounReading], group: VerbGroup, inner: Tail | None) -> None:
         self.affirmed(group)
+        if group.lemma == "leave" and not self.over() and prepositional(self.words, self.at) is None:
+            left = self.thing()
+            if left is None or left.element not in (SCENE, "road") or left.properties:
+                raise self.rest().refuse("where it is then is not said", ["leaves the road"])
+            self.result.bind(left.words, "everywhere")
         tail = self.without_origin(self.tail())
+        if group.lemma == "fade" and any(one.element == "traffic light" for one in things):
+            raise group.words.refuse("is this a traffic light, or the day?", ["disappears", "it gets dark"])
         hidden = [one for one in tail.phrases if one.position == "behind"]
         if hidden and group.lemma in lexicon.VANISH_VERBS:
             raise hidden[0].words.refuse("what is hidden is there, and is not seen", UNDERSTOOD)

@@ -35,13 +35,6 @@ _DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5
 _MOST = max(many for many, _ in lexicon.AMOUNTS.values())  # things of a kind that are added
 _DEFINITE = lexicon.words_of("the this that these those its his her their your our my")
-_AMOUNTS: Mapping[str, Comparative] = {
-    "more": "heavier",
-    "heavier": "heavier",
-    "thicker": "heavier",
-    "less": "lighter",
-    "lighter": "lighter",
-}
 _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
 ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
@@ -49,6 +42,7 @@ ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"
 _SOMEONE = frozenset({"someone", "somebody", "anyone", "anybody"})
 _CROSSED = lexicon.words_of("road street lane crosswalk zebra crossing carriageway highway motorway way path")
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
+_FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
 _MODIFIER_TAGS = _NOUN_TAGS | {"JJ", "JJR", "JJS", "VBG", "VBN", "RB", "FW", "CD"}
 
 
@@ -82,11 +76,11 @@ class NounReading:
 
     @property
     def narrower(self) -> str:
-        """The noun, where it says more than its element: "hospital", "child"; empty where it does not."""
+        """The noun, where it says more than its element: "hospital", "toddler"; empty where it does not."""
         head = self.words[-1] if len(self.words) else None
         if head is None or not self.element or is_pronoun(head):
             return ""
-        known = _known(self.words, len(self.words) - 1) is not None and head.lemma not in lexicon.NARROWER
+        known = _known(self.words, len(self.words) - 1) is not None
         return "" if known or _guessed_element(head) != self.element else head.lower
 
     @property
@@ -162,8 +156,12 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
         owner = noun_phrase(words, at + 2)
         return owner and (replace(owner[0], words=words[begin : owner[1]]), owner[1])
     comparative: Comparative | None = None
-    if at + 1 < len(words) and words[at].lower in _AMOUNTS and _weather_adjective(words[at + 1]):
-        comparative = _AMOUNTS[words[at].lower]
+    if (
+        at + 1 < len(words)
+        and words[at].lower in lexicon.AMOUNTS_OF_WEATHER
+        and _weather_adjective(words[at + 1])
+    ):
+        comparative = lexicon.AMOUNTS_OF_WEATHER[words[at].lower]
         at += 1
     found = _described(words, at)
     if found is None:
@@ -171,6 +169,10 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             raise _unknown(words, at)
         return None
     element, properties, also, stop = found
+    _check_compound(words, begin, stop)
+    turns = stop + 1 < len(words) and lexicon.VALUES.get(words[stop + 1].lower, ("",))[0] == "color"
+    if not determiner and not turns and str(words[begin:stop]).lower() == "light":
+        raise words[begin:stop].refuse("is this a traffic light, or the day?", ["a traffic light", "day"])
     part = properties.pop("part", part)
     if properties == {"type": "speed limit"} and stop < len(words):
         limit = _LIMIT.match(words.text.lower(), words[stop].start)
@@ -201,6 +203,15 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             determiner = "the"
     whole = words[begin:stop]
     return NounReading(element, whole, properties, determiner, also, comparative, amount, count, part), stop
+
+
+def _check_compound(words: Words, begin: int, stop: int) -> None:
+    """Refuse a noun that only describes the next one: "a bus stop is there", "a children crossing sign"."""
+    end = stop
+    while end < len(words) and words[end].tag in _NOUN_TAGS:
+        end += 1
+    if end > stop and words[stop - 1].dep == "compound" and end < len(words) and words[end].tag in _FINITE:
+        raise words[begin:end].refuse(f"{str(words[begin:end])!r} cannot be changed in a scene", _USUAL)
 
 
 def _amount(words: Words, at: int) -> tuple[str, int, int, str] | None:
@@ -238,8 +249,8 @@ def _numbered_sign(words: Words, at: int) -> tuple[dict[str, str], int] | None:
     return {"type": "speed limit", "limit": found["limit"]}, stop
 
 
+# What adjectives and a noun speak of: element, properties, what else is named, and the end.
 _Described = tuple[str, dict[str, str], tuple[str, ...], int]
-"""What adjectives and a noun speak of: element, properties, what else is named, and the end."""
 
 
 def _described(words: Words, at: int) -> _Described | None:
@@ -320,6 +331,8 @@ def _with_modifiers(
         # "Dark rain" falls at night; dark clouds are clouds.
         sky = "night" if word.lower == "dark" and element != "cloudy" else _named(word, _BEFORE)
         sky = "rainy" if word.lower == "wet" else sky
+        if word.lower == "dark" and element == "day":
+            raise one.refuse("a dark day is no night", ["night", "cloudy"])
         if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand"):
             continue
         if sky is not None and (element == SCENE or is_environment(element)):
@@ -389,7 +402,11 @@ def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
     number = at
     while number < len(words) and len(forms) < _LONGEST:
         word = words[number]
-        if word.lower == "-" or (word.lower in ("the", "a", "an") and forms and forms[-1][0] == "of"):
+        if word.lower == "-" or (
+            word.lower in ("the", "a", "an")
+            and forms
+            and forms[-1][0] in ("of", "on", "in", "with", "pushing")
+        ):
             number += 1
             continue
         forms.append(tuple(dict.fromkeys(_forms(word))))
@@ -402,7 +419,8 @@ def _known(words: Words, at: int) -> tuple[str, Mapping[str, str], int] | None:
             if phrase in table:
                 element, properties = table[phrase]
                 return SCENE if element == "environment" else element, properties, ends[length - 1]
-    if forms and any(form in lexicon.SCENE_NOUNS for form in forms[0]):
+    one = at and words[at].lower in lexicon.ONES and _named(words[at - 1], CONDITIONS)  # "a rainy one"
+    if one or (forms and any(form in lexicon.SCENE_NOUNS for form in forms[0])):
         return SCENE, {}, ends[0]
     return None
 

@@ -9,7 +9,15 @@ from typing import cast
 
 from roadworthy.errors import RuleError
 from roadworthy.rules.expectation import ExpectedChange, Modifier, Output, Quantity
-from roadworthy.rules.language.outcome_words import LEXICON, QUANTITY, REASONS, base_form, is_gerund, nearest
+from roadworthy.rules.language.outcome_words import (
+    FILE,
+    LEXICON,
+    QUANTITY,
+    REASONS,
+    base_form,
+    is_gerund,
+    nearest,
+)
 from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
 from roadworthy.rules.language.sights import SEEN, read_sight
 from roadworthy.rules.language.words import Words
@@ -20,13 +28,7 @@ SIGHTS = (
     "the number of detected vehicles should not change",
     "the road should stay road",
 )
-CAUSES = tuple(
-    phrase.split()
-    for phrase in (
-        "for", "near", "at", "before", "behind", "beside", "around", "past", "toward", "towards",
-        "because of", "due to", "in front of", "in response to",
-    )
-)  # fmt: skip
+CAUSES = tuple(phrase.split() for phrase in FILE["causes"].split(", "))
 """What can lead to something that the if-part names: "slow down for the pedestrian"."""
 NEVER_A_CAUSE = frozenset({"left", "right", "speed", "steering"})
 DETERMINERS = frozenset(["the", "a", "an", "this", "that", "these", "those", "its", "their"])
@@ -36,20 +38,8 @@ HEADS = frozenset(
     ["change", "size", "factor", "keep", "turn", "side", "exceed", "limit", "companion", "perceive"]
 )
 HARMLESS = frozenset(["filler", "aspect", "cause", "reason"])
-_GIVES = {
-    "ego": "ego-vehicle",
-    "must": "must",
-    "expect": "must",
-    "infinitive": "must",
-    "be": "be",
-    "move": "go",
-    "keep": "keep",
-    "by": "by",
-    "cause": "what changed",
-    "thing": "what changed",
-    "reason": "reason",
-}
-"""What words of a kind give to a reading, where neither their value nor they themselves tell."""
+# What words of a kind give to a reading, where neither their value nor they themselves tell.
+_GIVES: dict[str, str] = FILE["gives"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +93,34 @@ class OutcomePart:
 
 
 def read_items(
-    words: Words, *, mentioned: Collection[str] = (), other_vehicle: bool = False, added: Collection[str] = ()
+    words: Words,
+    *,
+    mentioned: Collection[str] = (),
+    others: Collection[str] = (),
+    added: Collection[str] = (),
 ) -> list[OutcomeItem]:
     """Return the words of a then-part as items with one meaning each.
 
     Args:
         words: The then-part.
         mentioned: The nouns of the if-part, in base form: they may be named again as the cause.
-        other_vehicle: Whether the rule speaks of another vehicle, so that "the car" may be that one.
+        others: What other vehicles of the rule may be called: "car" where "the car" may be one of them.
         added: The elements that the rule adds.
 
     Raises:
         RuleError: A word is not known, or speaks of what no model predicts.
     """
     items = _Scanner(words, mentioned, added).items()
-    whole = OutcomePart(words, tuple(items))
+    whole, whose = OutcomePart(words, tuple(items)), False
     for item in items:
         if item.kind in REASONS and item.kind != "may":
             amounts = ("by at least 10%", "by at most 30%")
             suggestions = amounts if item.kind in ("vague", "about") else EXAMPLES
             raise whole.refuse([item], f"'{item.text}': {REASONS[item.kind]}", *suggestions)
-        if item.value == "the car" and other_vehicle:
+        called = {one.removesuffix("s") for one in item.text.split()} & set(others)
+        pronoun = item.text == "it" or (item.kind == "output" and item.text.startswith("its ") and not whose)
+        whose = whose or item.kind == "ego"
+        if (item.value in ("the car", "a vehicle") and called) or (pronoun and "it" in others):
             raise whole.refuse(
                 [item], "this may be the other vehicle: say the ego-vehicle", "the ego-vehicle", "you"
             )
@@ -199,6 +196,16 @@ def _bounding(
 def _check_joint(part: OutcomePart, joint: OutcomeItem | None, after: Sequence[OutcomeItem]) -> None:
     """Refuse "10% or so" and "stop, then proceed": what is joined must say how much, or of what."""
     kinds = {item.kind for item in after}
+    if joint is not None and joint.value == "or" and "quantity" in kinds and part.of("quantity"):
+        raise part.refuse([joint, *after], "one of two bounds leaves open which", *RANGE)
+    if (
+        joint is not None
+        and "quantity" in kinds
+        and part.of("before")
+        and not part.of("quantity")
+        and "by" not in kinds
+    ):
+        raise part.refuse([joint, *after], "one is compared with before, the other is not", *RANGE)
     if joint is None or kinds & {"quantity", "output"}:
         return
     if joint.text[:1].isalpha() or kinds - {"modifier", "before", "degree", "suffix"}:
@@ -379,9 +386,10 @@ def read_amount(part: OutcomePart, output: Output) -> ExpectedAmount | None:
         amounts.append(factor)
     used = {id(item) for amount in amounts for item in amount.items}
     alone = [item for item in part.of(*NEEDS_A_QUANTITY) if id(item) not in used]
-    if len(amounts) == 1 and amounts[0].modifier is None and _is_suffix(alone) and alone[0] is part.items[-1]:
-        # It stands at the end, as in: 10% higher at most.
-        amounts = [replace(amounts[0], modifier=cast(Modifier, alone[0].value))]
+    plain = len(amounts) == 1 and amounts[0].modifier is None and alone[:1] == [part.items[-1]]
+    if plain and (_is_suffix(alone) or alone[0].kind == "exceed"):
+        # It stands at the end, as in: 10% higher at most, 60 km/h must not be exceeded.
+        amounts = [replace(amounts[0], modifier=cast(Modifier, alone[0].value or "more than"))]
         alone = []
     if alone and not (amounts and all(item.kind == "limit" for item in alone)):
         raise part.refuse(alone, "a quantity is needed here", "at least 30%", "by 5 km/h")

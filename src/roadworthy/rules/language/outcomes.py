@@ -108,7 +108,7 @@ class _OutcomeClause:
     def _absolute(self, amount: ExpectedAmount, quantity: Quantity) -> Quantity:
         """Return a share of what goes from 0 to 1, such as an overlap of 70%, as the number that it is."""
         gauge = gauge_of(self.output)
-        if gauge.kind == "signal":
+        if gauge.kind == "signal" or (gauge.kind == "count" and quantity.relative):
             return quantity
         if quantity.relative and gauge.unit:
             raise self.refuse(amount.items, f"'{amount.text}' is no quantity in {gauge.unit}", "0.5 m")
@@ -394,7 +394,7 @@ def read_outcome(
     default_output: Output | None = None,
     *,
     mentioned: Collection[str] = (),
-    other_vehicle: bool = False,
+    others: Collection[str] = (),
     added: Collection[str] = (),
 ) -> ExpectedOutcome:
     """Read the then-part of a rule.
@@ -408,7 +408,7 @@ def read_outcome(
         default_output: The output of an earlier block, for a part that names none.
         mentioned: The nouns of the if-part, in base form: they may be named again ("slow down for the
             pedestrian").
-        other_vehicle: Whether the rule speaks of another vehicle, so that "the car" may be that one.
+        others: What other vehicles of the rule may be called: "car" where "the car" may be one of them.
         added: The elements that the rule adds: "the pedestrian" that must be detected is one of them.
 
     Example:
@@ -422,7 +422,7 @@ def read_outcome(
     Raises:
         RuleError: It is not understood, wholly or in part.
     """
-    items = read_items(words, mentioned=mentioned, other_vehicle=other_vehicle, added=added)
+    items = read_items(words, mentioned=mentioned, others=others, added=added)
     found = parts(words, items)
     if not found:
         raise words.refuse("nothing is expected here", EXAMPLES)

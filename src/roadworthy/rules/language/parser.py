@@ -7,39 +7,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from roadworthy.errors import InputError, RuleError
-from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.changes import read_condition
 from roadworthy.rules.language.conditions import ConditionReading
+from roadworthy.rules.language.distances import AWAY, EXAMPLE, at_distances, metres_of
 from roadworthy.rules.language.nouns import is_weightless
 from roadworthy.rules.language.outcome_words import VERBS, base_form
 from roadworthy.rules.language.outcomes import ExpectedOutcome, read_outcome
 from roadworthy.rules.language.phrases import is_verb, preposition
+from roadworthy.rules.language.times import time_words, timed, without_times
 from roadworthy.rules.language.words import Word, Words, analysed, analysed_all
 from roadworthy.rules.reading import Block, BoundWords, Rule, SceneChange, thing_in_words
 
 _LABEL = re.compile(r"\s*(?:rule|r|cr)\s*\d+\s*[:.)]\s*", re.IGNORECASE)
 _COLON = re.compile(r"\b(if|then|when|given)\s*:", re.IGNORECASE)
+# What test plans write at the head of the two halves of a rule.
 _LABELS = {
     r"\b(?:test )?(?:condition|scenario|trigger|situation)\s*:": "If",
     r"\bexpect(?:ed|ation)(?: (?:result|behaviou?r|outcome))?\s*:": "Then",
 }
-"""What test plans write at the head of the two halves of a rule."""
-_METRES = r"(?P<{}>\d+(?:\.\d+)? ?(?:m|met(?:re|er)s?|feet|foot|ft|yards?|yd))\b(?!/)"
-_UNITS = {"f": 0.3048, "y": 0.9144}  # metres of a foot and a yard, by their first letter
-_US = "(?:us|you|(?:the|your|our) (?:ego-vehicle|ego vehicle|car|vehicle))"
-_NOT_OF_A_PATH = "(?<!stay )(?<!remain )(?<!keep )(?<!be )(?<!lie )"
-_NO_BOUND = r"(?<!least )(?<!than )(?<!\d\.)"
-_AWAY = re.compile(
-    rf",?\s*\b(?:{_NOT_OF_A_PATH}within {_METRES.format('within')}(?: away)?(?: (?:of|from) {_US})?"
-    rf"|(?:less than|at most|no more than) {_METRES.format('most')} away(?: from {_US})?"
-    rf"|{_NO_BOUND}(?:at |in )?{_METRES.format('metres')} (?:away(?: from {_US})?|(?=ahead\b|in front of\b))"
-    rf"|(?:in|at a distance of) {_METRES.format('distance')})",
-    re.IGNORECASE,
-)
-"""How far away a thing is that is added, or how far at most."""
-_IN_FRONT = re.compile(r"\s*in front of\b", re.IGNORECASE)
-_NEAREST, _FARTHEST = 3.0, 100.0  # metres
+# How the ego-vehicle is named so that "it" may stand for it.
+_OURS = re.compile(r"\bego\b|\b(?:the|host|subject|test|own|autonomous) (?:car|vehicle)\b", re.IGNORECASE)
 _ENDS = frozenset({".", ";", "!", "?"})
 _COMMAS = frozenset({",", ":", "–", "—", "→"})
 _ARROW = re.compile(r"[-=]>")
@@ -47,8 +36,8 @@ _CONNECTORS = frozenset(
     {"and", "but", "also", ",", "additionally", "furthermore", "moreover", "so", "in", "please", "likewise"}
 )
 _REASONS = frozenset({"because"})
+# What joins sentences and halves of sentences and gives nothing to a reading.
 _PASSED = _CONNECTORS | {"then", "therefore", "hence", "means", "that"}
-"""What joins sentences and halves of sentences and gives nothing to a reading."""
 _NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
 _MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
 for _words in lexicon.MARKERS:
@@ -57,7 +46,6 @@ _CHANGES_FIRST = lexicon.ADD_VERBS | lexicon.REMOVE_VERBS | lexicon.REPLACE_VERB
 _MOST_WORDS = 120
 _TOO_LONG = re.compile(r"\S{101,}")  # one word: to split it takes time by the square of its length
 _MOST_CONDITIONS = 6
-_EXAMPLE = "If a pedestrian appears on the roadside, then the ego-vehicle should slow down."
 
 
 def parse(text: str) -> Rule:
@@ -110,10 +98,10 @@ def parse_all(texts: Sequence[str]) -> Iterator[Rule | RuleError]:
 def _problem(text: str) -> RuleError | None:
     """Return what keeps a text from being analysed at all."""
     if not re.search(r"\w", text):
-        return RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[_EXAMPLE])
+        return RuleError("the rule is empty", text=text, span=(0, len(text)), suggestions=[EXAMPLE])
     if (word := _TOO_LONG.search(text)) is not None:
         reason = "a word may have 100 characters at most"
-        return RuleError(reason, text=text, span=word.span(), suggestions=[_EXAMPLE])
+        return RuleError(reason, text=text, span=word.span(), suggestions=[EXAMPLE])
     return None
 
 
@@ -125,7 +113,7 @@ def _read(text: str, analysis: Words) -> Rule:
         words = Words(text, tuple(word for word in words if word.start >= label.end()))
     for number, word in enumerate(words):
         if word.lower in _NOT_UNDERSTOOD:
-            raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [_EXAMPLE])
+            raise words[number : number + 1].refuse(f"{word.text!r} cannot be used in a rule", [EXAMPLE])
     blocks: list[Block] = []
     pieces = _merged(_pieces(words))
     while pieces:
@@ -145,8 +133,8 @@ def _read(text: str, analysis: Words) -> Rule:
             whole = Words(text, piece.items + pieces.pop(0).items)
             blocks.append(_made(whole, (condition, outcome), *understood))
     if not blocks:
-        raise words.refuse("the rule is empty", [_EXAMPLE])
-    return _accounted(words, _at_distances(text, blocks))
+        raise words.refuse("the rule is empty", [EXAMPLE])
+    return _accounted(words, timed(text, at_distances(text, blocks)))
 
 
 def _accounted(words: Words, blocks: list[Block]) -> Rule:
@@ -175,11 +163,11 @@ def _accounted(words: Words, blocks: list[Block]) -> Rule:
             stop = opened
             bound |= {one.start: "if" for one in words[number:stop]}
         elif not (is_weightless(word) or word.lower in _PASSED):
-            raise words[number:stop].refuse(f"{word.text!r} would be lost here", [_EXAMPLE])
+            raise words[number:stop].refuse(f"{word.text!r} would be lost here", [EXAMPLE])
         number = stop
-    for found in _AWAY.finditer(words.text):
-        far = found.group("within", "most", "metres", "distance")
-        bound[found.start()] = f"{_in_metres(next(filter(None, far))):g} m away"
+    for found in AWAY.finditer(words.text):
+        bound[found.start()] = f"{metres_of(found):g} m away"
+    bound |= {one.span[0]: str(one.timing) for one in time_words(words.text)}
     return Rule(words.text, tuple(blocks), tuple(_bound_runs(words, bound)))
 
 
@@ -191,7 +179,8 @@ def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
         places |= {
             found.start(): found.end() - 1 for found in re.finditer(heading, words.text, re.IGNORECASE)
         }
-    places |= {found.start(): found.end() for found in _AWAY.finditer(words.text)}
+    places |= {found.start(): found.end() for found in AWAY.finditer(words.text)}
+    places |= {one.span[0]: one.span[1] for one in time_words(words.text)}
     runs: list[tuple[int, int, str]] = []
     for start, stop in sorted(places.items()):
         gives = bound.get(start, "")
@@ -204,56 +193,19 @@ def _bound_runs(words: Words, bound: Mapping[int, str]) -> Iterator[BoundWords]:
     return (BoundWords(words.text[start:stop], (start, stop), gives) for start, stop, gives in runs)
 
 
-def _at_distances(text: str, blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks whose things are added as far away as the words say."""
-    told = list(blocks)
-    begins = [min(one.condition[0][0], one.outcome[0][0]) for one in blocks]
-    for found in _AWAY.finditer(text):
-        most = found["within"] or found["most"]
-        metres = _in_metres(most or found["metres"] or found["distance"])
-        number = max((n for n, begin in enumerate(begins) if begin <= found.start()), default=0)
-        condition, outcome = told[number].condition[0][0], told[number].outcome[0][0]
-        inside = found.start() < outcome if condition < outcome else found.start() >= condition
-        changes = told[number].changes if inside else ()
-        added = [one for one in changes if one.op == "add" and one.comparative is None]
-        if len(added) != 1 or _is_placed(added[0]):
-            reason = "a distance can be said once, of one thing that is added"
-        elif not _NEAREST <= metres <= _FARTHEST:
-            reason = f"a thing can be added from {_NEAREST:g} to {_FARTHEST:g} m away"
-        elif _IN_FRONT.match(text, found.end()) and added[0].reference != "ego-vehicle":
-            reason = "a distance is measured from the ego-vehicle: say it of no other thing"
-        else:
-            near = replace(added[0], within=metres) if most else replace(added[0], distance=metres)
-            moved = (near if one is added[0] else one for one in changes)
-            told[number] = replace(told[number], changes=tuple(moved))
-            continue
-        raise RuleError(reason, text=text, span=found.span(), suggestions=[_EXAMPLE])
-    return told
-
-
-def _in_metres(text: str) -> float:
-    number, unit = re.match(r"([\d.]+) ?(\w)", text).groups()  # type: ignore[union-attr]
-    return float(number) * _UNITS.get(unit.lower(), 1.0)
-
-
-def _is_placed(change: SceneChange) -> bool:
-    """Return whether no distance can be said of a change, or one is said already."""
-    return bool(change.distance or change.within or change.target in CONDITIONS)
-
-
 def _check_length(piece: Words) -> None:
     """Refuse a sentence in which nobody would find the way, and which takes longer to read than one waits."""
     if len(piece) > _MOST_WORDS:
-        raise piece.refuse(f"a sentence may have {_MOST_WORDS} words at most: write several", [_EXAMPLE])
+        raise piece.refuse(f"a sentence may have {_MOST_WORDS} words at most: write several", [EXAMPLE])
     if sum(1 for _ in _inner_markers(piece)) >= _MOST_CONDITIONS:
         raise piece.refuse(
             f"a sentence may have {_MOST_CONDITIONS} conditions at most: give each a sentence of its own",
-            [_EXAMPLE],
+            [EXAMPLE],
         )
 
 
 def _without_headings(text: str) -> str:
-    """Return a text without distances in which headings of test plans are words and arrows one sign."""
+    """Return a text without distances and times; headings of test plans are words, arrows one sign."""
     plain = _COLON.sub(lambda found: found[0][:-1] + " ", text)
     plain = _ARROW.sub("→ ", plain)
     for heading, instead in _LABELS.items():
@@ -262,7 +214,7 @@ def _without_headings(text: str) -> str:
             return instead.ljust(len(found[0]))
 
         plain = re.sub(heading, padded, plain, flags=re.IGNORECASE)
-    return _AWAY.sub(lambda found: " " * len(found[0]), plain)
+    return without_times(AWAY.sub(lambda found: " " * len(found[0]), plain))
 
 
 def _pieces(words: Words) -> Iterator[Words]:
@@ -427,7 +379,7 @@ def _tried(
             outcome,
             earlier[-1].expectation.output if earlier else None,
             mentioned={word.lemma for word in condition if word.pos in ("NOUN", "PROPN")},
-            other_vehicle=any(_may_be_called_car(change) for change in changes),
+            others=_names_of_others(condition, outcome, changes),
             added={
                 thing_in_words(
                     one.target, {key: one.properties[key] for key in one.properties if key == "type"}
@@ -447,9 +399,20 @@ def _tried(
     return None, (True, failed)
 
 
-def _may_be_called_car(change: SceneChange) -> bool:
-    """Return whether "the car" may be what a change brings in, rather than the ego-vehicle."""
-    return change.target == "vehicle" and change.properties.get("type", "car") == "car"
+def _names_of_others(condition: Words, outcome: Words, changes: Sequence[SceneChange]) -> set[str]:
+    """Return what other vehicles may be called, which the ego-vehicle cannot be called then.
+
+    "It" is the vehicle that was named before, unless the ego-vehicle was named too.
+    """
+    types = [one.properties.get("type") for one in changes if one.target == "vehicle"]
+    added = any(one.target == "vehicle" and one.op == "add" for one in changes)
+    named = outcome.span < condition.span or bool(_OURS.search(outcome.text[: outcome.span[0]]))
+    return {
+        *(("car", "automobile") if {None, "car"} & set(types) else ()),
+        *(("vehicle",) if None in types else ()),
+        *(("a",) if types else ()),
+        *(("it",) if added and not named else ()),
+    }
 
 
 def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
@@ -577,4 +540,4 @@ def _half(piece: Words) -> RuleError:
     opened = _marker(piece, 0)
     if opened is not None:
         return piece.refuse("what should come of this is not said", ["then the ego-vehicle should slow down"])
-    return piece.refuse("this is no rule: it needs a condition and what should come of it", [_EXAMPLE])
+    return piece.refuse("this is no rule: it needs a condition and what should come of it", [EXAMPLE])

@@ -13,12 +13,13 @@ from roadworthy.rules.reading import Position
 
 _BE = lexicon.words_of("be 's ’s s is are was were been being am")
 _AUXILIARIES = lexicon.words_of("have do will would shall can could may might should must")
+# Auxiliaries that leave open whether something happens.
 _OPEN = lexicon.words_of("could may might must would")
-"""Auxiliaries that leave open whether something happens."""
+# Verbs that only say that what comes next happens: "starts to rain".
 _OPENERS = frozenset({"start", "begin", "happen", "continue", "go"})
-"""Verbs that only say that what comes next happens: "starts to rain"."""
+# Verbs of those who are about to do something: "wants to cross".
 _INTENTIONS = frozenset({"want", "wish", "intend"})
-"""Verbs of those who are about to do something: "wants to cross"."""
+SIDES = ("to the left of", "to the right of")
 _NEGATIONS = frozenset({"not", "n't", "n’t", "never", "no"})
 _TRANSITIVE = (
     lexicon.ADD_VERBS
@@ -37,15 +38,6 @@ _VERBS = (
     | frozenset(lexicon.WEATHER_VERBS)
     | lexicon.words_of("fall set roll shine break rise give let have keep dim start begin end close")
 )
-_ADVERB_PLACES: dict[tuple[str, ...], Position] = {
-    ("up", "ahead"): "front",
-    ("ahead",): "front",
-    ("in", "front"): "front",
-    ("behind",): "behind",
-    ("nearby",): "beside",
-    ("alongside",): "beside",
-    ("overhead",): "above",
-}
 
 
 @dataclass(frozen=True)
@@ -106,6 +98,11 @@ def is_verb(word: Word) -> bool:
     return word.lemma in _VERBS or _stem(word) in _VERBS or word.lower in _BE
 
 
+def base_of(word: Word) -> str:
+    """Return the dictionary form of a verb."""
+    return word.lemma if word.lemma in _VERBS else _stem(word)
+
+
 _ENDINGS = (
     ("ies", "y"), ("es", "e"), ("es", ""), ("s", ""), ("ed", "e"), ("ed", ""), ("ing", ""), ("ing", "e"),
 )  # fmt: skip
@@ -130,8 +127,9 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         The group and the number of the word after it; None where no verb is.
     """
     begin = at
-    being = negated = no_longer = about = False
+    being = negated = no_longer = about = later = False
     unsure: Words | None = None
+    able: Words | None = None
     lemma, passive, last = "", False, at
     while at < len(words):
         word = words[at]
@@ -156,8 +154,11 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
             last = at + 1
         elif word.lemma in _AUXILIARIES and lower != "having":
             unsure = words[at : at + 1] if word.lemma in _OPEN or lower in _OPEN else unsure
+            later = later or word.lemma in ("will", "shall")
+            able = words[at : at + 1] if word.lemma == "can" else able
             last = at + 1
         elif (last > begin and _to_verb(words, at)) or lower in lexicon.FILLERS:
+            later = later or words[at - 1].lemma in ("be", "have")  # "is to cross", "has to cross"
             about = about or lower == "about"
         elif _opens(words, at):
             about = about or lower == "going" or word.lemma in _INTENTIONS
@@ -168,7 +169,7 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         elif lower in lexicon.ABSENT:
             break
         elif is_verb(word):
-            lemma = word.lemma if word.lemma in _VERBS else _stem(word)
+            lemma = base_of(word)
             passive = being and _is_participle(word)
             last = at = at + 1
             break
@@ -197,6 +198,10 @@ def verb_group(words: Words, at: int) -> tuple[VerbGroup, int] | None:
         no_longer = True
         last += 1
     said = words[begin:last]
+    about = about or (
+        later and lemma in lexicon.PRESENCE_VERBS - lexicon.words_of("appear exist show present")
+    )
+    unsure = unsure or (able if lemma not in (*lexicon.SEE_VERBS, "") else None)  # what can be seen is there
     return VerbGroup(lemma or "be", said, passive, negated, no_longer, particle, about, unsure), last
 
 
@@ -238,7 +243,7 @@ def _is_particle(words: Words, at: int, lemma: str) -> bool:
     """Return whether a word belongs to the verb before it and opens no phrase of its own."""
     lower = words[at].lower
     if lower in ("up", "out", "away", "down", "off"):
-        return True
+        return not (lower == "up" and at + 1 < len(words) and words[at + 1].lower == "ahead")
     if lower == "in" and lemma in ("come", "roll", "set", "cut", "pull", "move", "close"):
         return at + 1 >= len(words) or noun_begins(words, at + 1) is False
     if lower in ("over", "by", "on", "along", "past", "through", "across", "around"):
@@ -271,7 +276,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     """
     begin = at
     at = after_fillers(words, at, ("right", "just", "directly"))
-    for adverb, place in _ADVERB_PLACES.items():
+    for adverb, place in lexicon.ADVERB_PLACES:
         stop = at + len(adverb)
         if tuple(word.lower for word in words[at:stop]) == adverb and not _goes_on(words, adverb, stop):
             here = NounReading("ego-vehicle", words[at:stop], {}, "the")
@@ -294,7 +299,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
     if noun is None:
         return None
     thing, stop = noun
-    if text in ("to the left of", "to the right of"):
+    if text in SIDES:
         thing = replace(thing, properties={**thing.properties, "position": text.split()[2]})
     elif thing.words[-1].lower in ("left", "right"):
         position = "on"

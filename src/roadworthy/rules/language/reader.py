@@ -9,8 +9,9 @@ from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import nouns
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream
-from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS, LINES
+from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS, LINES, POSES
 from roadworthy.rules.language.phrases import (
+    SIDES,
     Phrase,
     VerbGroup,
     after_fillers,
@@ -21,6 +22,12 @@ from roadworthy.rules.language.phrases import (
 )
 from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
+
+_MASS = ("vegetation", "greenery", "foliage")
+# Where nobody is who does something: who waits on the road stands there.
+_ELSEWHERE = {"crossing": ("sidewalk", "terrain"), "waiting": ("road", "lane", "ego-vehicle")}
+_GROUPS = ("group", "crowd", "pair")
+_NOT_ONE = frozenset({"no", "other", "another", "any", "each", "every", "all"})
 
 
 class Reader(WordStream):
@@ -121,7 +128,11 @@ class Reader(WordStream):
         self.result.found(kind.upper(), element)
         self.result.bind(words, element)
         change = SceneChange("replace", kind, properties, replacement=element)
-        if change in self.result.changes:
+        # "It pours with rain" says it twice, the second time less exactly.
+        if any(
+            one.replacement == element and properties.items() <= one.properties.items()
+            for one in self.result.changes
+        ):
             return
         for one in self.result.changes:
             if one.target == kind and one.replacement != element:
@@ -210,6 +221,11 @@ class Reader(WordStream):
             return False
         return not set(thing.properties) - {"type"} and thing.properties.get("type", "car") == "car"
 
+    def moves(self, thing: nouns.NounReading) -> bool:
+        """Return whether a thing moves by itself."""
+        element = self.resolved(thing).element
+        return element in ontology() and (element == "dog" or ontology().is_a(element, "dynamic object"))
+
     def resolved(self, thing: nouns.NounReading) -> nouns.NounReading:
         """Return the thing that a pronoun stands for, or the thing itself."""
         if thing.element:
@@ -265,6 +281,9 @@ class Reader(WordStream):
                 tail.level = LEVELS[self.lower()]
                 tail.degree = self.step()
                 continue
+            if self.lower() == "together" and self.lower(1) != "with":
+                tail.together = self.step()
+                continue
             found = prepositional(self.words, self.at)
             if found is None:
                 break
@@ -313,7 +332,11 @@ class Reader(WordStream):
                 raise phrase.words.refuse("these words are not understood here")
             if nouns.is_environment(thing.element):
                 continue
-            if thing.element == nouns.SCENE and not thing.properties:
+            if thing.determiner in _NOT_ONE and thing.element != "sidewalk":
+                raise phrase.words.refuse(
+                    "which one is meant is not said", ["in the left lane", "on the road"]
+                )
+            if thing.element == nouns.SCENE and not thing.properties and phrase.preposition not in AWAY:
                 self.result.bind(phrase.words, "in the picture")
                 continue
             if not thing.element and not self.earlier and not self.result.changes:
@@ -323,13 +346,15 @@ class Reader(WordStream):
                 change = self.antecedent(thing)
                 here = PlacePhrase(phrase.position, change.target, change.properties)
             elif self.is_ego(thing):
+                if phrase.preposition in SIDES:
+                    raise phrase.words.refuse("which side of us is not shown", ["in the right lane"])
                 here = PlacePhrase(phrase.position, "ego-vehicle")
             else:
                 here = PlacePhrase(phrase.position, thing.element, thing.properties)
                 self.result.tell_narrower(thing)
                 if thing.amount is not None:
                     raise thing.words.refuse("a place is at one thing only", ["on the roadside"])
-            if phrase.position == "on" and _stands(here.reference):
+            if phrase.position in ("on", "in") and _stands(here.reference):
                 if phrase.preposition != "at" or "color" in here.properties:
                     raise phrase.words.refuse("nothing can be put there", ["beside", "in front of"])
                 here = dataclasses.replace(here, position="beside")
@@ -368,6 +393,7 @@ class Reader(WordStream):
             if op == "remove":
                 raise self.ended(thing.element, thing.words)
             self.result.bind(said, thing.element)
+            self.result.bind(tail.together, "and")
             if tail.comparative is not None:
                 self.heavier(thing, tail.comparative, tail.degree or thing.words)
                 return
@@ -410,6 +436,10 @@ class Reader(WordStream):
             raise beside[0].words.refuse(reason, ["in the left lane", "on the left side of the road"])
         if tail.level:
             raise thing.words.refuse(f"a {thing.element} cannot be {tail.level}")
+        if op == "add" and where.position == "above" and self.moves(thing):
+            raise next((one.words for one in tail.phrases if one.position == "above"), thing.words).refuse(
+                "nothing that moves can be put there", ["on the road"]
+            )
         if where.position is not None and where.reference is not None:
             self.result.found(where.position.upper(), where.reference, verb)
         if tail.comparative is not None:
@@ -421,20 +451,42 @@ class Reader(WordStream):
             self.compare(thing, tail.comparative)
             return
         self.check_amount(thing, adds=op == "add")
-        if thing.amount is not None and any(one.lemma in ("group", "crowd") for one in thing.amount):
-            self.result.notes.append(f"{str(thing.amount)!r} are {thing.count}, who may stand apart.")
+        group = self._is_group(op, thing, tail.together)
         if op != "add":
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
         elif where.properties.get("position") == "both":
-            if thing.count > 2:
+            if thing.count > 2 or group:
                 raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])
             for side in ("left", "right"):
                 here = dataclasses.replace(where, properties={**where.properties, "position": side})
-                self.result.infer(here.changed(op, thing.element, thing.properties))
+                pose = self._pose(thing, where.reference)
+                self.result.infer(here.changed(op, thing.element, thing.properties, pose=pose))
         else:
             for _ in range(thing.count):
-                self.result.infer(where.changed(op, thing.element, thing.properties))
+                more = {"group": group, "pose": self._pose(thing, where.reference)}
+                self.result.infer(where.changed(op, thing.element, thing.properties, **more))
         self.environments(tail.phrases)
+
+    def _is_group(self, op: Op, thing: nouns.NounReading, together: Words | None) -> bool:
+        """Return whether things come close to each other: "a group of pedestrians", "two … together"."""
+        if together is not None:
+            if op != "add" or thing.count == 1:
+                raise together.refuse("who is together here is not understood", ["a group of pedestrians"])
+            self.result.bind(together, "in a group")
+        group = together is not None or any(one.lemma in _GROUPS for one in thing.amount or ())
+        if group:
+            self.result.notes.append(f"{str(thing.amount)!r} are {thing.count}, close to each other.")
+        return group
+
+    def _pose(self, thing: nouns.NounReading, place: str | None) -> str:
+        """Return what the words from a thing on say that somebody does: "crossing"."""
+        if thing.element != "pedestrian":
+            return ""
+        said = self.words.text[thing.words[0].start : self.words[self.at - 1].stop]
+        pose = next((pose for pose, verb in POSES.items() if verb.search(said)), "")
+        if pose.startswith("stepping") and place not in (None, "road"):
+            pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
+        return "" if place in _ELSEWHERE.get(pose, ()) else pose
 
     def _painted(self, thing: nouns.NounReading, tail: Tail) -> tuple[nouns.NounReading, Tail]:
         """Return lines without their place where that tells which: "the marking at the edge of the road"."""
@@ -450,6 +502,8 @@ class Reader(WordStream):
     def check_amount(self, thing: nouns.NounReading, *, adds: bool = False) -> None:
         """Refuse how many, or which things, where that cannot be shown: of what goes, only parts can."""
         fits = thing.part in ("", "some") if adds else thing.count == 1 and thing.part != "one"
+        # "Half of the pedestrian" is none of several.
+        fits &= thing.part != "half" or thing.words[-1].tag != "NN" or thing.words[-1].lower in _MASS
         if not fits:
             raise (thing.amount or thing.words).refuse(
                 "how many, or which of them, cannot be said here", ["all", "half of", "the nearest"]
@@ -482,7 +536,14 @@ def _nearer(place: PlacePhrase, here: PlacePhrase, phrase: Phrase) -> PlacePhras
         return here if us[0] is place else place
     if plain and (named := [one for one in (place, here) if one.reference == "lane" and one.properties]):
         return named[0]
-    sided = here.reference == "sidewalk" and phrase.words[-1].lower in ("left", "right")
-    if sided and place.reference in ("sidewalk", "lane") and not place.properties:
+    # "On the left" alone is no roadside, and may be said of a lane.
+    sided = phrase.words[-1].lower in ("left", "right") or place.reference == "sidewalk"
+    if (
+        sided
+        and here.reference == "sidewalk"
+        and here.properties
+        and place.reference in ("sidewalk", "lane")
+        and not place.properties
+    ):
         return dataclasses.replace(place, properties=here.properties)  # "on the footway on the right"
     raise phrase.words.refuse("a thing can be at one place only", ["on the roadside"])

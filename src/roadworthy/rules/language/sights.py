@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import OntologyError
-from roadworthy.ontology import ontology
+from roadworthy.ontology import Element, Ontology, ontology
 from roadworthy.rules.gauges import ANYTHING, plural, thing_phrase
+from roadworthy.rules.language.lexicon import filled
 from roadworthy.rules.language.quantities import QuantityMatch, Token
 
 _DETERMINER = re.compile(r"(?:all(?: of)? (?:the |those )?|the |an? |every |each |any |those |these |its )?")
@@ -21,53 +24,12 @@ _AFTER = re.compile(
     r"| (?P<added>that (?:be|have be|was) (?:added|inserted))(?!\S)"
     r"| (?P<seen>that be there(?: before)?|as before|from before|it (?:detected|see) before)(?!\S)"
 )
-_MUST = r"(?:should|must|shall|will|have to|need to|ought to)"
-_STILL = r"(?:(?:still|always|also|all) )*"
-_SEEN = (
-    r"(?:detect(?:ed|s|ing)?|see|recogni[sz]e[ds]?|find|found|notice[ds]?|spot(?:ted|s)?|perceive[ds]?|"
-    r"identif(?:y|ied|ies)|located?)"
+_FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of words", "'verbs:'").data
+_VERBS, _NOUNS = (
+    [(kind, filled(words, _FILE["parts"])) for kind, words in _FILE[key]] for key in ("verbs", "nouns")
 )
-SEEN = re.compile(_SEEN)
-_LOST = r"(?:miss(?:es|ed)?|lose(?: (?:sight|track) of)?|lost|overlook(?:s|ed)?)"
-_LABELLED = r"(?:labell?ed|classified|segmented|recogni[sz]e[ds]?|marked)"
-_PATH = r"(?:(?:its|the|your) )?(?:plann?(?:ed)? |predict(?:ed)? )?(?:path|trajectory|plan)"
-_PLANS = rf"(?:{_PATH} {_MUST} )?"
-_FAR = r"(?:a distance of )?(?:at least )?"
-_BOX = r"(?:bounding )?box(?:es)?"
-_CONFIDENCE = r"(?:the |its )?(?:detector 's |detection )?(?:confidence|score)s?(?: scores?)?"
-_QUANTITY = "<q>"
-
-_VERBS: tuple[tuple[str, str], ...] = (
-    # What is measured, and the words: T stands for things. The first is their class, if two must be the same.
-    ("overlap", rf"(?:not )?{_STILL}(?:be able to )?{_SEEN} T"),
-    ("overlap", rf"not {_STILL}{_LOST} T"),
-    ("overlap", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}(?:visible to the detector|{_SEEN})"),
-    ("overlap", rf"T {_MUST} not {_STILL}be {_STILL}{_LOST}"),
-    ("overlap", rf"(?:the )?{_BOX} of T {_MUST} {_STILL}overlap(?: with (?:the one|that|those) before)?"),
-    ("kept", rf"T {_MUST} {_STILL}(?:stay|remain|be|keep) {_STILL}(?:{_LABELLED} (?:as )?)?S"),
-    ("labelled", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}{_LABELLED} as (?:such|so|one|what it be)"),
-    ("labelled", rf"T {_MUST} {_STILL}(?:be|stay|remain) {_STILL}{_LABELLED} (?:as )?S"),
-    ("clearance", rf"{_PLANS}(?:not|never) (?:come|get|go|pass) (?:closer|nearer) than {_QUANTITY} to T"),
-    ("clearance", rf"{_PLANS}(?:keep|stay|remain) {_FAR}{_QUANTITY} (?:away |clear )?(?:from|of|to) T"),
-    ("stop", rf"{_PLANS}(?:stop|halt|end|come to (?:a )?(?:stop|halt|standstill)) (?:before|in front of) T"),
-)  # fmt: skip
-_NOUNS: tuple[tuple[str, str], ...] = (
-    ("count", r"(?:the )?number of (?:detected )?N(?: (?:that be )?(?:detected|see)(?: by the detector)?)?"),
-    ("overlap", rf"(?:the )?(?:overlap|iou)(?: of (?:the )?{_BOX})? of T"),
-    ("confidence", rf"{_CONFIDENCE} (?:of|in|for) T"),
-    ("confidence", rf"{_CONFIDENCE}(?: of the detector)?"),
-    ("kept", r"(?:the )?share of T that (?:stay|be labelled) S"),
-    ("labelled", r"(?:the )?share of T that be labelled so"),
-    ("offset", r"(?:the )?distance from the path before"),
-    ("clearance", rf"(?:the )?distance (?:of|between) {_PATH} (?:from|and|to) T"),
-    ("stop", r"(?:the )?distance of the stop from T"),
-    ("offset", rf"{_PATH}"),
-)  # fmt: skip
-_SPEAKS = re.compile(
-    rf"{_SEEN}|{_LOST}|{_LABELLED}|overlap|iou|confidence|score|box|path|trajectory|plan|closer|nearer"
-    rf"|{_QUANTITY} (?:away|clear|from)"
-    r"|(?:stay|remain|keep|be) \S+$|share|number|distance|before|in front of"
-)
+_SPEAKS = re.compile(filled(_FILE["speaks"], _FILE["parts"]))
+SEEN = re.compile(_FILE["parts"]["SEEN"])
 LEAST = {"overlap": 0.5, "kept": 0.9, "labelled": 0.5, "stop": 0.0}
 """What is asked for where no number is said."""
 
@@ -132,7 +94,7 @@ def read_sight(
         role == "perceive"
         and text.startswith("not ")
         and kind == "overlap"
-        and not re.match(rf"not {_STILL}{_LOST}", text)
+        and not re.match(filled("not {STILL}{LOST}", _FILE["parts"]), text)
     ):
         trouble = (
             f"what must not be detected is asked by its number: 'the number of detected {plural(thing.word)}'"
@@ -221,15 +183,24 @@ def _thing(text: str, start: int, added: Collection[str]) -> _Thing | None:
     return _Thing(word, which, after.end() if after else end, trouble)
 
 
+@lru_cache(maxsize=4096)
+def _resolved(known: Ontology, words: str) -> tuple[Element, Mapping[str, str]] | None:
+    """Return what words name, or nothing; what is like them is sought at length, and once."""
+    try:
+        return known.resolve_with_properties(words)
+    except OntologyError:
+        return None
+
+
 def _noun(text: str, start: int) -> tuple[str, int, bool, str] | None:
     """Return the word of the ontology from a place on, its end, whether it is a plural, and what is lost."""
     tokens = text[start:].split(" ")[:3]
     for count in range(len(tokens), 0, -1):
         words = " ".join(tokens[:count])
-        try:
-            element, properties = ontology().resolve_with_properties(words)
-        except OntologyError:
+        resolved = _resolved(ontology(), words)
+        if resolved is None:
             continue
+        element, properties = resolved
         if ontology().condition_of(element.name) is not None:
             return None
         word = ontology().word_for(element.name, properties)

@@ -104,6 +104,8 @@ class WeatherReader(Reader):
 
     def _turns(self, element: str, words: Words) -> None:
         """Take it that a condition becomes another, with what else is said of it."""
+        if words[-1].lower == "darker" and any(one.replacement == element for one in self.earlier):
+            raise words[-1:].refuse("it is night already", ["it rains"])
         self.become(element, {}, None, words)
         self.leftover(self.tail(), allow_environment=True)
 
@@ -299,15 +301,21 @@ class ExchangeReader(WeatherReader):
             if one is not new and one.position is not None and one.preposition != "from"
         ] + ([] if inner is None else inner.phrases)
         self.environments(places)
+        # "Trees are substituted for the buildings": what is named first comes.
+        comes = group.lemma == "substitute" and new.preposition == "for" and len(things) == 1
         if new.value is not None:
             for thing in things:
-                self._other_value(thing, new.value, old, new.words, self.place(places))
+                later, before = new.value, old
+                if comes and later[0] in thing.properties:
+                    later, before = (later[0], thing.properties[later[0]]), later
+                elif comes:
+                    raise new.words.refuse(f"as what the {thing.element} comes instead is not said")
+                self._other_value(thing, later, before, new.words, self.place(places))
             return
         assert new.thing is not None
         self.result.bind(new.words[: -len(new.thing.words)], "replace")
         given = new.thing
-        # "Trees are substituted for the buildings": what is named first comes.
-        if group.lemma == "substitute" and new.preposition == "for" and len(things) == 1:
+        if comes:
             given, things = things[0], [given]
         for thing in things:
             self.exchange(thing, given, self.place(places))
@@ -369,7 +377,6 @@ class ExchangeReader(WeatherReader):
         thing = self.resolved(thing)
         key, name = value
         known = ontology().resolve(thing.element).properties
-        same_kind = thing.properties if words[-1].lower in lexicon.ONES else {}
         if key not in known or name not in known[key]:
             raise words.refuse(f"a {thing.element} cannot be {name}", chain.from_iterable(known.values()))
         self.result.found("AMOD", name, thing.element)
@@ -382,7 +389,9 @@ class ExchangeReader(WeatherReader):
             raise words.refuse(f"it is {name} before and after: nothing changes")
         replaced = {"replacement": thing.element, "target_properties": target, "part": thing.part_changed}
         where = place or PlacePhrase()
-        self.result.infer(where.changed("replace", thing.element, {**same_kind, key: name}, **replaced))
+        self.result.infer(
+            where.changed("replace", thing.element, {**thing.properties, key: name}, **replaced)
+        )
 
     def _skip_aspect(self) -> None:
         """Step over "its colour" in "changes its colour from green to red"."""
@@ -431,12 +440,20 @@ class ExchangeReader(WeatherReader):
         self._skip_aspect()
         tail_begin = self.at
         tail = self.tail()
-        if any(one.preposition in ("to", "into", "with", "by", "for") for one in tail.phrases):
+        if any(one.preposition in self._leads_to(things, group) for one in tail.phrases):
             self.at = tail_begin
             self._gives_way(things, group, inner)
             return True
         self.at = begin
         return False
+
+    def _leads_to(self, things: Sequence[NounReading], group: VerbGroup) -> tuple[str, ...]:
+        """Return the prepositions before what a thing becomes: one gets into a car, and turns to someone."""
+        if group.lemma in ("get", "go", "become"):
+            return ()
+        if group.lemma in ("turn", "shift", "switch") and any(map(self.moves, things)):
+            return ("into",)
+        return (*_INTO, *_INSTEAD)
 
 
 def _value_before(phrases: Sequence[Phrase]) -> Value | None:

@@ -24,13 +24,13 @@ PartOfSpeech: TypeAlias = Literal["n", "v"]
 _CALLED: Mapping[PartOfSpeech, str] = {"n": "noun", "v": "verb"}
 _EXAMPLE: Mapping[PartOfSpeech, str] = {"n": "pedestrian.n.01", "v": "appear.v.02"}
 _SENSE_NAME = re.compile(r"\S+\.(?P<letter>[a-z])\.\d\d")
+# How regular forms end, and how their lemmas do: WordNet's own rules, and "ves".
 _ENDINGS: Mapping[PartOfSpeech, tuple[tuple[str, str], ...]] = {
     "n": (("ies", "y"), ("ves", "f"), ("ves", "fe"), ("men", "man"), ("es", "e"), ("es", ""), ("s", "")),
     "v": (
         ("ies", "y"), ("es", "e"), ("es", ""), ("s", ""), ("ing", "e"), ("ing", ""), ("ed", "e"), ("ed", ""),
     ),
 }  # fmt: skip
-"""How regular forms end, and how their lemmas do: WordNet's own rules, and "ves"."""
 
 
 def regular_forms(word: str, pos: PartOfSpeech) -> tuple[str, ...]:

@@ -14,20 +14,20 @@ from roadworthy.runs.comparison.pairing import (
     Key,
     PairedCases,
     Pairing,
-    Stoppable,
     conditions_of,
     match_systems,
     pair_up,
 )
 from roadworthy.runs.store.rows import storable
+from roadworthy.runs.store.stored_run import Stoppable
 from roadworthy.statistics import bonferroni, median_interval, paired_difference
 
 if TYPE_CHECKING:
     from roadworthy.runs.store import StoredPair, StoredRun
 
 
+# Methods whose cases depend on the answers: one name in two runs is not one case.
 _SEARCHES = frozenset({"coverage"})
-"""Methods whose cases depend on the answers: one name in two runs is not one case."""
 
 _JUDGED = ("passed", "violated", "error")
 _FAILED = ("violated", "error")

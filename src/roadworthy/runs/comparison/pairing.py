@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roadworthy.errors import InputError, shortened, suggest
-from roadworthy.runs.store.stored_run import quoted
+from roadworthy.runs.store.stored_run import Stoppable, joined, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -193,8 +193,6 @@ def _sha(record: Any) -> str:
 
 Key = tuple[str, str]
 """A requirement's id and the name that a system has in the second run."""
-Stoppable = Callable[[Callable[[], None]], AbstractContextManager[object]]
-"""Is given what interrupts a query, for as long as there is one."""
 
 _ABSENT = "absent"
 _DIFFERENT = "different"
@@ -267,12 +265,8 @@ def pair_up(
     Raises:
         InputError: A run cannot be read.
     """
-    import duckdb
-
     found: dict[Key, PairedCases] = {}
-    with duckdb.connect() as connection, (stoppable or nullcontext)(connection.interrupt):
-        first.attach(connection, "first_rows")
-        second.attach(connection, "second_rows")
+    with joined({"first_rows": first, "second_rows": second}, stoppable or nullcontext) as connection:
         _join(connection, pairing)
         for requirement, system, before, after, number in _asked(
             connection, "SELECT requirement, system, before, after, count(*) FROM paired GROUP BY ALL"
@@ -322,7 +316,7 @@ def _join(connection: duckdb.DuckDBPyConnection, pairing: Pairing) -> None:
                 coalesce(one.status, '{_ABSENT}') AS before, coalesce(two.status, '{_ABSENT}') AS after,
                 one.margin AS margin_before, two.margin AS margin_after,
                 coalesce(two.reason, one.reason, '') AS reason,
-                coalesce(one.images, '') AS images_before, coalesce(two.images, '') AS images_after,
+                {_shown("one", columns[0])} AS images_before, {_shown("two", columns[1])} AS images_after,
                 {_cluster(columns)} AS cluster
             FROM one FULL JOIN two ON one.requirement = two.requirement AND one.named = two.system
             AND one."case" = two."case"
@@ -355,6 +349,19 @@ def _cluster(columns: Sequence[Sequence[str]]) -> str:
         if name in known
     ]
     return f'coalesce({", ".join([*given, """one."case" """, """two."case" """])})'
+
+
+def _shown(table: str, known: Sequence[str]) -> str:
+    """Return the images by which a case is shown, as `shown_images` has them: of a clip, where it decides."""
+    images = f"coalesce({table}.images, '')"
+    if "param.clip" not in known:
+        return images
+    decides = f'CAST({table}."measure.decides" AS INTEGER)' if "measure.decides" in known else "NULL"
+    place, all_of = f"coalesce({decides}, 0)", f"string_split({images}, ' ')"
+    changes = (f'({table}."{one}" IS NOT NULL)::INTEGER' for one in known if one.startswith("param.change."))
+    each = " + ".join(("1", *changes))
+    shown = f"array_to_string({all_of}[{place} * ({each}) + 1 : ({place} + 1) * ({each})], ' ')"
+    return f'CASE WHEN {table}."param.clip" IS NULL THEN {images} ELSE {shown} END'
 
 
 _JUDGED = "('passed', 'violated', 'error')"

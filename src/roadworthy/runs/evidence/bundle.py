@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,11 +23,11 @@ from roadworthy.runs.evidence.sums import SUMS, encoded, files_below, sums_text
 from roadworthy.runs.store import StoredRun, locked
 
 _BEGINNING = b"PK\x03\x04"
+# No packing that we use makes a file smaller than this part of it; a size beyond that is a lie.
 _MOST_PACKED = 1100
-"""No packing that we use makes a file smaller than this part of it; a size beyond that is a lie."""
 
+# The path of an image that the run stored; what a file manager leaves beside them is hashed as it is.
 _STORED_IMAGE = re.compile(r"images/../[0-9a-f]{64}\.png")
-"""The path of an image that the run stored; what a file manager leaves beside them is hashed as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,6 @@ def _unpacked(archive: zipfile.ZipFile, path: Path, place: Path) -> Unpacked:
             f"{path} unpacks to {size:,} bytes, and {place} has room for {free:,}: unpack it where there is "
             "room, and give the folder"
         )
-    top = _top(archive.namelist(), path)
     for entry in sound:
         try:
             archive.extract(entry, place)
@@ -94,8 +93,11 @@ def _unpacked(archive: zipfile.ZipFile, path: Path, place: Path) -> Unpacked:
             damaged[entry.filename] = str(error) or type(error).__name__
             # As zipfile makes names harmless: half of a file must not pass for the whole.
             half = place.joinpath(*(part for part in entry.filename.split("/") if part not in ("", ".")))
-            if half.is_file():
+            with suppress(OSError, ValueError):
                 half.unlink()
+    # No folder can have some of the names.
+    there = {one.name for one in place.iterdir()}
+    top = _top([name for name in archive.namelist() if name.split("/")[0] in there], path)
     return Unpacked(place / top, {name.removeprefix(f"{top}/"): why for name, why in damaged.items()})
 
 
@@ -109,8 +111,8 @@ def _top(names: list[str], path: Path) -> str:
     return tops.pop()
 
 
+# The earliest that a zip file can hold: the same run gives the same bytes, whenever it is bundled.
 _DATE = (1980, 1, 1, 0, 0, 0)
-"""The earliest that a zip file can hold: the same run gives the same bytes, whenever it is bundled."""
 
 Progress = Callable[[str, int], None]
 

@@ -21,8 +21,8 @@ MEASURED = (VISUAL_CHANGE, DISTANCE, HEIGHT)
 
 _STEP = re.compile(r"(?P<name>[\w-]+)\((?P<inside>[^()]*)\)(?P<tail>[^+]*)(?:\+\s*|$)")
 _FAILED = ("violated", "error")
+# How parameters begin that say in what surroundings a case took place, for methods that change no image.
 _SCENES = ("param.simulator", "param.option.", "param.sector")
-"""How parameters begin that say in what surroundings a case took place, for methods that change no image."""
 
 
 class TriedChange(NamedTuple):
@@ -148,8 +148,8 @@ FEW = 12
 """As many different amounts that somebody set are bands of their own; amounts that are measured never are."""
 
 _STEPS = ((5, 10), (2, 5), (1, 2))
+# Tenths that are put together where amounts go beyond 1.
 _COARSE = ((0, 0), (1, 1), (2, 4), (5, 9))
-"""Tenths that are put together where amounts go beyond 1."""
 
 
 @dataclass(frozen=True, slots=True)

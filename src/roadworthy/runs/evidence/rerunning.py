@@ -37,8 +37,8 @@ from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.reopening import plan_of
 from roadworthy.runs.single import run
 from roadworthy.runs.store import MEASURE, Row, StoredPair, StoredRun, read_verdicts
+from roadworthy.runs.suites.passes import Pass
 from roadworthy.runs.suites.planning import SuitePlan, Trial
-from roadworthy.runs.suites.running import Pass
 
 Progress = Callable[[str, int], None]
 

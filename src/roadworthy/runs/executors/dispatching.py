@@ -46,7 +46,14 @@ What: TypeAlias = Literal["opened", "refused", "started", "returned", "died"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a worker did; content is why it cannot open the systems, or what became of the piece."""
+    """Something that a worker did.
+
+    Attributes:
+        hand: The worker.
+        what: What it did.
+        content: Its process id where it opened the systems, as far as that is known; why it cannot open
+            them; or what became of the piece.
+    """
 
     hand: Hand
     what: What
@@ -177,10 +184,14 @@ class Dispatcher:
         busy = sum(bool(hand.pieces) for hand in crew.hands)
         while self._waiting and len(crew.hands) < min(crew.size, len(self._waiting) + busy):
             crew.hire()
-        while self._waiting and (hand := self._free_hand(self._waiting[0])) is not None:
-            piece = self._waiting.popleft()
-            hand.pieces.append(piece)
-            crew.give(hand, piece)
+        for piece in tuple(self._waiting):
+            if (hand := self._free_hand(piece)) is not None:
+                self._waiting.remove(piece)
+                hand.pieces.append(piece)
+                crew.give(hand, piece)
+            # Who waits for a new worker lets others go first while one comes; where none does, one must end.
+            elif not piece.wants_fresh or all(one.is_open for one in crew.hands):
+                return
 
     def _free_hand(self, piece: Piece) -> Hand | None:
         """Return the worker that has least to do; None where none has room."""
@@ -270,6 +281,8 @@ class Dispatcher:
         piece.deaths += fault == "died"
         if not piece.is_single:
             return [piece] if piece.deaths == 1 else divided(piece, self._job)
+        # What another system has left behind may end a process later, and nobody else is to blame for that.
+        piece.wants_fresh = True
         if fault == "died" and piece.deaths < TRIES:
             return [piece]
         piece.unit = replace(piece.unit, blame=blame_of(fault, piece, self._limits))

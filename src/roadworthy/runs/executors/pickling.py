@@ -79,12 +79,10 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
         self._known = known
 
-    def persistent_id(self, thing: Any) -> str | None:
-        """Return the name of what the other side has."""
-        return self._known.get(id(thing))
-
     def reducer_override(self, thing: Any) -> Any:
-        """Return how a class or function of a user's file is found again: no module of its name is known."""
+        """Return what the other side has by its name, and what is of a user's file by the file's path."""
+        if (name := self._known.get(id(thing))) is not None:
+            return _on_the_other_side, (name,)
         if not isinstance(thing, FunctionType | type):
             return NotImplemented
         if not is_of_file(thing.__module__) or "<locals>" in thing.__qualname__:
@@ -97,9 +95,15 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(io.BytesIO(parcel.content), buffers=parcel.buffers)
         self._known = known
 
-    def persistent_load(self, name: Any) -> Any:
-        """Return what the pickle calls by a name."""
-        return self._known[name]
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a pickle speaks of; here, what it has left out is known by name."""
+        is_known = (module, name) == (__name__, _on_the_other_side.__name__)
+        return self._known.__getitem__ if is_known else super().find_class(module, name)
+
+
+def _on_the_other_side(name: str) -> Any:
+    """Stand for something in a pickle that whoever reads it has, see `_Unpickler.find_class`."""
+    raise NotImplementedError(name)
 
 
 def pack(thing: object, known: Mapping[int, str] | None = None) -> Parcel:
@@ -107,7 +111,7 @@ def pack(thing: object, known: Mapping[int, str] | None = None) -> Parcel:
 
     Args:
         thing: What travels.
-        known: What the other side has, by `id`, with its name there.
+        known: What the other side has, by `id`, with its name there: objects, not plain lists, dicts or text.
 
     Example:
         >>> import numpy as np

@@ -16,9 +16,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context, spawn
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand, What
@@ -34,15 +35,26 @@ from roadworthy.runs.executors.faults import (
 from roadworthy.runs.executors.pickling import Looking, Note, OpenJob, Parcel, Shipment, pack_unit, unpack
 
 
-def serve(connection: Connection, parent: int) -> None:
-    """Work until the driver closes the connection or is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def serve(connection: Connection, parent: int, main: dict[str, Any]) -> None:
+    """Work until the driver closes the connection or is gone.
+
+    Args:
+        connection: To the driver.
+        parent: The process of the driver.
+        main: Where the driver's main module is, which this process has not imported yet.
+    """
     if hasattr(os, "setpgid"):
         # What a model starts belongs to this process and ends with it.
         os.setpgid(0, 0)
+    _die_with(_kept(connection, parent))
+    own: Any = current_process()
+    # As Python itself does: a script that starts a run wherever it is imported is refused by this.
+    own._inheriting = True
+    spawn.prepare(main)
+    del own._inheriting
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    _die_with(parent)
     pin()
     # These say that the driver is gone.
     with suppress(EOFError, OSError):
@@ -66,7 +78,7 @@ def _work(connection: Connection) -> None:
     def open_job(note: Note) -> None:
         with Looking(note) as parcel:
             refusal = bench.open(parcel.copied())
-        tell("refused" if refusal else "opened", refusal)
+        tell("refused" if refusal else "opened", refusal or own)
 
     def carry_unit(note: Note) -> None:
         tell("started")
@@ -81,11 +93,59 @@ def _work(connection: Connection) -> None:
         (open_job if is_job else carry_unit)(note)
 
 
+_DEATH_SIGNAL, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+
+
+def _kept(connection: Connection, parent: int) -> int:
+    """Go on in a child; this process ends it when the driver ends, and with it all that it has started.
+
+    What a model starts can leave its parent and its group (os.setsid, a second fork), but on Linux not the
+    nearest process that wants such orphans. Threads, which a fork would lose, let everything be as it is;
+    there are none before the main module is imported, unless Python itself is made to start some.
+
+    Returns:
+        The process that this one has to end with.
+    """
+    own = os.getpid()
+    children = Path(f"/proc/self/task/{own}/children")
+    if sys.platform != "linux" or not children.exists() or len(list(children.parents[1].iterdir())) > 1:
+        return parent
+    prctl = ctypes.CDLL(None).prctl
+    heard = {signal.SIGTERM, signal.SIGCHLD}
+    # A driver that ignores it would leave that to this process, which could wait for nobody.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+    prctl(_SUBREAPER, 1)
+    worker = os.fork()
+    if not worker:
+        prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        os.setpgid(0, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return own
+    connection.close()
+    # No signal tells of the driver's end: Linux sends it when the thread ends that has hired this one.
+    while os.getppid() == parent and worker not in _ended():
+        told = signal.sigtimedwait(heard, 1)
+        if told is not None and told.si_signo == signal.SIGTERM:
+            break
+    with suppress(ChildProcessError):
+        while True:
+            # The children of those that end become children of this process.
+            for pid in children.read_text().split():
+                with suppress(OSError):
+                    os.kill(int(pid), signal.SIGKILL)
+            os.waitpid(-1, 0)
+    os._exit(0)
+
+
+def _ended() -> Iterator[int]:
+    with suppress(ChildProcessError):
+        while pid := os.waitpid(-1, os.WNOHANG)[0]:
+            yield pid
+
+
 def _die_with(parent: int) -> None:
-    """End this process when the driver ends, in whatever way and whatever this process does then."""
-    if sys.platform == "linux":
-        death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None, use_errno=True).prctl(death_signal, signal.SIGKILL)
+    """End this process when its parent ends, in whatever way."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -95,6 +155,7 @@ def _die_with(parent: int) -> None:
     threading.Thread(target=watch, name="watch the driver", daemon=True).start()
 
 
+_GRACE = 5 if sys.platform == "linux" else 0  # seconds in which a worker ends with all that it has started
 _SILENCE = 20  # seconds between two parts of a message
 _SHARE = 0.8  # of the machine's memory, for all workers together
 
@@ -147,8 +208,8 @@ class _Crew(Crew[_ProcessHand]):
     def hire(self) -> None:
         ours, theirs = self._context.Pipe()
         _lose_patience(ours)
-        process = self._context.Process(target=serve, args=(theirs, os.getpid()))
-        with environment(), _no_interrupts():
+        with _starting() as main:
+            process = self._context.Process(target=serve, args=(theirs, os.getpid(), main))
             process.start()
         theirs.close()
         self.hands.append(_ProcessHand(process=process, connection=ours, pid=process.pid))
@@ -187,7 +248,9 @@ class _Crew(Crew[_ProcessHand]):
         try:
             while hand.connection.poll():
                 what, content = _read(hand.connection.recv_bytes())
-                if what == "returned":
+                if what == "opened":
+                    hand.pid = content
+                elif what == "returned":
                     hand.shipments.popleft().delete()
                     content = unpack(content)
                 yield Event(hand, what, content)
@@ -198,13 +261,20 @@ class _Crew(Crew[_ProcessHand]):
 
     def dismiss(self, hand: _ProcessHand) -> None:
         self.hands.remove(hand)
-        if hasattr(os, "killpg") and hand.pid:
-            # With all that it started; it may be too young to have a group of its own, or gone.
+        # With all that it started; it may be too young for that, or gone.
+        hand.process.terminate()
+        for _ in range(100 * _GRACE):
+            # Its sentinel alone waits for what the process has started too.
+            if wait([hand.process.sentinel], 0.01) or hand.process.exitcode is not None:
+                break
+        if hasattr(os, "killpg") and hand.process.pid:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(hand.pid, signal.SIGKILL)
+                os.killpg(hand.process.pid, signal.SIGKILL)
         hand.process.kill()
         hand.process.join()
-        hand.process.close()
+        # Where the driver ignores SIGCHLD, as Ray lets it, nobody is told that a process has ended.
+        with suppress(ValueError):
+            hand.process.close()
         hand.connection.close()
         for shipment in hand.shipments:
             shipment.delete()
@@ -233,14 +303,35 @@ def _lose_patience(connection: Connection) -> None:
             same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", _SILENCE, 0))
 
 
+_STARTING = threading.Lock()
+
+
 @contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Let a process that is started now not see Ctrl-C, which is for the driver, before it can say so."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _starting() -> Iterator[dict[str, Any]]:
+    """Let a process that is started now have one thread, not see Ctrl-C, and leave the main module for later.
+
+    Ctrl-C is for the driver, and the process cannot say so yet. Python would import the main module before
+    anything else, and what that imports may start threads.
+
+    Yields:
+        What its target prepares the main module with, once it is started.
+    """
+    with _STARTING, environment():
+        whole, thread, main = spawn.get_preparation_data, threading.get_ident(), dict[str, Any]()
+
+        def without_main(name: str) -> dict[str, Any]:
+            data = whole(name)
+            if threading.get_ident() == thread:
+                main.update((key, data.pop(key)) for key in tuple(data) if key.startswith("init_main"))
+            return data
+
+        before = hasattr(signal, "pthread_sigmask") and signal.pthread_sigmask(
+            signal.SIG_BLOCK, [signal.SIGINT]
+        )
+        try:
+            spawn.get_preparation_data = without_main
+            yield main
+        finally:
+            spawn.get_preparation_data = whole
+            if before is not False:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -106,7 +106,7 @@ class BatchJob:
     gate: Gate | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class WorkUnit:
     """A batch of cases, and the systems that are asked about them.
 
@@ -121,7 +121,7 @@ class WorkUnit:
     blame: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BatchResult:
     """What became of one case on one system.
 
@@ -140,7 +140,7 @@ class BatchResult:
     seconds: float = 0.0
 
 
-@dataclass(slots=True)
+@dataclass
 class Done:
     """What became of a batch.
 
@@ -222,7 +222,7 @@ def _answer(
         if job.retention.keeps(judged.case, judged.verdict):
             images = [_kept(frame, done, kept) for frame in judged.frames]
         verdict = judged.with_visual_change().verdict
-        if not listens(job.method):
+        if verdict.clue is not None and not listens(job.method):
             # It may hold whole frames, and nobody wants it.
             verdict = replace(verdict, clue=None)
         done.results.append(BatchResult(place, name, verdict, tuple(images), seconds))

@@ -23,7 +23,7 @@ from roadworthy._files import check_free, write_text
 from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.images import read_image
-from roadworthy.runs.store import Row, StoredRun
+from roadworthy.runs.store import Row, StoredRun, shown_images
 
 _SLICES = ("original", "changed")
 _PLAIN = ("requirement", "system", "case", "reason", "margin", "visual_change")
@@ -68,7 +68,7 @@ def export_fiftyone(
     groups = without = 0
     (folder / "data").mkdir(parents=True, exist_ok=True)
     for row in _chosen(run, statuses, most):
-        digests = str(row["images"] or "").split()
+        digests = shown_images(row)
         if not digests:
             without += 1
             continue
@@ -101,13 +101,11 @@ def _group(run: StoredRun, row: Row, digests: Sequence[str], folder: Path) -> It
         target = folder / "data" / f"{digest}.png"
         if not target.exists():
             shutil.copyfile(source, target)
-        name = (
-            "frame" if len(digests) == 1 else _SLICES[min(number, 1)] + (f"-{number}" if number > 1 else "")
-        )
+        name = _SLICES[min(number, 1)] + (f"-{number}" if number > 1 else "")
         sample: dict[str, Any] = {
             "filepath": f"data/{digest}.png",
             "tags": [str(row["requirement"]), str(row["status"])],
-            "group": {"_id": {"$oid": group}, "_cls": "Group", "name": name},
+            "group": {"_id": {"$oid": group}, "_cls": "Group", "name": name if digests[1:] else "frame"},
             "status": {
                 "_id": {"$oid": _object_id("status", *key, str(number))},
                 "_cls": "Classification",

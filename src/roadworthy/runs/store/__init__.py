@@ -30,8 +30,8 @@ from roadworthy.runs.store.manifest import (
 from roadworthy.runs.store.parts import read_rows, read_verdicts, verdict_of
 from roadworthy.runs.store.rows import MEASURE, PARAMETER, Row, read_requirement, requirement_record
 from roadworthy.runs.store.run_store import RunStore
-from roadworthy.runs.store.stored_run import StoredPair, StoredRun
-from roadworthy.runs.store.writing import image_path
+from roadworthy.runs.store.stored_run import StoredPair, StoredRun, joined
+from roadworthy.runs.store.writing import clip_images, image_path, shown_images
 
 __all__ = [
     "MEASURE",
@@ -44,10 +44,12 @@ __all__ = [
     "add_notes",
     "begin_manifest",
     "check_manifest",
+    "clip_images",
     "complete_manifest",
     "digest_of_dataset",
     "digest_of_model",
     "image_path",
+    "joined",
     "locked",
     "model_notes",
     "notes_of",
@@ -56,5 +58,6 @@ __all__ = [
     "read_rows",
     "read_verdicts",
     "requirement_record",
+    "shown_images",
     "verdict_of",
 ]

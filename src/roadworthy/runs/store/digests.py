@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from roadworthy._files import sha256_of
 from roadworthy._frozen import content_of
+from roadworthy._importing import sources_of
 from roadworthy._version import __version__
 from roadworthy.cases import Dataset
 from roadworthy.datasets import BaseDataset, WorldCropsDataset, WorldDataset
@@ -29,14 +30,14 @@ from roadworthy.transforms.objects.gallery import Gallery
 
 Progress: TypeAlias = Callable[[int, int], None]
 
+# The most files that a manifest names one by one.
 _LISTED = 20
-"""The most files that a manifest names one by one."""
 
+# Frames that are read to tell one data set from another.
 _LOOKED_AT = 5
-"""Frames that are read to tell one data set from another."""
 
+# Frames that wait for a thread: so many that none is idle, and few enough for an end by Ctrl-C.
 _AT_A_TIME = 1000
-"""Frames that wait for a thread: so many that none is idle, and few enough for an end by Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +126,9 @@ def digest_of_files(named: Mapping[str, Path], hashed: str) -> Digest:
 def digest_of_model(system: SystemUnderTest) -> Digest:
     """Return the SHA-256 of what a system under test consists of.
 
-    Of a network these are its files, of a Python function the file that defines it (not what that imports),
-    of what comes with Roadworthy its name and version. What answers behind an address, or is in memory only,
-    cannot be hashed, and the digest says so.
+    Of a network these are its files, of a Python function the file that defines it and what that imports of
+    its folder or package, of what comes with Roadworthy its name and version. What answers behind an address,
+    or is in memory only, cannot be hashed, and the digest says so.
 
     Raises:
         InputError: A file cannot be read.
@@ -153,8 +154,8 @@ def digest_of_model(system: SystemUnderTest) -> Digest:
             told = "its name and the version of Roadworthy, of which it is a part"
             return Digest(_sha256(text), told, settings=settings)
     elif source is not None:
-        told = "the file that defines it, and nothing of what that imports"
-        return dataclasses.replace(digest_of_files({source.name: source}, told), settings=settings)
+        told = "the file that defines it, and those of its folder or package that it imports"
+        return dataclasses.replace(digest_of_files(_named(sources_of(source)), told), settings=settings)
     address = getattr(runtime, "url", None)
     told = "nothing: it is in memory only" if address is None else "nothing: what answers there is not known"
     return Digest(None, told, settings=settings)

@@ -37,8 +37,8 @@ from roadworthy.runs.store.writing import storing, write_whole
 MANIFEST = "manifest.json"
 
 FORMAT = 3
+# The first format of runs that say what decides, and the cluster of every case.
 _WITH_CLUSTERS = 3
-"""The first format of runs that say what decides, and the cluster of every case."""
 _LIBRARIES = (
     "numpy",
     "scipy",
@@ -52,11 +52,11 @@ _LIBRARIES = (
     "z3-solver",
     "ray",
 )
+# What must be the same for a run to go on.
 _SAME = ("tool", "seed", "settings")
-"""What must be the same for a run to go on."""
 
+# Of what a run may get more when it goes on; what it has must be the same.
 _GROWING = ("suite", "models", "data", "engines")
-"""Of what a run may get more when it goes on; what it has must be the same."""
 
 
 class Tested(TypedDict):
@@ -289,6 +289,21 @@ def _record(tested: Tested) -> dict[str, Any]:
 
 
 def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path) -> None:
+    if different := difference(there, mine):
+        what, found, wanted = different
+        raise InputError(
+            f"{folder} holds a run with {what} {found}, and it cannot go on with {what} {wanted}: run with "
+            "the same, or choose another folder with --out"
+        )
+
+
+def difference(
+    there: Mapping[str, Any], mine: Mapping[str, Any], *, may_grow: bool = True
+) -> tuple[str, str, str] | None:
+    """Return what differs between two manifests that should be of one run, there and here, in words.
+
+    Where a run may grow, each may have models, data and files that the other does not have.
+    """
     for name in (*_SAME, *_GROWING):
         found, wanted = there.get(name), mine.get(name)
         if name in _GROWING:
@@ -296,16 +311,14 @@ def _check_same(there: Mapping[str, Any], mine: Mapping[str, Any], folder: Path)
         what = name
         if isinstance(found, dict) and isinstance(wanted, dict):
             # The part that differs says more than the whole; new parts may come in where runs grow.
-            parts = {*found} & {*wanted} if name in _GROWING else {*found, *wanted}
+            parts = {*found} & {*wanted} if name in _GROWING and may_grow else {*found, *wanted}
             part = next((key for key in sorted(parts) if found.get(key) != wanted.get(key)), None)
             if part is None:
                 continue
             what, found, wanted = differing(f"{name} {part}", found.get(part), wanted.get(part))
         if found != wanted:
-            raise InputError(
-                f"{folder} holds a run with {what} {_short(found)}, and it cannot go on with {what} "
-                f"{_short(wanted)}: run with the same, or choose another folder with --out"
-            )
+            return what, _short(found), _short(wanted)
+    return None
 
 
 def differing(what: str, found: object, wanted: object) -> tuple[str, object, object]:

@@ -240,7 +240,7 @@ class Snapshot:
         return cls(tuple(full), tuple(parts.open_rows(len(full))[0]))
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows, a few in memory at a time; each has every column that any of them has."""
+        """Yield the rows, reading a file at a time; each has every column that any of them has."""
         newest = table_of(self.newest)
         names = set(newest.schema.names)
         for path in self.full:
@@ -248,10 +248,12 @@ class Snapshot:
                 names.update(columns_of(file))
         columns = [*CORE_COLUMNS, *sorted(names - set(CORE_COLUMNS))]
         for path in self.full:
+            # Not kept open: whoever merges runs reads very many at a time.
             with opened_part(path) as file:
-                for batch in file.iter_batches(batch_size=1000):
-                    for row in batch.to_pylist():
-                        yield {name: row.get(name) for name in columns}
+                table = file.read()
+            for batch in table.to_batches(max_chunksize=1000):
+                for row in batch.to_pylist():
+                    yield {name: row.get(name) for name in columns}
         for row in newest.to_pylist():
             yield {name: row.get(name) for name in columns}
 

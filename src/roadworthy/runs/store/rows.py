@@ -145,7 +145,7 @@ def to_parquet(rows: Sequence[Row]) -> bytes:
 
 def storable(text: str) -> str:
     """Return text that UTF-8 can hold: names of files and messages of a crashed system may be otherwise."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def requirement_record(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from roadworthy._files import naming
 from roadworthy.cases import Outcome, Requirement, Scalar, Status
 from roadworthy.errors import InputError, suggest
 from roadworthy.runs.store.manifest import MANIFEST, read_manifest
-from roadworthy.runs.store.parts import Snapshot, opened_part
+from roadworthy.runs.store.parts import Snapshot, damaged, opened_part
 from roadworthy.runs.store.rows import (
     CORE_COLUMNS,
     Row,
@@ -30,7 +31,51 @@ if TYPE_CHECKING:
     import duckdb
 
 
+Stoppable = Callable[[Callable[[], None]], AbstractContextManager[object]]
+"""Is given what interrupts a query, for as long as there is one."""
+
 _IN_SQL = {"string": "VARCHAR", "double": "DOUBLE"}
+
+
+@contextmanager
+def _refusing(snapshots: Sequence[Snapshot], query: str = "") -> Iterator[None]:
+    """Let what DuckDB complains about be an error that names the damaged file, or the query.
+
+    Raises:
+        InputError: A file is damaged, or the query is not understood.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error as error:
+        _check_shards(path for snapshot in snapshots for path in snapshot.full)
+        what = f"the query {query!r} cannot be answered" if query else "the rows cannot be read together"
+        raise InputError(f"{what}: {error}") from error
+
+
+@contextmanager
+def joined(
+    runs: Mapping[str, StoredRun], stoppable: Stoppable = nullcontext
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Return a new database with the views of the rows of some runs, under names, while it is asked.
+
+    Args:
+        runs: The runs, by what the view of each is called.
+        stoppable: Is given what interrupts it while it goes on, from another thread.
+
+    Raises:
+        InputError: A file is damaged.
+    """
+    import duckdb
+
+    snapshots = [one for run in runs.values() for one in run.snapshots]
+    with _refusing(snapshots), duckdb.connect() as connection, stoppable(connection.interrupt):
+        for name, run in runs.items():
+            _add_view(connection, run.snapshots, name)
+        yield connection
 
 
 def connected(snapshots: Sequence[Snapshot]) -> duckdb.DuckDBPyConnection:
@@ -50,7 +95,8 @@ def connected(snapshots: Sequence[Snapshot]) -> duckdb.DuckDBPyConnection:
             "temp_directory": str(Path(tempfile.gettempdir(), f"roadworthy-queries-{os.getpid()}")),
         }
     )
-    add_view(connection, snapshots, "cases")
+    with _refusing(snapshots):
+        _add_view(connection, snapshots, "cases")
     # The text of a query may come from anywhere: it sees these rows, and no other file.
     full = [str(path) for snapshot in snapshots for path in snapshot.full]
     connection.execute("SET allowed_paths = $1", [full])
@@ -59,14 +105,8 @@ def connected(snapshots: Sequence[Snapshot]) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def add_view(connection: duckdb.DuckDBPyConnection, snapshots: Sequence[Snapshot], name: str) -> None:
-    """Add the view of the rows of some runs to a database.
-
-    Raises:
-        InputError: A file is damaged.
-    """
-    import duckdb
-
+def _add_view(connection: duckdb.DuckDBPyConnection, snapshots: Sequence[Snapshot], name: str) -> None:
+    """Add the view of the rows of some runs to a database."""
     full = [path for snapshot in snapshots for path in snapshot.full]
     newest = [row for snapshot in snapshots for row in snapshot.newest]
     # A table, because what is registered is there for one connection only, and threads have each their own.
@@ -74,19 +114,14 @@ def add_view(connection: duckdb.DuckDBPyConnection, snapshots: Sequence[Snapshot
     connection.execute(f"CREATE TABLE {quoted(f'{name}_newest')} AS SELECT * FROM roadworthy_rows")
     connection.unregister("roadworthy_rows")
     both = f"SELECT * FROM {quoted(f'{name}_newest')}"
-    try:
-        if full:
-            shards = connection.read_parquet([str(path) for path in full], union_by_name=True)
-            shards.create_view(f"{name}_full")
-            kinds = dict(zip(shards.columns, map(str, shards.types), strict=True))
-            if any(kinds.get(column) != _IN_SQL[kind] for column, kind in CORE_COLUMNS.items()):
-                _check_shards(full)
-            both = f"SELECT * FROM {quoted(f'{name}_full')} UNION ALL BY NAME {both}"
-        connection.execute(f"CREATE VIEW {quoted(name)} AS {both}")
-    except duckdb.Error as error:
-        _check_shards(full)
-        told = str(error).splitlines()[0]
-        raise InputError(f"the rows in {full[0].parent} cannot be read: {told}") from error
+    if full:
+        shards = connection.read_parquet(list(map(str, full)), union_by_name=True)
+        shards.create_view(f"{name}_full")
+        kinds = dict(zip(shards.columns, map(str, shards.types), strict=True))
+        if any(kinds.get(column) != _IN_SQL[kind] for column, kind in CORE_COLUMNS.items()):
+            _check_shards(full)
+        both = f"SELECT * FROM {quoted(f'{name}_full')} UNION ALL BY NAME {both}"
+    connection.execute(f"CREATE VIEW {quoted(name)} AS {both}")
 
 
 def answers(
@@ -102,7 +137,7 @@ def answers(
     """
     import duckdb
 
-    try:
+    with _refusing(snapshots, sql):
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise InputError(f"expected one SELECT, got {sql!r}")
@@ -111,20 +146,21 @@ def answers(
         cursor.execute(sql, dict(parameters) if isinstance(parameters, Mapping) else list(parameters))
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    except duckdb.Error as error:
-        full = [path for snapshot in snapshots for path in snapshot.full]
-        _check_shards(full)
-        # Another reader may make something of a damaged file that this one cannot read.
-        where = f" from {full[0].parent}" if full and type(error) is duckdb.Error else ""
-        raise InputError(f"the query {sql!r} cannot be answered{where}: {error}") from error
 
 
 def _check_shards(paths: Iterable[Path]) -> None:
-    """Raise if a file is damaged; DuckDB does not always say which."""
-    for path in paths:
-        with opened_part(path) as file:
-            for _ in file.iter_batches():
-                pass
+    """Raise if a file is damaged; DuckDB does not always say which, and another reader may read it."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        for path in paths:
+            with opened_part(path) as file:
+                for _ in file.iter_batches():
+                    pass
+            try:
+                connection.read_parquet([str(path)]).aggregate("max(COLUMNS(*))").fetchall()
+            except duckdb.Error as error:
+                raise damaged(path, error) from error
 
 
 def quoted(name: str) -> str:
@@ -308,7 +344,7 @@ class StoredRun:
         Raises:
             InputError: It is no SELECT, or is not understood, or a file is damaged.
         """
-        return answers(self._connection, self._snapshots, sql, parameters)
+        return answers(self._connection, self.snapshots, sql, parameters)
 
     def worst(self, requirement: str | None = None, system: str | None = None, count: int = 50) -> list[Row]:
         """Return the worst failures: violations by margin, the farthest from passing first, then errors.
@@ -349,25 +385,14 @@ class StoredRun:
             raise InputError(f"the image {digest} is not in {folder / 'images'}: the run may have been moved")
         return path
 
-    def attach(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Create the view of the rows, under a name, in a database of the caller's: to join two runs, say.
-
-        Args:
-            connection: The database.
-            name: What the view is called.
-
-        Raises:
-            InputError: A file is damaged.
-        """
-        add_view(connection, self._snapshots, name)
-
     @property
-    def _snapshots(self) -> list[Snapshot]:
+    def snapshots(self) -> list[Snapshot]:
+        """The files of all rows, as they were when the run was opened."""
         return [found.snapshot for found in self._found]
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        return connected(self._snapshots)
+        return connected(self.snapshots)
 
     def _chosen(self, requirement: str | None, system: str | None) -> list[_PairFolder]:
         known = {str(found.record["id"]) for found in self._found}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -13,6 +13,7 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from roadworthy.cases import Scalar
 from roadworthy.errors import InputError
 from roadworthy.images import encode_image
 
@@ -111,6 +112,28 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 def image_path(images: Path, digest: str) -> Path:
     """Return where an image is stored, in the folder for images, by the SHA-256 that rows name it by."""
     return images / digest[:2] / f"{digest}.png"
+
+
+def clip_images(row: Mapping[str, Scalar]) -> list[list[str]]:
+    """Return the images of a row by the frames of its clip, each original before its follow-ups.
+
+    A case that is no clip has one frame.
+
+    Example:
+        >>> clip_images({"images": "a b c d", "param.change.1": "rain", "param.clip": 1.5})
+        [['a', 'b'], ['c', 'd']]
+    """
+    images = str(row.get("images") or "").split()
+    if row.get("param.clip") is None:
+        return [images]
+    each = 1 + sum(name.startswith("param.change.") and row[name] is not None for name in row)
+    return [images[place : place + each] for place in range(0, len(images), each)]
+
+
+def shown_images(row: Mapping[str, Scalar]) -> list[str]:
+    """Return the images by which a case is shown: of a clip, where it decides, or its first ones."""
+    by_frame, decides = clip_images(row), row.get("measure.decides")
+    return by_frame[int(str(decides or 0))] if by_frame else []
 
 
 def add_image(images: Path, image: npt.NDArray[np.uint8] | bytes) -> str:

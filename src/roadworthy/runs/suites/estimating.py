@@ -21,8 +21,8 @@ from roadworthy.result_tables import ResultTable
 from roadworthy.runs.executors import Executor, ImageRetention, Retention
 from roadworthy.runs.executors.work import SAMPLE
 from roadworthy.runs.several import run_several
+from roadworthy.runs.suites.passes import Pass, passes_of
 from roadworthy.runs.suites.planning import SuitePlan
-from roadworthy.runs.suites.running import Pass, passes_of
 
 _REQUIREMENTS = 8  # of a pass, at most, that are tried
 _FRAMES = 3

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from roadworthy.cases import Dataset, Prediction
 from roadworthy.datasets import ChosenFrames, WorldDataset, load_fitting, spread
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Frame
-from roadworthy.labelling import as_needed, misfits
+from roadworthy.labelling import misfits, with_estimates
 from roadworthy.models import Network, Recorded, SystemUnderTest, load_model, task_of
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.model_notes import ModelProbe
 from roadworthy.runs.store.digests import Digest, digest_of_dataset
 from roadworthy.runs.suites.forms import DataForm, ModelForm
 
+# Frames whose label maps are looked at before a run: whether they fit their images.
 _LOOKED_AT = 5
-"""Frames whose label maps are looked at before a run: whether they fit their images."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,10 +183,7 @@ def open_data(
         data = _labels_only(data, form.labels)
     if not len(data):
         raise InputError(f"{name} has no frames")
-    # Whoever says who labels the frames, or that nobody does, gets what was said.
-    said = frozenset(form.options) & {"labels", "depth"}
-    estimator = None if "labels" in said else partial(as_needed, kept=said) if said else as_needed
-    frames = ChosenFrames(name, data, range(len(data)), history, form.clusters or "", estimator)
+    frames = with_estimates(ChosenFrames(name, data, range(len(data)), history, form.clusters or ""))
     if form.frames is not None:
         frames = replace(frames, indices=ChosenFrames.named(name, data, form.frames).indices)
     if most is not None:
@@ -208,7 +204,7 @@ def _labels_only(data: Dataset, size: str) -> Dataset:
     if not hasattr(data, "boxes"):
         raise InputError(f"{data.name} cannot be read without its images: leave out 'labels', or --size")
     width, height = (int(part) for part in size.lower().split("x"))
-    return LabelledFrames(data, width, height)  # type: ignore[arg-type]  # it has boxes
+    return LabelledFrames(data, width, height)
 
 
 def _first_of(frames: ChosenFrames) -> Frame:

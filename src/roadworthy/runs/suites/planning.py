@@ -40,8 +40,8 @@ T = TypeVar("T")
 
 _NOTED = 8  # ids in a note
 
+# How a part is tried: by data, what tells its variants apart and all settings, with the models it is for.
 _Variants: TypeAlias = dict[tuple[str, str, str], tuple[Part[Any], list[str]]]
-"""How a part is tried: by data, what tells its variants apart and all settings, with the models it is for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class SuitePlan:
             less is tested than its words say.
         of_suite: Those of the notes that are about the suite, and that no outcome has.
         only: The ids, tags or kinds that were asked for; empty where all of the suite was.
-        unopened: The models whose code was only looked at, so that nobody knows whether they fit.
+        unopened: The models and data whose code was only looked at, so that nobody knows whether they fit.
         gate: What looks at changed frames before a model is asked; None where it is off.
     """
 
@@ -102,8 +102,8 @@ class SuitePlan:
     def estimated(self) -> dict[str, list[str]]:
         """Return what is estimated for which data, because a requirement needs it and frames have none."""
         found: dict[str, list[str]] = {}
-        for trial in self.trials:
-            if trial.data and (lacking := self.data[trial.data].estimated(trial.kind.needs(trial.part))):
+        for trial in (one for one in self.trials if one.data in self.data):
+            if lacking := self.data[trial.data].estimated(trial.kind.needs(trial.part)):
                 found[trial.data] = sorted({*found.get(trial.data, ()), *lacking})
         return found
 
@@ -233,6 +233,7 @@ class _Planner:
         self.facts: dict[tuple[str, str], Facts] = {}
         self.folders: dict[str, str] = {}
         self.left_out: dict[str, list[str]] = {}
+        self.closed: set[str] = set()  # the models among what was only looked at
 
     def plan(self, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> SuitePlan:
         entries = chosen_entries(self.form, self.only)
@@ -243,7 +244,7 @@ class _Planner:
         parts = {id: self._parts(id, entry) for id, entry in progress(entries.items())}
         self._open(entries)
         if not self.complaints:
-            known = {name: one for name, one in self.made.models.items() if name not in self.made.unopened}
+            known = {name: one for name, one in self.made.models.items() if name not in self.closed}
             self.facts = look_at(known, self.made.data, self.executor)
             for id, entry in entries.items():
                 self._fit(id, entry, parts[id])
@@ -258,6 +259,7 @@ class _Planner:
         """Open what looks at changed frames."""
         try:
             self.made.gate = gate_named(name, self.suite.folder)
+            self.made.unopened += ["the gate"] if self.seen else []
         except RoadworthyError as error:
             self._complain(("gate",), f"the gate is {STREET}, {OFF} or a detector: {error}")
 
@@ -322,7 +324,10 @@ class _Planner:
                 )
                 self.context.data[name] = self.made.data[name].frames
             except RoadworthyError as error:
-                self._complain(self._place("data", name), str(error))
+                if _is_not_run(error):
+                    self.made.unopened.append(name)
+                else:
+                    self._complain(self._place("data", name), str(error))
 
     def _open_model(self, name: str) -> None:
         looked_at = len(self.seen or ())
@@ -330,11 +335,11 @@ class _Planner:
         try:
             self.made.models[name] = open_model(name, form, self.suite.folder)
         except InputError as error:
-            # What opens a model may have words of its own for code that cannot be called.
-            if NotRunError not in (type(error), type(error.__cause__)):
+            if not _is_not_run(error):
                 raise
             self.made.models[name] = OpenedModel(name, form, Truth())
         if len(self.seen or ()) > looked_at:
+            self.closed.add(name)
             self.made.unopened.append(name)
 
     def _used(self, entries: Mapping[str, EntryForm], key: str) -> list[str]:
@@ -394,7 +399,7 @@ class _Planner:
         """Note which models are tried by a part on some data; return why each is not, empty if it is."""
         reasons = dict.fromkeys(models, "")
         fit: dict[str, Facts] = {}
-        unopened = [model for model in models if model in self.made.unopened]
+        unopened = [one for one in models if one in self.closed or where not in ("", *self.made.data)]
         for model in (one for one in models if one not in unopened):
             facts = self._facts(where, model)
             try:
@@ -495,7 +500,7 @@ class _Planner:
         try:
             requirement = Requirement(
                 id,
-                entry.text or part.text,
+                entry.text or part.text or id,  # only what was opened has all its words
                 kind.name,
                 part.parameters,
                 tags_of(self.form, entry),
@@ -510,6 +515,11 @@ class _Planner:
             message = f"{id} and {other} would have one folder: use ids that differ in letters or digits"
             self._complain(("requirements", entry_id), message, key=True)
         self.made.trials.append(Trial(requirement, entry_id, kind, part, where, tuple(models)))
+
+
+def _is_not_run(error: RoadworthyError) -> bool:
+    """Tell whether code was only looked at; what opens it may have words of its own for that."""
+    return NotRunError in (type(error), type(error.__cause__))
 
 
 def _named(whole: str, trials: _Variants) -> dict[tuple[str, str, str], str]:

@@ -1,24 +1,23 @@
-"""What is run in one go: requirements that share their method and data, so that every frame is made once."""
+"""Running a suite: pass after pass into one folder, with its manifest and its outcomes."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from roadworthy._files import is_free, numbered
-from roadworthy.cases import Dataset, Method, Outcome, OutcomeStatus, Requirement, Scalar, Status
+from roadworthy._files import check_free, is_free, numbered
+from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
-from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.gate import OFF
 from roadworthy.runs.loop import Cost
 from roadworthy.runs.model_notes import note_models
 from roadworthy.runs.several import pair_folder, run_several
+from roadworthy.runs.shards import Shard, Shards
 from roadworthy.runs.store import (
     RunStore,
     StoredRun,
@@ -39,122 +38,9 @@ from roadworthy.runs.store.manifest import (
 )
 from roadworthy.runs.store.rows import encode_record, read_records
 from roadworthy.runs.store.writing import storing, write_whole
-from roadworthy.runs.suites.kinds import Kind
-from roadworthy.runs.suites.planning import SuitePlan, Trial, engines_of, plan_suite
+from roadworthy.runs.suites.passes import Pass, passes_of
+from roadworthy.runs.suites.planning import SuitePlan, engines_of, plan_suite
 from roadworthy.runs.suites.reading import SUITE_FILE, Suite, read_suite, without_budgets
-
-MOST = 50
-"""Requirements of one pass; their rows are written at the same time, and files that are open are few."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pass:
-    """Requirements of one kind on the same data, with the pairs of requirement and model that are tried.
-
-    Attributes:
-        plan: The suite's plan.
-        trials: The requirements.
-        pairs: The ids of requirements with the names of models.
-    """
-
-    plan: SuitePlan
-    trials: tuple[Trial, ...]
-    pairs: frozenset[tuple[str, str]]
-
-    @property
-    def kind(self) -> Kind[Any, Any]:
-        """The kind of all of them."""
-        return self.trials[0].kind
-
-    @property
-    def name(self) -> str:
-        """What a reader calls it."""
-        many = f"{len(self.trials)} requirements" if len(self.trials) > 1 else self.trials[0].requirement.id
-        where = f" on {self.trials[0].data}" if self.trials[0].data else ""
-        return f"{self.kind.name}: {many}{where}"
-
-    @property
-    def requirements(self) -> list[Requirement]:
-        """The requirements, in order."""
-        return [trial.requirement for trial in self.trials]
-
-    @property
-    def cases(self) -> int:
-        """How many cases there are, at most or about, whatever the number of models."""
-        return sum(self.plan.cases(trial) for trial in self.trials)
-
-    @property
-    def data(self) -> Dataset:
-        """The frames; none for what needs none."""
-        if self.trials[0].data:
-            return self.plan.data[self.trials[0].data].frames
-        from roadworthy.driving.method import NO_FRAMES
-
-        return NO_FRAMES
-
-    @property
-    def models(self) -> list[str]:
-        """The names of the models, in the order of the suite."""
-        return [name for name in self.plan.models if any(name == model for _, model in self.pairs)]
-
-    def in_order(self) -> Iterator[tuple[str, str]]:
-        """Yield the pairs in the order in which they are concluded."""
-        ids = [one.id for one in self.requirements]
-        return (pair for pair in product(ids, self.models) if pair in self.pairs)
-
-    def systems(self) -> list[SystemUnderTest]:
-        """Return the models as they are tested."""
-        return [self.kind.system(self.plan.models[name].system, self.trials[0].part) for name in self.models]
-
-    def method(self, systems: Iterable[SystemUnderTest] = ()) -> Method:
-        """Return what tries the requirements; it learns about the systems that it is to try."""
-        parts = {trial.requirement.id: trial.part for trial in self.trials}
-        method = self.kind.method(parts, self.plan.context)
-        for system in systems:
-            self.kind.teach(method, self.trials[0].part, self.plan.context, system)
-        return method
-
-    def simulator(self, keep: Path | None = None) -> Simulator | None:
-        """Return what answers cases that ask for a drive, and keeps the drives in the folder of a run."""
-        return self.kind.simulator(self.trials[0].part, keep)
-
-    def halves(self) -> Iterator[Pass]:
-        """Yield it in smaller parts: requirement by requirement, or else model by model."""
-        if len(self.trials) > 1:
-            for trial in self.trials:
-                mine = frozenset(pair for pair in self.pairs if pair[0] == trial.requirement.id)
-                yield Pass(self.plan, (trial,), mine)
-        else:
-            for pair in sorted(self.pairs):
-                yield Pass(self.plan, self.trials, frozenset([pair]))
-
-
-def passes_of(plan: SuitePlan, done: Collection[tuple[str, str]] = ()) -> list[Pass]:
-    """Return what is run one after another.
-
-    Args:
-        plan: The plan of a suite.
-        done: The pairs of requirement and model that are done already.
-    """
-    groups: dict[tuple[object, ...], list[list[tuple[Trial, str]]]] = {}
-    for trial in plan.trials:
-        open_pairs = [(trial, model) for model in trial.models if (trial.requirement.id, model) not in done]
-        if not open_pairs:
-            continue
-        if trial.kind.one_at_a_time:
-            for pair in open_pairs:
-                groups[trial.kind.name, trial.requirement.id, pair[1]] = [[pair]]
-            continue
-        chunks = groups.setdefault((trial.kind.name, trial.data), [[]])
-        if len({one.requirement.id for one, _ in chunks[-1]}) >= MOST:
-            chunks.append([])
-        chunks[-1].extend(open_pairs)
-    passes = []
-    for chunk in chain.from_iterable(groups.values()):
-        pairs = frozenset((trial.requirement.id, model) for trial, model in chunk)
-        passes.append(Pass(plan, tuple(dict.fromkeys(trial for trial, _ in chunk)), pairs))
-    return passes
-
 
 INCLUDED = "suite-files"
 REQUIREMENTS = "requirements.jsonl"
@@ -206,6 +92,7 @@ class SuiteResult:
         costs: What each requirement took, by its id; of those that were tried now.
         seconds: How long the run took now.
         preparing: How many of these passed before the first case: hashing, and cutting things out of data.
+        shard: Of which share of the suite it is; None for all of it.
     """
 
     folder: Path
@@ -216,6 +103,7 @@ class SuiteResult:
     costs: dict[str, Cost] = field(default_factory=dict)
     seconds: float = 0.0
     preparing: float = 0.0
+    shard: Shard | None = None
 
     def count(self, status: OutcomeStatus) -> int:
         """Return how many requirements have an outcome, each on each model."""
@@ -290,7 +178,8 @@ class SuiteResult:
         requirements, models = len({pair[0] for pair in tried}), len({pair[1] for pair in tried})
         pairs = f", {len(tried)} results" if len(tried) != requirements else ""
         what = f"{_many(requirements, 'requirement')} on {_many(models, 'model')}{pairs}"
-        return f"{what}: {', '.join(parts) or 'nothing'}"
+        share = f"shard {self.shard}, which decides nothing alone: " if self.shard else ""
+        return f"{share}{what}: {', '.join(parts) or 'nothing'}"
 
 
 def _many(count: int, noun: str) -> str:
@@ -308,6 +197,7 @@ def run_suite(
     watcher: RunWatcher | None = None,
     resume: bool = True,
     next_free: bool = False,
+    shard: Shard | None = None,
 ) -> SuiteResult:
     """Test everything that a suite asks for.
 
@@ -325,6 +215,7 @@ def run_suite(
         resume: Whether a run in the folder may be gone on with.
         next_free: Whether to write to the next folder that is free, or holds this very run, where the one
             that is given holds something else: out-2, out-3 and so on.
+        shard: The share of the cases that is tested, and of the searches; all of them if left out.
 
     Raises:
         SuiteError: Something that the suite names cannot be used.
@@ -352,17 +243,25 @@ def run_suite(
     begun = time.monotonic()
     tested: Tested | None = None
     if next_free:
-        tested = _tested(plan, images, watch)
+        tested = _tested(plan, images, watch, shard)
         out = _place_for(plan, tested, out, watch, resume=resume)
     with locked(out):
         if not resume and read_manifest(out) is not None:
             raise InputError(_taken(out))
-        tested = tested or _tested(plan, images, watch)
+        if isinstance(executor, Shards):
+            check_free(out, [LOCK])
+        tested = tested or _tested(plan, images, watch, shard)
         check_manifest(out, **_but_budgets(out, plan, tested))
+        if isinstance(executor, Shards):
+            _take_whole(plan, executor, out)
         before = _outcomes_in(out, plan)
-        result = SuiteResult(out, plan, _in_order(plan, before), before=frozenset(before))
+        result = SuiteResult(out, plan, _in_order(plan, before), before=frozenset(before), shard=shard)
         result.preparing = time.monotonic() - begun
         to_do = passes_of(plan, result.before)
+        if shard is not None:
+            # As if nothing were done yet: who takes a batch depends on all that is in it.
+            passes = (one for one in passes_of(plan) if not one.is_whole or shard.takes(*one.key))
+            to_do = [one for one in passes if not one.pairs <= result.before]
         if not to_do and (read_manifest(out) or {}).get("ended") is not None:
             return result
         begin_manifest(out, **_but_budgets(out, plan, tested))
@@ -405,7 +304,16 @@ def _note(result: SuiteResult, watch: RunWatcher, executor: Executor | None) -> 
     for number, ((model, data), signals) in enumerate(asked.items(), 1):
         note_models(out, [plan.models[model].system], plan.data[data].frames, signals, executor)
         watch.counts(number)
-    add_notes(out, run=plan.of_suite)
+    alone = f"this is shard {result.shard}: alone it decides nothing; `roadworthy merge` makes one run of all"
+    add_notes(out, run=[*plan.of_suite, *([alone] if result.shard else [])])
+
+
+def _take_whole(plan: SuitePlan, shards: Shards, out: Path) -> None:
+    """Copy what one shard tested alone, and what was driven."""
+    for one in passes_of(plan):
+        for pair in one.pairs if one.is_whole else ():
+            shards.copy(pair_folder(out, *pair).relative_to(out), out, one.key)
+    shards.copy(Path("drives"), out)
 
 
 def _place_for(plan: SuitePlan, tested: Tested, out: Path, watch: RunWatcher, *, resume: bool) -> Path:
@@ -460,10 +368,13 @@ def _in_order(plan: SuitePlan, outcomes: Mapping[tuple[str, str], Outcome]) -> d
     return {pair: outcomes[pair] for one in passes_of(plan) for pair in one.in_order() if pair in outcomes}
 
 
-def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Tested:
+def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher, shard: Shard | None) -> Tested:
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
-    gate = OFF if plan.gate is None else plan.gate.name
+    settings = {"title": suite.name, "sample": plan.context.sample, "images": images}
+    settings["gate"] = OFF if plan.gate is None else plan.gate.name
+    if shard is not None:
+        settings["shard"] = str(shard)
     data = {}
     for name, one in plan.data.items():
         watch.prepares(f"Hashing {name}", len(one.frames))
@@ -477,7 +388,7 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher) -> Teste
         },
         "engines": engines_of(plan),
         "seed": plan.context.seed,
-        "settings": {"title": suite.name, "sample": plan.context.sample, "images": images, "gate": gate},
+        "settings": settings,
         "only": plan.only,
     }
 
@@ -537,8 +448,17 @@ def _run(
             progress=watch.counts,
             resume=True,
             gate=one.plan.gate,
+            shard=None if one.is_whole else result.shard,
         )
     except RoadworthyError as error:
+        if isinstance(executor, Shards):
+            raise
+        if len(one.pairs) > 1 and result.shard is not None:
+            # Parts of it would have other batches, and take another share.
+            for pair in one.in_order():
+                result.failures[pair] = str(error)
+                watch.failed(*pair, str(error))
+            return
         if len(one.pairs) > 1:
             for part in one.halves():
                 _run(part, result, retained, executor, watch)

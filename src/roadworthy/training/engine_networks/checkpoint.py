@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from roadworthy._files import replacing
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError
 from roadworthy.models.network import existing
 from roadworthy.models.torch_module import imported_torch, misfits, read_tensors, shapes_in
@@ -97,8 +98,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 def _recognised(shapes: Shapes) -> dict[str, object]:
     """Return the architecture and what the shapes tell of its settings."""
-    for start, what in _OTHERS.items():
-        if any(name.startswith(start) for name in shapes):
+    for starts, what in _OTHERS.items():
+        if any(name.startswith(tuple(starts.split())) for name in shapes):
             raise InputError(f"these are the weights of {what}")
     for name, read in _READERS.items():
         if name in shapes:
@@ -212,32 +213,16 @@ def _read_ugatit(shapes: Shapes) -> dict[str, object]:
     return found
 
 
+# By a weight that no other layout has; the last one only where none of those before it is there.
 _READERS: dict[str, Callable[[Shapes], dict[str, object]]] = {
     "DownBlock.1.weight": _read_ugatit,
     "enc.model.0.conv.weight": _read_unit,
     "model1_1.1.weight": _read_local,
     "model.1.weight": _read_global,
 }
-"""By a weight that no other layout has; the last one only where none of those before it is there."""
 
-_GIVE = "give those of the generator"
-_OTHERS = {
-    "scale0_layer0.": f"a discriminator of Pix2pixHD; {_GIVE}, latest_net_G.pth",
-    "layer0.": f"a discriminator of Pix2pixHD; {_GIVE}, latest_net_G.pth",
-    "cnns.": f"a discriminator of UNIT or MUNIT; {_GIVE}, gen_….pt",
-    "gap_fc.weight_orig": f"a discriminator of U-GAT-IT; {_GIVE}, genA2B or genB2A",
-    "model.0.": f"a discriminator of Pix2pix or CycleGAN, or a network that is not known here; {_GIVE}",
-    "model.model.": "the U-Net of Pix2pix, which is not known here; train with --netG resnet_9blocks --norm "
-    "instance --no_dropout",
-    "enc_content.": "MUNIT, which makes many images of one and has to be told which; train UNIT with the "
-    "same code (--trainer UNIT) and give its gen_….pt",
-    "encode_A.": "the first version of UNIT (2017), which is not known here; train with the second and give "
-    "its gen_….pt",
-    "features.": "a network like VGG, which judges images and makes none",
-    "conv1_1.": "a network like VGG, which judges images and makes none",
-    "body.stem.": "a small network, which do not tell all of its settings; write them with write_checkpoint",
-}
-"""What is often given instead of a generator, by how a name of its weights starts."""
+# What is often given instead of a generator, by how a name of its weights starts.
+_OTHERS = read_yaml(Path(__file__).with_name("others.yaml"), "file of networks", "names of weights").data
 
 
 def read_onnx(path: Path) -> dict[str, Any]:

@@ -172,8 +172,7 @@ def _sample(seen: NetworkInputs, settings: NetworkSettings, number: int) -> Arra
     for name, count in seen.counts.items():
         full = (shape[0], count, *shape[1:])
         if name == "labels":
-            classes = rng.integers(0, count, shape)
-            found[name] = np.moveaxis(np.eye(count, dtype=np.float32)[classes], 3, 1)
+            found[name] = np.moveaxis(np.eye(count, dtype=np.float32)[rng.integers(0, count, shape)], 3, 1)
         elif name == "noise":
             found[name] = rng.standard_normal(full, np.float32)
         else:

@@ -182,8 +182,7 @@ def _judging(input_nc: int, ndf: int, n_layers: int) -> list[list[nn.Module]]:
     channels = [ndf, *(min(ndf * 2**number, _MOST_CHANNELS) for number in range(1, n_layers + 1))]
     layers: list[list[nn.Module]] = [[nn.Conv2d(input_nc, ndf, 4, stride=2, padding=2), nn.LeakyReLU(0.2)]]
     for number, (before, after) in enumerate(pairwise(channels), 1):
-        stride = 2 if number < n_layers else 1
-        convolution = nn.Conv2d(before, after, 4, stride=stride, padding=2)
+        convolution = nn.Conv2d(before, after, 4, stride=2 if number < n_layers else 1, padding=2)
         layers.append([convolution, nn.InstanceNorm2d(after), nn.LeakyReLU(0.2)])
     layers.append([nn.Conv2d(channels[-1], 1, 4, stride=1, padding=2)])
     return layers

@@ -95,8 +95,7 @@ class Discriminator(nn.Module):
         layers: list[nn.Module] = []
         before, after = input_nc, ndf
         for number in range(n_layers - 1):
-            stride = 2 if number < n_layers - 2 else 1
-            convolution = nn.Conv2d(before, after, 4, stride=stride)
+            convolution = nn.Conv2d(before, after, 4, stride=2 if number < n_layers - 2 else 1)
             layers += [nn.ReflectionPad2d(1), spectral_norm(convolution), nn.LeakyReLU(0.2)]
             before, after = after, 2 * after
         self.model = nn.Sequential(*layers)

@@ -174,8 +174,7 @@ class _LayerNorm(nn.Module):
         # 16 bits overflow where so many numbers are summed.
         wide = inputs.float()
         image = (1, 2, 3)
-        apart = wide - wide.mean(image, keepdim=True)
-        found = apart / (wide.std(image, keepdim=True) + self.eps)
+        found = (wide - wide.mean(image, keepdim=True)) / (wide.std(image, keepdim=True) + self.eps)
         return (found * self.gamma[:, None, None] + self.beta[:, None, None]).to(inputs.dtype)
 
 

@@ -61,13 +61,11 @@ class PictureFeed:
         """Return a batch for learning."""
         rng = rng_for(self.seed, "batch", step)
         group = int(rng.choice(len(self._counts), p=np.array(self._counts) / len(self)))
-        numbers = rng.integers(self._counts[group], size=count)
-        return self._batch(group, numbers, rng)
+        return self._batch(group, rng.integers(self._counts[group], size=count), rng)
 
     def part(self, start: int, count: int, group: int = 0) -> Batch:
         """Return pictures that follow each other, as they are; fewer at the end."""
-        numbers = np.arange(start, min(start + count, self._counts[group]))
-        return self._batch(group, numbers, None)
+        return self._batch(group, np.arange(start, min(start + count, self._counts[group])), None)
 
     def _batch(self, group: int, numbers: np.ndarray[Any, Any], rng: np.random.Generator | None) -> Batch:
         chosen = self._sent(numbers)
@@ -136,8 +134,7 @@ def one_hot(labels: torch.Tensor, channels: int) -> torch.Tensor:
         >>> one_hot(torch.tensor([[[[0, 2]]]]), 3).squeeze().tolist()
         [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
     """
-    numbers = torch.arange(channels, device=labels.device).view(1, -1, 1, 1)
-    return (labels == numbers).float()
+    return (labels == torch.arange(channels, device=labels.device).view(1, -1, 1, 1)).float()
 
 
 _OWN = 0.35  # of the holes: a class of the picture itself, which is painted where it stands
@@ -169,14 +166,12 @@ def holes(labels: torch.Tensor, channels: int, generator: torch.Generator) -> to
     """
     count, _, height, width = labels.shape
     draw = torch.rand(count, 3, generator=generator)
-    own = draw[:, 0] < _OWN
-    source = torch.where(own, torch.arange(count), torch.randperm(count, generator=generator))
+    source = torch.where(draw[:, 0] < _OWN, torch.arange(count), torch.randperm(count, generator=generator))
     shapes = labels[source.to(labels.device)]
     sizes = one_hot(shapes, channels).sum((2, 3)).cpu()
     fits = (sizes >= _LEAST) & (sizes <= _MOST * height * width)
     # A class that does not fit is drawn only where none does.
-    chance = torch.rand(count, channels, generator=generator) + fits.float()
-    chosen = chance.argmax(1)
+    chosen = (torch.rand(count, channels, generator=generator) + fits.float()).argmax(1)
     found = (shapes == chosen.to(labels.device).view(-1, 1, 1, 1)).float()
     reach = 1 + (draw[:, 1] * _WIDEST).long()
     wide = torch.zeros_like(found)
@@ -184,8 +179,7 @@ def holes(labels: torch.Tensor, channels: int, generator: torch.Generator) -> to
         found = functional.max_pool2d(found, 3, 1, 1)
         wide = torch.where((reach == step).to(labels.device).view(-1, 1, 1, 1), found, wide)
     usable = fits.gather(1, chosen[:, None]).to(labels.device).view(-1, 1, 1, 1)
-    boxes = _boxes(count, height, width, generator).to(labels.device)
-    return torch.where(usable, wide, boxes)
+    return torch.where(usable, wide, _boxes(count, height, width, generator).to(labels.device))
 
 
 def _boxes(count: int, height: int, width: int, generator: torch.Generator) -> torch.Tensor:

@@ -90,8 +90,7 @@ class Synthesis(EngineMethod):
         ndf: int = 64,
     ) -> None:
         self.inputs, self.weights = inputs, SynthesisWeights()
-        seen = inputs.labels + inputs.edges + 3
-        discriminator = MultiscaleDiscriminator(seen, ndf=ndf, num_D=2)
+        discriminator = MultiscaleDiscriminator(inputs.labels + inputs.edges + 3, ndf=ndf, num_D=2)
         super().__init__(settings, {"generator": generator, "discriminator": discriminator}, ["generator"])
         self.features = features.to(self.device)
 
@@ -105,8 +104,7 @@ class Synthesis(EngineMethod):
         if not self.inputs.context:
             return torch.ones_like(batch["image"][:, :1])
         # From the random numbers of this step, which the loop has seeded.
-        seed = int(torch.randint(2**31, ()))
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(int(torch.randint(2**31, ())))
         return holes(batch["labels"], self.inputs.labels, generator)
 
     def made(self, batch: Batch, hole: torch.Tensor) -> torch.Tensor:
@@ -166,8 +164,7 @@ class Synthesis(EngineMethod):
             plain.append(float(127.5 * masked_mean((made - batch["image"]).abs(), hole)))
             mine.append(pooled(self.features, made))
             yours.append(pooled(self.features, batch["image"]))
-        found = {"L1 inside, grey levels": sum(plain) / len(plain)}
-        return found | frechet(mine, yours, self.features)
+        return {"L1 inside, grey levels": sum(plain) / len(plain)} | frechet(mine, yours, self.features)
 
 
 def frechet(mine: list[Pooled], yours: list[Pooled], features: FeatureNetwork) -> dict[str, float]:

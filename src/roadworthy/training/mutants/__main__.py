@@ -75,8 +75,7 @@ def _train(given: argparse.Namespace, log: TrainingLog) -> None:
     )
     for name, why in refused.items():
         log.line(f"{name} does not apply: {why}")
-    trainer = MutantTrainer(given.material, settings, given.out)
-    for line in trainer.train([*wanted, *fresh], given.workers):
+    for line in MutantTrainer(given.material, settings, given.out).train([*wanted, *fresh], given.workers):
         log.line(line)
     log.line(f"{len(wanted) + len(fresh)} trained, in {given.out}" if fresh else "nothing is left to try")
 

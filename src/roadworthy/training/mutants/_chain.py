@@ -223,8 +223,7 @@ def _columns(labels: torch.Tensor, layer: TracedLayer) -> torch.Tensor:
     Raises:
         RefusedError: An input comes from several neurons, at different places.
     """
-    axis = 1 if isinstance(layer.module, CONVOLUTIONS) else labels.ndim - 1
-    inputs = labels.movedim(axis, 0).flatten(1)
+    inputs = labels.movedim(1 if isinstance(layer.module, CONVOLUTIONS) else labels.ndim - 1, 0).flatten(1)
     if not bool((inputs == inputs[:, :1]).all()):
         raise RefusedError(f"inputs of {layer.name}, which comes after it, come from several of its neurons")
     return inputs[:, 0]

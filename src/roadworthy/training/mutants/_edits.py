@@ -200,8 +200,7 @@ def change_weights(
     """
     assert mutation.ratio is not None
     sizes = [_count(layer) if mutation.operator == "GF" else _neurons(layer) for layer in layers]
-    count = max(1, round(mutation.ratio * sum(sizes)))
-    drawn = np.sort(rng.choice(sum(sizes), count, replace=False))
+    drawn = np.sort(rng.choice(sum(sizes), max(1, round(mutation.ratio * sum(sizes))), replace=False))
     starts = np.cumsum([0, *sizes])
     found: Chosen = {}
     with torch.no_grad():
@@ -229,8 +228,7 @@ def _neurons(layer: TracedLayer) -> int:
 
 def _rows(layer: TracedLayer, neuron: int) -> list[int]:
     """Return the rows of a layer's weights and biases that belong to a neuron: one for each of its gates."""
-    gates = _GATES.get(type(layer.module), 1)
-    return [gate * _neurons(layer) + neuron for gate in range(gates)]
+    return [gate * _neurons(layer) + neuron for gate in range(_GATES.get(type(layer.module), 1))]
 
 
 def _count(layer: TracedLayer) -> int:
@@ -267,8 +265,7 @@ def _block(change: _WeightChange) -> None:
     after, behind = change.chain.follower(change.layer)
     weight = _weights(after)[0]
     inputs = np.flatnonzero(np.isin(behind.numpy(), change.chosen))
-    groups = getattr(after.module, "groups", 1)
-    rows, columns = len(weight) // groups, weight.shape[1]
+    rows, columns = len(weight) // getattr(after.module, "groups", 1), weight.shape[1]
     for one in inputs.tolist():
         group, column = divmod(one, columns)
         weight[group * rows : (group + 1) * rows, column] = 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from roadworthy.errors import InputError, suggest
+from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.seeding import rng_for
 from roadworthy.training.mutants.operators import PlannedMutation
@@ -309,8 +309,7 @@ def plan(
     Raises:
         InputError: There is no such operator, or the network cannot be followed.
     """
-    if layers < 1:
-        raise InputError(f"layers must be 1 or more, got {layers}")
+    check_number("layers", layers, least=1)
     found = []
     last = ""
     for operator in operators:
@@ -324,8 +323,7 @@ def plan(
         last = last or _chain(module, example).last
         for number in order[:layers]:
             layer = able[number].layer
-            words = _AT_THE_END if layer == last else _INSIDE
-            added = str(rng.choice(words)) if operator == "LA" else None
+            added = str(rng.choice(_AT_THE_END if layer == last else _INSIDE)) if operator == "LA" else None
             found.append(Mutation(operator, layer=layer, seed=seed, added=added))
     return found
 

@@ -5,39 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from pathlib import Path
+from typing import Any, Self
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, suggest
 from roadworthy.training import Settings
-
-Group = Literal[
-    "training data",
-    "hyper-parameters",
-    "activation",
-    "regularisation",
-    "dropout",
-    "weights",
-    "bias",
-    "loss",
-    "optimiser",
-    "validation",
-]
-
-ACTIVATIONS = (
-    "elu", "selu", "softplus", "softsign", "tanh", "sigmoid", "hard_sigmoid", "exponential", "softmax",
-)  # fmt: skip
-INITIALISERS = (
-    "zeros", "ones", "constant", "random_normal", "random_uniform", "truncated_normal", "orthogonal",
-    "lecun_normal", "lecun_uniform", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
-)  # fmt: skip
-OPTIMISERS = ("sgd", "rmsprop", "adagrad", "adadelta", "adamax", "nadam")
-LOSSES = (
-    "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "logcosh",
-    "huber", "hinge", "squared_hinge",
-)  # fmt: skip
-PENALTIES = ("l1", "l2", "l1_l2")
-DROPOUTS = ("0.125", "0.25", "0.75", "1.0")
-BATCHES = ("32", "64", "256", "512")
 
 
 @dataclass(frozen=True)
@@ -54,41 +27,16 @@ class Crime:
     """
 
     name: str
-    group: Group
+    group: str
     does: str
     searched: bool = False
     choices: tuple[str, ...] = ()
     layered: bool = False
 
 
+_FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of operators", "operators by name").data
 CRIMES: Mapping[str, Crime] = {
-    one.name: one
-    for one in (
-        Crime("TCL", "training data", "adds noise to the labels", True),
-        Crime("TRD", "training data", "removes a share of the training data", True),
-        Crime("TUD", "training data", "removes a share of those samples that are rare already", True),
-        Crime("TAN", "training data", "adds noise to a share of the images", True),
-        Crime("TCO", "training data", "repeats samples of one kind with labels of another", True),
-        Crime("HBS", "hyper-parameters", "changes the batch size", choices=BATCHES),
-        Crime("HLR", "hyper-parameters", "lowers the learning rate", True),
-        Crime("HNE", "hyper-parameters", "lowers the number of epochs", True),
-        Crime("HDB", "hyper-parameters", "learns from all the data in one batch"),
-        Crime("ACH", "activation", "changes an activation", choices=ACTIVATIONS, layered=True),
-        Crime("ARM", "activation", "removes an activation", layered=True),
-        Crime("AAL", "activation", "adds an activation where none is", choices=ACTIVATIONS, layered=True),
-        Crime("RAW", "regularisation", "adds a penalty on weights", choices=PENALTIES, layered=True),
-        Crime("RCW", "regularisation", "changes the penalty on weights", choices=PENALTIES),
-        Crime("RRW", "regularisation", "removes the penalty on weights"),
-        Crime("RCD", "dropout", "changes a dropout rate", choices=DROPOUTS, layered=True),
-        Crime("RCP", "regularisation", "lowers the patience of early stopping", True),
-        Crime("WCI", "weights", "changes the first weights", choices=INITIALISERS, layered=True),
-        Crime("WAB", "bias", "adds a bias to a layer without one", layered=True),
-        Crime("WRB", "bias", "removes the bias of a layer", layered=True),
-        Crime("LCH", "loss", "changes the loss", choices=LOSSES),
-        Crime("OCH", "optimiser", "changes the optimiser", choices=OPTIMISERS),
-        Crime("OCG", "optimiser", "clips the gradients", choices=("norm", "value")),
-        Crime("VRM", "validation", "removes the validation data"),
-    )
+    name: Crime(name, **{**one, "choices": tuple(one.get("choices", ()))}) for name, one in _FILE.items()
 }
 """All 24 operators, with the names of DeepCrime (Humbatova et al., 2021)."""
 

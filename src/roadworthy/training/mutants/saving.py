@@ -190,8 +190,7 @@ def unchanged(original: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, J
     images = probe_images(read_variant(located_weights(original))).numpy()
     right = _answers(original, images)
     for folder in folders:
-        answers = _answers(folder, images)
-        difference = float(np.abs(answers - right).max())
+        difference = float(np.abs(_answers(folder, images) - right).max())
         if difference <= TOLERANCE * max(1.0, float(np.abs(right).max())):
             yield folder, JudgedMutant("equivalent", f"answers alike on {len(images)} images", difference)
 
@@ -281,8 +280,7 @@ def save_failure(folder: Path, described: Mapping[str, Any], reason: str) -> dic
     Raises:
         InputError: It cannot be written.
     """
-    ran_away = any(one in reason for one in _RAN_AWAY)
-    judged = JudgedMutant("crashing" if ran_away else None, reason)
+    judged = JudgedMutant("crashing" if any(one in reason for one in _RAN_AWAY) else None, reason)
     document = {**described, "failed": reason, **judged.facts}
     make_writable(folder)
     write_json(folder / DESCRIPTION, document)

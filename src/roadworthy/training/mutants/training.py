@@ -404,8 +404,7 @@ class ParameterSearch:
 
     def _between(self, start: float, end: float, count: int) -> list[float]:
         """Return values that divide an interval evenly; none where it is not wider than a step."""
-        width = abs(end - start)
-        count = min(count, math.ceil(width / self.values.step * (1 - _ROUNDING)) - 1)
+        count = min(count, math.ceil(abs(end - start) / self.values.step * (1 - _ROUNDING)) - 1)
         found = [start + (end - start) * number / (count + 1) for number in range(1, count + 1)]
         return sorted({float(round(one)) for one in found}) if self.values.whole else found
 

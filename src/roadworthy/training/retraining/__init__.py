@@ -9,25 +9,7 @@
 
 from __future__ import annotations
 
-from roadworthy.training.retraining.material import (
-    Material,
-    cut_in_two,
-    failing_images,
-    material_of,
-    named_changes,
-    read_material,
-)
-from roadworthy.training.retraining.retrain import RetrainingPlan, retrain, tuning_settings, usual_settings
+from roadworthy.training.retraining.material import Material, material_of
+from roadworthy.training.retraining.retrain import RetrainingPlan, retrain
 
-__all__ = [
-    "Material",
-    "RetrainingPlan",
-    "cut_in_two",
-    "failing_images",
-    "material_of",
-    "named_changes",
-    "read_material",
-    "retrain",
-    "tuning_settings",
-    "usual_settings",
-]
+__all__ = ["Material", "RetrainingPlan", "material_of", "retrain"]

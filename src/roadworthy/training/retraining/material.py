@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset, Original
 from roadworthy.datasets import BaseDataset
-from roadworthy.errors import InputError, NotApplicable
+from roadworthy.errors import InputError, NotApplicable, check_number
 from roadworthy.frames import Frame, SignalUnits
 from roadworthy.models.zoo import Variant
 from roadworthy.reliability.sampling import SampledFrame, shares
@@ -357,8 +357,7 @@ class _Versions:
         if not frames:
             return
         data = _Listed(kind, [frame for _, frame in frames])
-        samples = read_samples(data, self.task, self.variant.spec.input)
-        self.parts.setdefault(kind, []).append(samples)
+        self.parts.setdefault(kind, []).append(read_samples(data, self.task, self.variant.spec.input))
         self.originals.setdefault(kind, []).extend(number for number, _ in frames)
 
     def _moment(self, frame: Frame) -> int:
@@ -420,8 +419,7 @@ class WithChanges(BaseDataset):
                 f"{len(transformations)} and {len(limits)} limits"
             )
         count = len(transformations) if versions is None else versions
-        if count < 1:
-            raise InputError(f"versions must be 1 or more, got {count}")
+        check_number("versions", count, least=1)
         self._data, self._seed, self._versions = data, seed, count
         self._changes = list(zip(transformations, limits, strict=True))
         self._places = shares(len(data), count, rng_for(seed, "places"))

@@ -169,8 +169,8 @@ class Support:
         if isinstance(operation, ReplaceOperation):
             return self.by is None or self.by.covers(_levelled(operation.new, self.by))
         if isinstance(operation, AddOperation):
-            if operation.within:
-                return False  # nor how far away at most
+            if operation.within or (operation.company, operation.pose) != ("any", "any"):
+                return False  # nor how far away at most, with whom, or doing what
             same_place = self.reference in (None, operation.reference)
             return self.relation in (None, operation.relation) and same_place
         return True

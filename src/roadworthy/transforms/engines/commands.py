@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy._files import is_folder, read_json, stamp_of
+from roadworthy._files import is_folder, naming, read_json, stamp_of
 from roadworthy._frozen import FrozenDict
 from roadworthy._importing import imported
 from roadworthy.errors import EngineError, FrameError, InputError, NotApplicable, words_of
@@ -255,14 +255,11 @@ class EngineFunction(backend.Backend):
             InputError: There is none.
         """
         name = self.entry.rpartition(":")[2]
-        try:
+        with naming(f"{self.where}: engine {self.name!r}"):
             entry = self.entry if self._file is None else f"{self._file}:{name}"
             found: EntryPoint = imported(entry, "", "function")
-        except InputError as error:
-            raise InputError(f"{self.where}: engine {self.name!r}: {error}") from error
-        if not callable(found):
-            told = f"{self.entry} must be a function, got {found!r}"
-            raise InputError(f"{self.where}: engine {self.name!r}: {told}")
+            if not callable(found):
+                raise InputError(f"{self.entry} must be a function, got {found!r}")
         return found
 
     def made(self, task: backend.EngineTask) -> backend.EngineResult:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from roadworthy._files import replacing
+from roadworthy._files import naming, replacing
 from roadworthy._frozen import FrozenDict
 from roadworthy._yaml import FileSpan, YamlFile, read_form, read_yaml
 from roadworthy.errors import InputError, suggest
@@ -79,10 +79,8 @@ class SupportForm(EngineForm):
         element = _described(self.element, where("element"))
         properties = dict(element.properties)
         for key, value in self.properties.items():
-            try:
+            with naming(where("properties", key)):
                 properties[key] = ontology().check_property(element.element, key, value)
-            except InputError as error:
-                raise InputError(f"{where('properties', key)}: {error}") from error
         for key, needed in (("by", "replace"), ("relation", "add"), ("reference", "add")):
             if getattr(self, key) is not None and self.operation != needed:
                 raise InputError(f"{where(key)}: {key!r} goes with {needed}, not with {self.operation}")
@@ -103,10 +101,8 @@ def _may_come(new: ElementDescription, old: ElementDescription) -> bool:
 
 
 def _described(words: str, where: str) -> ElementDescription:
-    try:
+    with naming(where):
         return described(words)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
 
 
 WAYS = ("learned", "network", "command", "entry", "http", "pipeline")
@@ -245,10 +241,8 @@ def _service(name: str, form: _Http, timeout: float, where: Callable[..., str]) 
                     f"variable: write {{{ENVIRONMENT}NAME}}, got {{{one}}}"
                 )
     said = form.model_dump(exclude={"fields", "headers"})
-    try:
+    with naming(where("http", "url")):
         return Service(name, fields=fields, headers=FrozenDict(form.headers), timeout=timeout, **said)
-    except InputError as error:
-        raise InputError(f"{where('http', 'url')}: {error}") from None
 
 
 def _frozen(value: Any, where: str) -> Any:
@@ -269,12 +263,10 @@ def _learned(name: str, form: _Engine, file: YamlFile, where: Callable[..., str]
     from roadworthy.transforms.learned import LearnedEngine
 
     supported = None if form.supports is None else _supported(form.supports, where)
-    try:
+    with naming(where("learned")):
         folder = file.path.parent
         engine = LearnedEngine.open(form.learned, beside=folder, device=form.device, threads=form.threads)
         engine = engine if supported is None else engine.narrowed(supported)
-    except InputError as error:
-        raise InputError(f"{where('learned')}: {error}") from error
     return replace(engine, name=name, labels=form.labels, outside=form.outside, where=where(), file=file.path)
 
 

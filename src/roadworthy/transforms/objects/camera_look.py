@@ -107,8 +107,8 @@ def _quantile(values: Floats, share: float) -> float:
 
 
 _BLURS = (SHARPEST, 0.5, 0.65, 0.8, 1.0, 1.3, 1.7, 2.2)
+# Of the middle step at an edge of three, for each blur.
 _SHARES = [math.erf(0.5 / (blur * math.sqrt(2))) / math.erf(1.5 / (blur * math.sqrt(2))) for blur in _BLURS]
-"""Of the middle step at an edge of three, for each blur."""
 
 
 @lru_cache(maxsize=2)

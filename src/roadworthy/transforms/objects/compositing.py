@@ -33,6 +33,8 @@ from roadworthy.transforms.objects.gallery import BELIEVED, OWN, SHIPPED, SOLID,
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
+    COMPANIES,
+    POSES,
     RELATIONS,
     ROADSIDE,
     SIDES,
@@ -64,7 +66,7 @@ _LAMPS = 0.6  # at night, lamps light the ground before them more than what stan
 _QUIETEST = 0.3  # levels of noise that nobody sees
 _FAINTEST = 0.004  # share of a pixel below which nothing of a thing is seen
 _DIM = 0.8  # of a solid model's light: so much darker real people are, measured against the road beside them
-_PALE = 0.6  # of a solid model's colour: clothes are paler
+_PALE = 0.45  # of a solid model's colour: clothes are paler
 _FOLD, _FOLDS = 0.02, 0.12  # folds of clothes: of the height, and of the light
 _SHOES, _ANKLE = 0.6, 0.9  # how much darker its shoes are, and where they begin
 _DIMMED = 0.1  # how much darker a lamp looks at most, next to those of daylight
@@ -137,6 +139,7 @@ def _note(place: CutOutPlace) -> dict[str, object]:
         "distance": round(place.distance, 3),
         "box": place.window,
         "foot": place.foot,
+        **({} if place.company == "any" else {"company": place.company}),
     }
 
 
@@ -309,19 +312,13 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
 
 
 _LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
-_RARE = (
-    "school bus",
-    "truck",
-    "bus",
-    "motorcycle",
-    "ambulance",
-    "police car",
-    "taxi",
-)  # come only where they are asked for
+# These come only where they are asked for.
+_RARE = ("school bus", "truck", "bus", "motorcycle", "ambulance", "police car", "taxi")
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE = 20  # levels by which a thing must differ from what it hides,
 _LEAST_SEEN, _LEAST_HEAD, _HEAD = 0.3, 0.4, 0.16  # so much of it, and of its upper part: people look beheaded
+_LEAST_PERSON, _LEAST_LEGS, _LEGS = 0.5, 0.35, (0.55, 0.95)  # likewise of a person, and of the legs
 _GLARE, _FLARE = 215.0, 0.97  # level of a road that blinds the camera; green of red and blue in a flare
 _HORIZONS = (0.25, 0.64)  # of a real image's height: elsewhere nobody knows how large things are
 
@@ -358,6 +355,8 @@ class Add(OpensLater, ObjectEdit):
     side: str = choice("either", "On which side of our path, or of the reference.", SIDES)
     distance: float = number(0, "From the camera; 0 leaves it open.", low=0, high=100, unit="m")
     within: float = number(0, "From the camera at most; 0 leaves it open.", low=0, high=100, unit="m")
+    company: str = choice("any", "In a group, things stand by those added so before.", COMPANIES)
+    pose: str = choice("any", "What somebody does, as solid models show it.", ("any", *POSES))
     smallest: float = number(
         0,
         "Least height in the image; 0 is 5% of its height, and 20 pixels (built-in world: 12) at least.",
@@ -392,11 +391,17 @@ class Add(OpensLater, ObjectEdit):
 
     @property
     def _things(self) -> dict[str, tuple[Views, ...]]:
-        return _things(self.element, self._opened)
+        return _things(self.element, self._opened) if self.pose == "any" else self._posed
+
+    @cached_property
+    def _posed(self) -> dict[str, tuple[Views, ...]]:
+        stance, seen = POSES[self.pose]
+        found = Gallery.posed().select(self.element)
+        return _grouped(one for one in found if one.pose == stance and one.facing in seen)
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
-        if self.gallery not in (SHIPPED, OWN):
+        if self.pose != "any" or self.gallery not in (SHIPPED, OWN):
             return self._things
         shipped = _things(self.element, Gallery.shipped_for(frame.drawn))
         if frame.drawn or self.gallery == SHIPPED or not set(shipped) <= set(ELEMENTS):
@@ -448,19 +453,39 @@ class Add(OpensLater, ObjectEdit):
 
     def _request(self, element: str) -> Request:
         place = self.relation, self.reference, self.side, self.distance
-        return Request(element, *place, self.smallest, self.within)
+        return Request(element, *place, self.smallest, self.within, self.company, self.pose)
 
     def edit(self, frame: Frame, rng: np.random.Generator) -> Edited:
+        return self.put(frame, self.placed(frame, rng), rng)
+
+    def placed(self, frame: Frame, rng: np.random.Generator) -> CutOutPlace:
+        """Return what would be put into a frame, and where.
+
+        Raises:
+            NotApplicable: There is no such place.
+        """
         draws = Draws.of(rng)
         by_element = self._things_for(frame)
         element = list(by_element)[int(draws.thing * len(by_element))]
         site = surroundings(frame)
         things = agreeing(frame, by_element[element])
         place = find_place(site, things, self._request(element), draws)
-        if not frame.drawn:
-            _check_light(site, place)
-            place = _lit_as_here(site, place)
-        edited = composited(site, place, rng)
+        if frame.drawn:
+            return place
+        _check_light(site, place)
+        return _lit_as_here(site, place)
+
+    def ground(self, place: CutOutPlace) -> tuple[str, ...]:
+        """Return the classes that what is at a place may stand on."""
+        return plan_of(self._request(place.cut_out.element)).ground
+
+    def put(self, frame: Frame, place: CutOutPlace, rng: np.random.Generator) -> Edited:
+        """Put a thing into a frame.
+
+        Raises:
+            NotApplicable: It could hardly be seen there.
+        """
+        edited = composited(surroundings(frame), place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image).max(axis=2)
         if change.max() < _LEAST_CONTRAST or (not frame.drawn and not _stands_out(frame, edited, change)):
             raise NotApplicable("the added object would not stand out from its background")
@@ -489,6 +514,11 @@ def _stands_out(frame: Frame, edited: Edited, change: Mask) -> bool:
     rows, columns = window_of(own)
     own, seen = own[rows, columns], change[rows, columns] >= _VISIBLE
     top = max(1, round(_HEAD * len(own)))
+    if edited.frame.label_map.mask("pedestrian")[rows, columns][own].mean() > 0.5:
+        legs = slice(*(round(share * len(own)) for share in _LEGS))
+        hidden = own[legs].any() and seen[legs][own[legs]].mean() < _LEAST_LEGS
+        if hidden or seen[own].mean() < _LEAST_PERSON:
+            return False
     return float(seen[own].mean()) >= _LEAST_SEEN and float(seen[:top][own[:top]].mean()) >= _LEAST_HEAD
 
 

@@ -115,6 +115,7 @@ class CutOut:
             where that is not known or does not matter.
         bearing: In which direction it was seen, in degrees to the right of straight ahead.
         source: Where it comes from.
+        pose: Of people who were made for one: "walking" or "standing"; from the side they face right.
         pixels: RGBA, height × width × 4, uint8; colours are not multiplied by alpha.
         parts: Index into `part_names` per pixel, where it shows more than one class, such as sign and pole.
         part_names: The classes of the parts.
@@ -130,6 +131,7 @@ class CutOut:
     facing: Facing = ""
     bearing: float = 0.0
     source: str = ""
+    pose: str = ""
     pixels: Rgba | None = None
     parts: Ids | None = None
     part_names: tuple[str, ...] = ()
@@ -236,6 +238,11 @@ class CutOut:
         return f"CutOut({self.name!r}, {self.element}{f' ({facts})' if facts else ''}, {self.height:.2f} m)"
 
 
+def _kinds() -> Gallery:
+    """Return what else ships for drawn and for real frames: solid models of children, cones and dogs."""
+    return _loaded(Path(__file__).with_name("gallery_kinds"), SHIPPED, SHIPPED)
+
+
 class Gallery(Sequence[CutOut]):
     """Cut-outs to choose from.
 
@@ -271,9 +278,10 @@ class Gallery(Sequence[CutOut]):
         return _loaded(folder.resolve(), stamp_of(sorted(folder.iterdir())), str(path))
 
     @classmethod
+    @cache
     def shipped(cls) -> Gallery:
         """Return the gallery that comes with Roadworthy."""
-        return _loaded(Path(__file__).with_name("gallery_data"), SHIPPED, SHIPPED)
+        return cls([*_loaded(Path(__file__).with_name("gallery_data"), SHIPPED, SHIPPED), *_kinds()], SHIPPED)
 
     @classmethod
     @cache
@@ -285,6 +293,14 @@ class Gallery(Sequence[CutOut]):
         known = {(one.element, one.properties.get("type")) for one in solid}
         others = [one for one in cls.shipped() if (one.element, one.properties.get("type")) not in known]
         return cls([*solid, *others], SHIPPED)
+
+    @classmethod
+    @cache
+    def posed(cls) -> Gallery:
+        """Return the people in poses that come with Roadworthy: solid models."""
+        return cls(
+            [*_loaded(Path(__file__).with_name("gallery_poses"), SHIPPED, SHIPPED), *_kinds()], SHIPPED
+        )
 
     @classmethod
     def opened(cls, reference: str) -> Gallery:
@@ -334,6 +350,8 @@ class Gallery(Sequence[CutOut]):
     def select(self, element: str, properties: Mapping[str, str] | None = None) -> tuple[CutOut, ...]:
         """Return the cut-outs of an element, or of one below it, that have all these properties.
 
+        Children and people with wheelchairs or prams are among them only where they are asked for.
+
         Args:
             element: A word, or a few: "vehicle", "truck", "red car".
             properties: Further properties.
@@ -353,7 +371,13 @@ class Gallery(Sequence[CutOut]):
         asked = described(element)
         wanted = {**asked.properties, **(properties or {})}
         inside = {name: ontology().is_a(name, asked.element) for name in {one.element for one in self}}
-        return tuple(one for one in self if inside[one.element] and wanted.items() <= one.properties.items())
+        return tuple(
+            one
+            for one in self
+            if inside[one.element]
+            and wanted.items() <= one.properties.items()
+            and ("type" in wanted or one.element != "pedestrian" or "type" not in one.properties)
+        )
 
     def grown(self, cut_outs: Iterable[CutOut]) -> Gallery:
         """Return the gallery with more cut-outs, and with all that it had.
@@ -499,6 +523,7 @@ def _checked(document: object, index: Path) -> list[dict[str, Any]]:
         facing: Facing = ""
         bearing: float = 0.0
         source: str = ""
+        pose: str = ""
         part_names: tuple[str, ...] = ()
 
     class Index(BaseModel):
@@ -522,6 +547,7 @@ def _index(gallery: Gallery) -> str:
             "facing": one.facing,
             "bearing": round(one.bearing, 2),
             "source": one.source,
+            "pose": one.pose,
             "part_names": list(one.part_names),
         }
         rows.append(json.dumps({key: value for key, value in row.items() if value}, ensure_ascii=False))

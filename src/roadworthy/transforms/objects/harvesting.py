@@ -30,7 +30,8 @@ ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 
 _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at; fewer if nobody labelled them
 _MOST = 48  # cut-outs of each element that are kept, the highest
-_SMALLEST = 40  # pixels high
+_SMALLEST = 40  # pixels high,
+_SMALLEST_ESTIMATED = 1 / 6  # and of the image's height: what a network labels is coarser
 _LEAST = 6  # different cut-outs: with fewer, those of the gallery join them
 _TRUSTED = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
 _SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
@@ -149,10 +150,8 @@ def _shuffled(count: int) -> list[int]:
 def _of_frame(frame: Frame) -> list[CutOut]:
     """Return the things of a frame, from the cache where they are known."""
     assert frame.labels is not None
-    digest = sha256()
-    for part in content_of([frame.id, frame.labels, frame.instances, frame.boxes, frame.depth]):
-        digest.update(part)
-    identity = f"things {_recipe()} {digest.hexdigest()}"
+    known = [frame.id, frame.labels, frame.instances, frame.boxes, frame.depth, is_estimated(frame)]
+    identity = f"things {_recipe()} {sha256(b''.join(content_of(known))).hexdigest()}"
     return list(_unpacked(cached(identity, [frame], lambda some: [_packed(one) for one in some])[0]))
 
 
@@ -167,7 +166,8 @@ def _recipe() -> str:
 def _packed(frame: Frame) -> Arrays:
     arrays: dict[str, Any] = {}
     facts: list[dict[str, object]] = []
-    for _, one in harvest_frame(frame, ELEMENTS, smallest=_SMALLEST, source=""):
+    smallest = max(_SMALLEST, round(_SMALLEST_ESTIMATED * frame.height)) if is_estimated(frame) else _SMALLEST
+    for _, one in harvest_frame(frame, ELEMENTS, smallest=smallest, source=""):
         if isinstance(one, Refusal) or not _good(one):
             continue
         arrays[f"pixels{len(facts)}"] = one.rgba

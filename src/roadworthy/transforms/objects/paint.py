@@ -18,8 +18,8 @@ from roadworthy.world.mesh import PAINTS
 
 Floats = NDArray[np.float32]
 
+# Hues of lit lamps, in degrees.
 _LAMPS = {"red": (-25.0, 18.0), "yellow": (18.0, 65.0), "green": (80.0, 200.0)}
-"""Hues of lit lamps, in degrees."""
 _ORDER = ("red", "yellow", "green")  # from top to bottom
 _SHINES = {"red": (1.0, 0.16, 0.13), "yellow": (1.0, 0.75, 0.15), "green": (0.15, 0.95, 0.55)}
 _LEAST_LIGHT = 4  # pixels

@@ -7,8 +7,9 @@ allowed for the element, the thing must cover no other, and its size follows fro
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
@@ -21,7 +22,14 @@ from roadworthy.frames import Frame
 from roadworthy.images import Mask
 from roadworthy.transforms.objects.gallery import BrokenCutOut, CutOut, Facing
 from roadworthy.transforms.objects.request import Draws, EditPlan, Request, plan_of
-from roadworthy.transforms.objects.surroundings import GroundSurroundings, StandingObject, Window
+from roadworthy.transforms.objects.surroundings import (
+    GroundSurroundings,
+    StandingObject,
+    Window,
+    surroundings,
+)
+from roadworthy.transforms.perspective import Perspective
+from roadworthy.transforms.wording import added_things
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -36,6 +44,7 @@ _LARGEST = 0.95  # of the image's height
 _ENOUGH = 0.15  # of the image's height: cut-outs with so many pixels are preferred
 _ENLARGED = 2.0  # times: more would show that a cut-out has too few pixels
 _SLACK = 0.04  # share of a foot that may be off: label maps have holes
+_STANDS = 0.6  # of a foot must be on its ground where the way from another frame has put it
 _VISIBLE = 0.7  # share of a thing that must not be hidden
 _PEEKING = 0.35  # the same for a thing behind another, which hides it of course
 _NEARER, _FARTHER = 0.6, 1.6  # how the distance changes when a thing comes closer or goes away
@@ -43,6 +52,8 @@ _ASIDE = 0.2  # metres beside the road's edge in real frames, whose label maps a
 _STRIPE = 0.6  # metres between two stripes of a crosswalk
 _TOLERANCE = 0.07  # share by which a distance may be missed
 _ALONGSIDE = 1.083  # times as far away as a thing, at most, is what stands beside it
+_CLOSE, _ROW = 1.5, 0.12  # in a group: times the room that one needs, or share of the distance
+_WIDER = 2.0  # metres more that a group takes up beside the road
 _TRIES = 12  # places that are looked at for what hides them
 
 
@@ -57,6 +68,7 @@ class CutOutPlace:
         foot: First and one past the last column of what stands on the ground.
         distance: Metres from the camera.
         side: Of our path: "left", "right" or "ahead".
+        company: "group" where others that are added so stand close to it.
     """
 
     cut_out: CutOut
@@ -65,6 +77,61 @@ class CutOutPlace:
     foot: tuple[int, int]
     distance: float
     side: Side
+    company: str = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundSpot:
+    """A thing on the ground, for one camera.
+
+    Attributes:
+        place: Where it was put in a frame.
+        across: Metres to the right of the camera's axis there.
+        ahead: Metres ahead.
+        view: How the camera sees the ground.
+        width: Of the image, in pixels.
+    """
+
+    place: CutOutPlace
+    across: float
+    ahead: float
+    view: Perspective
+    width: int
+
+    @classmethod
+    def of(cls, frame: Frame, place: CutOutPlace, view: Perspective) -> GroundSpot:
+        """Return where the thing at a place of a frame stands."""
+        ahead = view.distance(place.window[3])
+        middle = (place.foot[0] + place.foot[1]) / 2
+        return cls(place, (middle - frame.width / 2) * ahead / view.focal, ahead, view, frame.width)
+
+    def at(self, across: float, ahead: float) -> CutOutPlace:
+        """Return the thing as it is seen elsewhere on the ground."""
+        one, view = self.place.cut_out, self.view
+        height = max(1, round(one.height * view.focal / ahead))
+        width = max(1, round(height * one.shape[1] / one.shape[0]))
+        begins, ends = one.foot_span(self.place.mirrored)
+        before = min(round(begins * width), width - 1)
+        foot = max(1, round(ends * width) - before)
+        low = round(self.width / 2 + view.focal * across / ahead) - foot // 2
+        bottom = round(view.row(ahead))
+        window = (low - before, bottom - height, low - before + width, bottom)
+        return dataclasses.replace(self.place, window=window, foot=(low, low + foot), distance=ahead)
+
+
+def stands(frame: Frame, place: CutOutPlace, ground: Sequence[str]) -> bool:
+    """Return whether most of the foot of a thing is on ground of some classes, or a few pixels beside it."""
+    site, (low, high), bottom = surroundings(frame), place.foot, place.window[3]
+    near = max(1, frame.height // 100)
+    rows = slice(max(0, bottom - 1 - near), max(0, bottom + near))
+    columns = slice(max(0, low - near), max(0, high + near))
+    found = site.is_any(ground)[site.labels.ids[rows, columns]].any(axis=0)
+    return bool(found.size) and float(found.mean()) >= _STANDS
+
+
+def visible_share(frame: Frame, place: CutOutPlace) -> float:
+    """Return which share of a thing nothing in a frame hides."""
+    return _visible_share(surroundings(frame), place)
 
 
 def find_place(site: GroundSurroundings, things: Things, request: Request, draws: Draws) -> CutOutPlace:
@@ -145,6 +212,7 @@ class _PlacementSearch:
         # What is parked would hide people beside the road, for whom one drives slowly.
         self._covers = self.habit.covers and not self._parks
         self.standing = self._reference()
+        self._mates = np.array(list(self._group()), np.float64).reshape(-1, 2)
         self._least_visible = _PEEKING if self.plan.relation == "behind" else _VISIBLE
         self._smallest = request.smallest or usual_smallest(site.frame)
 
@@ -156,6 +224,13 @@ class _PlacementSearch:
         if not found:
             raise NotApplicable(f"every {self.plan.reference} in the frame is too small")
         return found[0]
+
+    def _group(self) -> Iterator[tuple[float, float]]:
+        """Yield metres aside and ahead of those whom a thing in a group stands with."""
+        for note in added_things(self.site.frame) if self.request.company == "group" else ():
+            if note.get("company") == "group" and note["element"] == self.request.element and "foot" in note:
+                metres, middle = float(note["distance"]), sum(note["foot"]) / 2
+                yield (middle - self.site.frame.width / 2) / self.site.view.focal * metres, metres
 
     def place(self) -> CutOutPlace:
         """Return the place, on the preferred side or else on the other."""
@@ -187,7 +262,7 @@ class _PlacementSearch:
         oncoming = self.plan.oncoming or (side != "ahead" and self.site.traffic not in ("", side))
         views = self._views("toward" if oncoming else "away")
         # Until a place is found, things beside our path are taken to be seen as 18 m away.
-        view, mirrored = self._seen(views, math.degrees(math.atan2(_lanes(side), 18.0)))
+        view, mirrored = self._seen(views, math.degrees(math.atan2(_lanes(side), 18.0)), side)
         shapes = self._shapes(view, mirrored)
         sized = self._sized(view, shapes)
         spots = self._spots(side, shapes, sized)
@@ -203,7 +278,7 @@ class _PlacementSearch:
         spots = self._best_of_rows(spots, self._cost(side, spots, shapes))
         return self._chosen(side, views, spots, spots.low + shapes.foot[spots.row] // 2)
 
-    def _seen(self, views: Sequence[CutOut], angle: float) -> tuple[CutOut, bool]:
+    def _seen(self, views: Sequence[CutOut], angle: float, side: Side) -> tuple[CutOut, bool]:
         """Return the view from an angle, in degrees to the right of behind it, and whether it is mirrored."""
 
         def apart(one: CutOut) -> float:
@@ -213,6 +288,8 @@ class _PlacementSearch:
         best = min(views, key=apart)
         if best.bearing and abs(angle) > 1:
             return best, not best.readable and (best.bearing > 0) != (angle > 0)
+        if self.request.faces_road:
+            return best, side == "right"  # from the side, cut-outs face right
         return best, not best.readable and self.draws.mirror < 0.5
 
     def _views(self, wanted: Facing) -> Sequence[CutOut]:
@@ -261,7 +338,7 @@ class _PlacementSearch:
         if not rows:
             return _Spots(np.empty(0, np.intp), np.empty(0, np.intp))
         spots = _Spots(np.concatenate(rows), np.concatenate(columns))
-        return spots.only(self._in_zone(side, spots, shapes))
+        return spots.only(self._in_zone(side, spots, shapes) & self._with_mates(spots, shapes))
 
     def _rows_behind(self, metres: float) -> Ints:
         """Return how many rows lie between the foot of a thing and the ground so many metres behind it."""
@@ -275,10 +352,11 @@ class _PlacementSearch:
         site = self.site
         scale = site.scale[spots.row]
         beyond = spots.low + shapes.foot[spots.row] / 2 - site.path[spots.row]
+        grouped = self.request.company == "group"
         ours = beyond >= 0 if side == "right" else beyond <= 0
         match self.plan.zone:
             case "lane":
-                return np.abs(beyond - _lanes(side) * scale) <= 0.6 * scale
+                return np.abs(beyond - _lanes(side) * scale) <= (0.6 + 0.6 * grouped) * scale
             case "area":
                 inside = ours if self.request.side != "either" else np.ones_like(ours)
                 return inside & self._among(spots, shapes) if self.plan.among else inside
@@ -286,9 +364,22 @@ class _PlacementSearch:
                 return self._around(side, spots, shapes)
         gap = self._gap(side, spots, shapes) / scale
         least, most = self.habit.gap
+        most += _WIDER * grouped
         if not site.frame.drawn and not self.habit.edge:
             least = max(least, _ASIDE)
         return np.asarray(ours & (gap >= 0) & (gap >= least - 0.5 / scale) & (gap <= most))
+
+    def _with_mates(self, spots: _Spots, shapes: _Shapes) -> Mask:
+        """Return which places are close to one of the group, as far as there is one."""
+        if not len(self._mates):
+            return np.ones(len(spots.row), np.bool_)
+        middle = spots.low + shapes.foot[spots.row] // 2
+        away = self.site.metres_away(spots.row, middle)
+        aside = (middle - self.site.frame.width / 2) / self.site.view.focal * away
+        reach = _CLOSE * self.habit.clear
+        close = np.abs(aside - self._mates[:, :1]) <= min(reach, _LANE)
+        close &= np.abs(away - self._mates[:, 1:]) <= np.maximum(reach, _ROW * self._mates[:, 1:])
+        return np.asarray(close.any(axis=0))
 
     def _among(self, spots: _Spots, shapes: _Shapes) -> Mask:
         """Return which feet have stripes close by on both sides, or under them."""
@@ -433,7 +524,7 @@ class _PlacementSearch:
         # Beside our path a thing is seen from its side. Where the path bends, it has turned twice as far as
         # it is off the axis, so that it is seen from the other side.
         angle = math.atan2(middle - centre, focal) - 2 * math.atan2(site.path[row] - centre, focal)
-        view, mirrored = self._seen(views, math.degrees(angle))
+        view, mirrored = self._seen(views, math.degrees(angle), side)
         height = max(1, round(view.height * focal / distance))
         width = max(1, round(height * view.shape[1] / view.shape[0]))
         begins, ends = view.foot_span(mirrored)
@@ -445,7 +536,8 @@ class _PlacementSearch:
         window = (left, bottom - height, left + width, bottom)
         if side != "ahead":
             side = "right" if middle >= site.path[row] else "left"
-        return CutOutPlace(view, mirrored, window, (low, low + foot), distance, side)
+        company = self.request.company
+        return CutOutPlace(view, mirrored, window, (low, low + foot), distance, side, company)
 
     def _holds(self, place: CutOutPlace) -> bool:
         """Return whether a place still does with the very view and size that a thing has there."""
@@ -478,10 +570,11 @@ def _lanes(side: Side) -> float:
 
 
 def _visible_share(site: GroundSurroundings, place: CutOutPlace) -> float:
-    """Return which share of a thing nothing hides."""
+    """Return which share of what is in the image of a thing nothing hides; none where it is outside."""
     left, top, right, bottom = place.window
-    inside = (max(0, left), max(0, top), min(site.frame.width, right), bottom)
-    hidden = site.in_front(inside, place.distance, bottom)
+    most = 2 * site.frame.size
+    x, y, end, low = (min(max(0, one), limit) for one, limit in zip(place.window, most, strict=True))
+    hidden = site.in_front((x, y, end, low), place.distance, bottom)
     solid = place.cut_out.scaled(bottom - top, right - left, place.mirrored)[..., 3] > 127
-    solid = solid[inside[1] - top :, inside[0] - left : inside[2] - left]
-    return 1.0 - int(np.count_nonzero(hidden & solid)) / max(1, int(np.count_nonzero(solid)))
+    solid = solid[y - top : low - top, x - left : end - left]
+    return int(np.count_nonzero(solid & ~hidden)) / max(1, int(np.count_nonzero(solid)))

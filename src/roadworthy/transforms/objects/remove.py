@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
+from roadworthy.labelling import is_estimated
 from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.objects.filling import fill_network, grained
 from roadworthy.transforms.objects.inpainting import Gap, Places, filled, painted_share, region_of
@@ -455,12 +456,13 @@ of them, half of what one filter of their first layer covers. Less can hardly co
 
 
 _LARGEST_HOLE = 0.035  # of a real image: what the filling network paints into a larger one smears
-# Likewise of all holes together, and of one, where it is not dark: people hide more than a plain road.
-_MOST_GONE = {True: (0.025, 0.035), False: (0.012, 0.0025)}  # by whether they are vehicles
-_DARK, _LIGHT = 60.0, 100.0  # grey levels around holes: smears are hardly seen, and always
+# By whether they are vehicles: grey levels around holes up to which smears are hardly seen, and from which
+# they always are; between them, the shares of the image that may be holes together, and that one may be.
+_LIMITS = {True: (60.0, 70.0, 0.025, 0.035), False: (45.0, 100.0, 0.012, 0.0025)}
 _DETAIL = 100.0  # mean gradient of what stands around holes: the network does not paint so much of it
 _LOOK_WIDTH, _RING, _EDGE = 320, 10, 2  # pixels at which that is looked at, and how far around a hole
 _LEAST_PAINT = 0.15  # of what is labelled as paint, that must look like it
+_FEET = 0.15  # of a person's height, below what a network labels
 _CUT = 0.5  # of a thing's columns that end at what is removed: its feet are not seen
 # What everything else stands on and in front of.
 _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
@@ -471,10 +473,10 @@ class Remove(ObjectEdit):
     """All things that a few words describe are taken out: "lane lines", "vehicle", "red car", "stop sign".
 
     The label map is edited first, then the pixels are made to fit it. Outside :meth:`region`, that is the
-    things, an edge round them and the shadows that touch them, nothing changes. What lay behind them is a
-    guess: what is beside them goes on. A frame in which something else would be left without its feet does
-    not qualify. The contact shadow goes with a thing, as far as it is darker than the ground and touches the
-    thing; long shadows, mostly those of trees and buildings, stay. A sign or a light goes with its post.
+    things, an edge round them, shadows that touch them and their reflections in a wet road, nothing changes.
+    What lay behind them is a guess: what is beside them goes on. A frame in which something else would be
+    left without its feet does not qualify. The contact shadow goes with a thing, as far as it is darker than
+    the ground and touches it; long shadows, mostly of trees and houses, stay. A sign goes with its post.
     """
 
     element: str = word("vehicle", "What is taken out, as a word of the ontology with or without properties.")
@@ -506,11 +508,7 @@ class Remove(ObjectEdit):
 
 
 def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
-    """See that nobody would see that something was taken out of a real frame.
-
-    Raises:
-        NotApplicable: It is too large, or something would hang in the air.
-    """
+    """See that nobody would see that something was taken out of a real frame: NotApplicable if they would."""
     if gone.what.element in PAINTED:
         if painted_share(frame.image, gone.mask, frame.label_map.mask("road")) < _LEAST_PAINT:
             raise NotApplicable(f"where the label map has a {gone.what}, hardly any paint is seen")
@@ -526,9 +524,9 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
             f"{DO_IT_ANYWAY}"
         )
     detail, light = _look_around(frame, gone.mask)
-    most, most_of_one = _MOST_GONE[gone.what.is_a("vehicle")]
-    much = light > _DARK and (largest > most_of_one or float(np.mean(gone.mask)) > most)
-    if much or light > _LIGHT or detail > _DETAIL:
+    dark, bright, most, most_of_one = _LIMITS[gone.what.is_a("vehicle")]
+    much = light > dark and (largest > most_of_one or float(np.mean(gone.mask)) > most)
+    if much or light > bright or detail > _DETAIL:
         why = "is too much of the image" if much else "has too much light and detail around it"
         raise NotApplicable(f"{gone.what}: what is to go {why} to be painted over believably; {DO_IT_ANYWAY}")
 
@@ -550,17 +548,27 @@ def _look_around(frame: Frame, gone: Mask) -> tuple[float, float]:
 
 def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
     """Return whether a thing stays whose lower part was hidden: nobody knows what that looks like."""
-    labels = frame.label_map
-    staying = labels.mask("dynamic object", "traffic sign") & ~gone.mask
     below = np.zeros_like(gone.mask)
     below[:-2] = gone.mask[1:-1] | gone.mask[2:]
-    for window, pixels in parts_of(staying, least=int(LEAST_SHARE * staying.size)):
-        wide = pixels.shape[1]
-        foot = pixels.shape[0] - 1 - pixels[::-1].argmax(axis=0)
-        cut = below[window][foot, np.arange(wide)]
-        if np.count_nonzero(cut) > _CUT * wide:
-            return True
+    # A post goes on behind a car, but behind a person the network paints a wall.
+    posts = () if gone.what.is_a("vehicle") else ("pole", "traffic light")
+    for names in (("dynamic object", "traffic sign"), posts):
+        staying = frame.label_map.mask(*names) & ~gone.mask
+        for window, pixels in parts_of(staying, least=int(LEAST_SHARE * staying.size)):
+            foot = pixels.shape[0] - 1 - pixels[::-1].argmax(axis=0)
+            cut = below[window][foot, np.arange(len(foot))]
+            if np.mean(cut[foot > foot.max() - 3] if names is posts else cut) > _CUT:
+                return True
     return False
+
+
+def _with_feet(frame: Frame, gone: ObjectSelection) -> Mask:
+    """Return what is taken out, with the ground below people whom a network labelled: it loses their feet."""
+    wide, unsure = gone.mask.copy(), gone.what.is_a("pedestrian") and is_estimated(frame)
+    for (rows, columns), pixels in parts_of(gone.mask) if unsure else ():
+        legs = pixels[len(pixels) // 2 :].any(axis=0)
+        wide[rows.stop : rows.stop + round(_FEET * len(pixels)), columns] |= legs
+    return wide & (gone.mask | frame.label_map.mask(*GROUND))
 
 
 def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | None = None) -> Edited:
@@ -577,7 +585,7 @@ def without(frame: Frame, gone: ObjectSelection, rng: Generator, hidden: Mask | 
     labels = frame.label_map
     ids = labels_without(frame, gone)
     paint = gone.what.element in PAINTED
-    opacity = region_of(frame, gone.mask, paint=paint)
+    opacity = region_of(frame, _with_feet(frame, gone), paint=paint)
     if hidden is not None:
         opacity[hidden] = 0
     if not frame.drawn and not paint:

@@ -549,5 +549,5 @@ def _restated(frame: Frame, old: ObjectSelection, by: ElementDescription) -> Fra
     return frame.replace(boxes=frame.boxes.replace(attributes=attributes))
 
 
+# What people do not believe on real frames.
 _DRAWN: tuple[Edit, ...] = (_other_look, _wooded)
-"""What people do not believe on real frames."""

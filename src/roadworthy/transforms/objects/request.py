@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -25,9 +25,18 @@ Comparison = Literal["", "closer", "farther"]
 Zone = Literal["roadside", "lane", "area", "around"]
 
 RELATIONS = ("on", "in front of", "behind", "beside", "closer", "farther")
+COMPANIES = ("any", "group")
+# What people do, with the pose of their cut-outs and how those are seen.
+POSES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "crossing": ("walking", ("side",)),
+    "stepping onto the road": ("walking", ("side",)),
+    "waiting": ("standing", ("side",)),
+    "walking along": ("walking", ("away", "toward")),
+}
 SIDES = ("either", "left", "right")
 ROADSIDE = "roadside"
 
+_STEPPING = "stepping onto the road"
 _OFF_ROAD = ("sidewalk", "terrain")
 _ROADSIDES = (ROADSIDE, "road side", "side of the road", "side of the street", "kerb", "curb")
 _REGIONS = ("crosswalk", "stop and yield line")
@@ -69,6 +78,8 @@ _HABITS: Mapping[str, Habit] = {
     "pedestrian": Habit((0.0, 1.3), nearest=4.0, farthest=30.0, covers=False),
     "vehicle": Habit((0.5, 2.0), deep=2.5, nearest=7.0, farthest=50.0, on_road=True, clear=6.0),
     "bicyclist": Habit((0.0, 0.9), deep=0.8, farthest=35.0, on_road=True, edge=True, clear=2.0),
+    "traffic cone": Habit((0.0, 0.6), deep=0.2, nearest=4.0, farthest=30.0, edge=True, covers=False),
+    "dog": Habit((0.0, 1.3), nearest=4.0, farthest=25.0, covers=False),
     "traffic sign": Habit((0.1, 2.0), deep=0.1),
     "traffic light": Habit((0.1, 2.0), deep=0.1, whole=False),
     "pole": Habit((0.1, 2.0), deep=0.1, farthest=60.0, whole=False),
@@ -89,6 +100,8 @@ class Request:
         distance: Metres from the camera; 0 leaves it open.
         smallest: Pixels that it is high at least; 0 leaves it to the frame.
         within: Metres from the camera at most; 0 leaves it open.
+        company: "any", or "group" where it stands close to what was added so before.
+        pose: What somebody does, one of `POSES`, or "any".
     """
 
     element: str
@@ -98,12 +111,22 @@ class Request:
     distance: float = 0.0
     smallest: float = 0.0
     within: float = 0.0
+    company: str = "any"
+    pose: str = "any"
 
     @property
     def habit(self) -> Habit:
         """Where things like this usually stand."""
         line = (self.element, *ontology().ancestors(self.element))
-        return next((_HABITS[name] for name in line if name in _HABITS), _USUAL)
+        usual = next((_HABITS[name] for name in line if name in _HABITS), _USUAL)
+        if self.pose == "waiting":
+            return replace(usual, gap=(0.0, 0.7))  # at the kerb
+        return replace(usual, gap=(0.1, 1.0), edge=True) if self.pose == _STEPPING else usual
+
+    @property
+    def faces_road(self) -> bool:
+        """Whether it turns to the road, which it stands beside."""
+        return self.pose in ("waiting", _STEPPING)
 
     @property
     def words(self) -> str:
@@ -173,7 +196,7 @@ def _plan(request: Request, _in_use: Ontology) -> EditPlan:
     on_road = request.habit.on_road
     roadside = EditPlan("roadside", ROAD if request.habit.edge else _OFF_ROAD, compare)
     word = " ".join(request.reference.lower().split())
-    if word in _ROADSIDES:
+    if word in _ROADSIDES or request.pose == _STEPPING:
         return roadside
     asked = described(word)
     name = asked.element

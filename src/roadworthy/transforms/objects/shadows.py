@@ -19,7 +19,9 @@ from roadworthy.transforms.perspective import GROUND, ROAD
 Floats = NDArray[np.float32]
 
 _SHADE = {True: 0.72, False: 0.5}  # how dark the ground is under a vehicle, and at the foot of other things
-_SHADE_REAL = {True: 0.5, False: 0.25}  # likewise in real frames: measured at the feet of those who are there
+# Likewise in real frames: measured under cars and at the feet of those who are there, by day and in the dark.
+_SHADE_REAL, _SHADE_DARK, _BY_DAY = {True: 0.92, False: 0.25}, 0.6, 60.0
+_REACH, _FADES = 0.035, 0.05  # of a real vehicle's height: the shade before it, and how soft its edge is
 _CLEARANCE = 0.35  # metres under a vehicle
 _SUN = 0.42  # how much darker the ground is where the sun does not reach it
 _LONG = 1.1  # metres of shadow for each metre of height
@@ -50,19 +52,23 @@ def draw_shadows(
 def _contact(image: Image, region: Mask, site: GroundSurroundings, place: CutOutPlace, share: float) -> None:
     """Darken the ground where a thing stands: little light from the sky reaches it there."""
     frame = site.frame
-    shade = _SHADE if frame.drawn else _SHADE_REAL
+    wide = ontology().is_a(place.cut_out.element, "vehicle")
+    shade = (_SHADE if frame.drawn else _SHADE_REAL)[wide]
     scale = (place.window[3] - place.window[1]) / place.cut_out.height
     bottom = place.window[3]
     flat = _rows_per_metre(site, bottom)
     low, high = place.foot
     middle = (low + high) / 2
-    wide = ontology().is_a(place.cut_out.element, "vehicle")
     if wide:
         # The whole ground under it is dark, as far up as one sees it between the wheels.
         across, up, down = (high - low) / 2, _CLEARANCE * scale, 0.1 * flat + 0.5
     else:
         across, up, down = (high - low) / 2 + 0.14 * scale, 0.32 * flat + 0.5, 0.12 * flat + 0.5
     soft_x, soft_y = max(1.0, 0.12 * scale), max(0.8, 0.14 * flat)
+    if wide and not frame.drawn:
+        down, soft_y = _REACH * (bottom - place.window[1]), max(0.8, _FADES * (bottom - place.window[1]))
+        level = sum(site.ground_color(place.window, place.cut_out.height)) / 3
+        shade = _SHADE_DARK + (shade - _SHADE_DARK) * min(1.0, level / _BY_DAY) ** 2
     x1, x2 = math.floor(middle - across - soft_x), math.ceil(middle + across + soft_x)
     x1, x2 = max(0, x1), min(frame.width, x2)
     y1, y2 = max(0, math.floor(bottom - up - soft_y)), min(frame.height, math.ceil(bottom + down + soft_y))
@@ -75,7 +81,7 @@ def _contact(image: Image, region: Mask, site: GroundSurroundings, place: CutOut
     else:
         radius = np.hypot(columns / (across + soft_x), rows / ((up + down) / 2 + soft_y))
         strength = np.clip(1.25 * (1 - radius**2), 0, 1)
-    _darken(image, region, site, (x1, y1), strength * np.float32(shade[wide] * share))
+    _darken(image, region, site, (x1, y1), strength * np.float32(shade * share))
 
 
 def _cast(

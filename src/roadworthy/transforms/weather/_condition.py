@@ -26,6 +26,7 @@ from roadworthy.transforms.weather._scene import (
     thinned,
     widened,
 )
+from roadworthy.transforms.wording import DO_IT_ANYWAY, MOMENT
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
@@ -51,10 +52,16 @@ _SUNLIT, _SHADED, _MOST_HARSH = 140, 30, 0.12
 # Of the road in the sun or the shade, how much brighter the sun makes it, and the share of woods and hills
 # that may be so bright beside the road.
 _LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
+_MOST_LIT_WALLS = 0.2  # likewise of façades
 _HILLS_APART = (0.2, 4.0)  # likewise of woods and hills themselves
 _BRIGHTER_HILLS = 1.6  # times brighter than the road that woods and hills may be
-_MOST_FLOATING = 0.003  # of the image
+_MOST_FLOATING, _MOST_LEFT = 0.003, 0.0045  # of the image, by the label map and by the sky that is painted
+_WHITE_SKY, _MOST_WHITE = 245, 0.005  # grey level of a burnt-out sky, and the share that may be called no sky
+# Grey level and share of a column in which the sun smears, from so much of the height above the horizon on.
+_SMEAR, _SMEARED, _ABOVE_HORIZON = 235, 0.9, 0.1
 _WARM, _MOST_WARM = 15, 0.01  # levels redder than blue, and the share of the image that may be such a sky
+# Likewise of the sky itself, if there is as much of it.
+_TINGED, _MOST_TINGED, _LEAST_TINGED = 8, 0.27, 0.002
 _LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
 _FLARE = 1.35  # times redder than green a road is in the flare of a lens
 _PAINT, _BESIDE = 7, 4  # pixels of a thumbnail: what is narrower is paint, and what is too near to things
@@ -78,23 +85,42 @@ def unfit_light(scene: WeatherScene) -> str:
         return "it is already night in the image, which other weather or light would turn into a grey day"
     red, green, _ = cv2.mean(scene.thumbnail, road)[:3]
     harsh = white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH or red > _FLARE * green
-    if harsh or _parted(scene, scene.small_grey[road > 0]):
+    first = round(scene.view.horizon - _ABOVE_HORIZON * scene.height)
+    # Not in the thumbnail: a smear may be a few pixels wide.
+    full = cv2.cvtColor(scene.frame.image[min(max(first, 0), scene.height - 1) :], cv2.COLOR_RGB2GRAY)
+    smear = np.mean(full > _SMEAR, axis=0).max() > _SMEARED
+    if harsh or smear or _parted(scene, scene.small_grey[road > 0]):
         return "the sun is too harsh in the image: glare and black shade would stay in any weather"
     red_plane, _, blue_plane = cv2.split(scene.thumbnail)
-    warm = (cv2.subtract(red_plane, blue_plane) > _WARM) & (scene.small_sky > 127)
-    if np.mean(warm) > _MOST_WARM:
+    warmer, sky = cv2.subtract(red_plane, blue_plane), scene.small_sky > 127
+    share = np.mean(warmer[sky] > _TINGED) if np.mean(sky) > _LEAST_TINGED else 0.0
+    if np.mean((warmer > _WARM) & sky) > _MOST_WARM or share > _MOST_TINGED:
         return "sunlit leaves are burnt out in the image, and cannot be told from the sky"
-    if scene.estimated and _floating(scene) > _MOST_FLOATING:
+    if scene.estimated and _sky_unclear(scene):
         return "the sky cannot be told in the image: parts of the ground would float in it"
     return ""
 
 
-def _floating(scene: WeatherScene) -> float:
-    """Return how much of the image is woods or ground with sky all around."""
-    hangs = scene.small_frame.label_map.mask("sky", "pole", "traffic sign", "traffic light")
-    _, parts = cv2.connectedComponents((~hangs).view(np.uint8))
+def _sky_unclear(scene: WeatherScene) -> bool:
+    """Return whether woods or ground have sky all around, or a white sky is called something else."""
+    sky = thinned(scene.sky, *scene.small) > 127
+    hangs = scene.small_frame.label_map.mask("pole", "traffic sign", "traffic light")
+    if _floating(scene.small_frame.label_map.mask("sky") | hangs) > _MOST_FLOATING:
+        return True
+    if _floating(sky | hangs) > _MOST_LEFT:
+        return True
+    white = (scene.small_grey >= _WHITE_SKY) & ~sky
+    white[max(round(scene.small_view.horizon), 0) :] = False
+    white = cv2.morphologyEx(white.view(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0
+    _, parts = cv2.connectedComponents(cv2.dilate((white | sky).view(np.uint8), np.ones((3, 3), np.uint8)))
+    return float(np.mean(white & np.isin(parts, np.unique(parts[sky])))) > _MOST_WHITE
+
+
+def _floating(sky: NDArray[np.bool_]) -> float:
+    """Return how much of an image has sky all around."""
+    _, parts = cv2.connectedComponents((~sky).view(np.uint8))
     border = np.concatenate([parts[0], parts[-1], parts[:, 0], parts[:, -1]])
-    return float(np.mean(~hangs & ~np.isin(parts, border)))
+    return float(np.mean(~sky & ~np.isin(parts, border)))
 
 
 def _at_night(scene: WeatherScene) -> bool:
@@ -113,6 +139,9 @@ def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
     where = scene.small_frame.label_map.mask("tree", "terrain")
     hills, soft = scene.small_grey[where], np.asarray(cv2.blur(scene.small_grey, (9, 9)), np.uint8)[where]
     bright = max(float(_SUNLIT), _MOST_APART * float(np.median(road)))
+    walls = scene.small_grey[scene.small_frame.label_map.mask("building")]
+    if len(walls) > len(road) / 8 and np.mean(walls > bright) > _MOST_LIT_WALLS:
+        return True
     # What is whiter is sky between twigs.
     if len(hills) > len(road) / 8:
         lit = np.mean((hills > bright) & (hills <= _CLIPPED)) > _MOST_SUNLIT
@@ -211,6 +240,14 @@ class WeatherTransform(Transform):
             facts["level"] = self.level
         return frame.replace(image=image, metadata=facts)
 
+    @staticmethod
+    def passing(frame: Frame, rng: np.random.Generator) -> np.random.Generator:
+        """Return random numbers for what is elsewhere in the next frame of a clip: drops, flakes, grain."""
+        moment = frame.metadata.get(MOMENT)
+        if moment is None:
+            return rng
+        return np.random.default_rng([int(rng.integers(2**32)), int(float(str(moment)) * 1000) % 2**62])
+
     def on_image(self, image: Image, rng: np.random.Generator | int = 0) -> Image:
         """Return a changed image, as :meth:`Transform.on_image` does; one that hardly changes is no error."""
         if image.ndim != 3 or self.is_identity:
@@ -249,3 +286,6 @@ class WeatherTransform(Transform):
             there = LEVELS.get(str(frame.metadata.get("level")), 1.0) if self.fact == "weather" else 1.0
             if there >= LEVELS[self.level]:
                 raise NotApplicable(self._already)
+        # A parameter of what changes more than can be believed.
+        if not frame.drawn and getattr(self, "realism", "any") == "believable":
+            raise NotApplicable(f"{self.value} looks painted on real frames; {DO_IT_ANYWAY}")

@@ -14,7 +14,9 @@ from roadworthy.transforms.perspective import ROAD, Perspective
 
 Map = NDArray[np.float32]
 
-_NEAREST_OF = 0.3  # of a post that is nearer than all of it is taken to be
+# Of a post that is nearer than all of it is taken to be; and of a light or sign whose post is not seen, which
+# fog hides as it hides the post.
+_NEAREST_OF, _HANGING = 0.3, 0.9
 _BLEEDS = 40  # widths of estimated depth's blur that fit across an image
 _ENOUGH = 0.05  # of a blur's window, to tell what is inside or around a thing
 # How bright sky is at least where it is rough, and where it is smooth, beside the brightest of the image; how
@@ -155,14 +157,17 @@ def _sharpened(depth: Map, labels: LabelMap) -> Map:
         more = 3 * reach  # as far as anything is looked at
         part = np.s_[max(0, top - more) : top + high + more, max(0, left - more) : left + wide + more]
         found[part] = _outlined(depth[part], things[part], reach)
-    posts = labels.mask("pole", "traffic sign", "traffic light")
+    poles = labels.mask("pole")
+    posts = poles | labels.mask("traffic sign", "traffic light")
     _, parts, stats, _ = cv2.connectedComponentsWithStats(posts.view(np.uint8))
     for number, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
         window = np.s_[top : top + high, left : left + wide]
         own = parts[window] == number
         # A post is thinner than the network sees: its edges show what is behind it.
         inside = np.sort(depth[window][own])
-        found[window][own] = inside[int(_NEAREST_OF * len(inside))]
+        found[window][own] = inside[
+            int((_NEAREST_OF if poles[window][own].any() else _HANGING) * len(inside))
+        ]
     return found
 
 

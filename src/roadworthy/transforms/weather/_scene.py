@@ -19,6 +19,7 @@ from roadworthy.ontology import VOID, ontology
 from roadworthy.transforms.affine import move_boxes
 from roadworthy.transforms.perspective import FAR, GROUND, ROAD, Perspective, distance_map
 from roadworthy.transforms.weather._estimates import believed, vanishing_row
+from roadworthy.transforms.wording import TRAVELLED
 from roadworthy.world.sky import fractal_noise
 
 Mask = NDArray[np.uint8]  # 0 no … 255 yes
@@ -539,6 +540,8 @@ def ground_noise(scene: WeatherScene, rng: np.random.Generator, lump: float = 11
     """Return soft noise from 0 to 1 that lies on the ground, in a thumbnail; lumps are in metres."""
     width, height = scene.small
     top, left = (float(v) for v in rng.uniform(0, _TILE, 2))
+    # What lies on the ground stays behind when we drive on.
+    top += float(str(scene.frame.metadata.get(TRAVELLED, 0))) * _LUMP / lump
     view = scene.small_view
     ahead = np.minimum(view.distances(height), np.float32(300))
     aside = (np.arange(width, dtype=np.float32) + np.float32(0.5 - width / 2)) / np.float32(view.focal)

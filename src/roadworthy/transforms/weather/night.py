@@ -19,6 +19,7 @@ from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT
 
 _WARM: Colour = (1.0, 0.80, 0.50)
 _WHITE: Colour = (1.0, 0.97, 0.88)
@@ -159,7 +160,12 @@ def _vehicle_ends(
         distance = _distance_at(scene, left + width / 2, top + 0.7 * height)
         distance = min(max(distance, 0.7 * usual), 2.5 * usual)
         spots, front = [], False
-        if 0.5 < width / height < 2.0 and left > 0 and left + width < scene.width:
+        # What is wider is seen from the side.
+        if (
+            0.5 < width / height < (2.0 if scene.frame.drawn else 1.6)
+            and left > 0
+            and left + width < scene.width
+        ):
             vehicle = scene.frame.image[top : top + height, left : left + width]
             if scene.frame.drawn:
                 spots = _tail_lights(vehicle)
@@ -419,10 +425,9 @@ class _Darkness(WeatherTransform):
             image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
             image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
-        grain = (
-            self.grain if scene.frame.drawn else _REAL_GRAIN * self.grain
-        )  # it has a camera's noise already
-        return noisy(image, rng, self.noise * grain * min(1.5, depth))
+        # A real frame has a camera's noise already.
+        grain = self.grain if scene.frame.drawn else _REAL_GRAIN * self.grain
+        return noisy(image, self.passing(scene.frame, rng), self.noise * grain * min(1.5, depth))
 
     def _unfit(self, scene: WeatherScene) -> str:
         if (reason := super()._unfit(scene)) or not self.lamps_needed or self.lights <= 0:
@@ -483,6 +488,7 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
     glow = np.zeros((height, width, 3), np.float32)
     # Real air is clear: where there is other light, a lamp has hardly a halo.
     veil = strength if scene.frame.drawn else strength * min(1.0, strength / _HALO)
+    falls = 2.2 if scene.frame.drawn else 4.0
     for lamp in lamps:
         if not lamp.visible:
             continue
@@ -493,16 +499,18 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
         if x1 >= x2 or y1 >= y2:
             continue
         away = np.hypot(np.arange(x1, x2) - x, (np.arange(y1, y2) - y)[:, None]) / max(radius, 1.0)
-        halo = np.clip(1 - away, 0, 1) ** 2.2 * (veil * lamp.strength)
+        halo = np.clip(1 - away, 0, 1) ** falls * (veil * lamp.strength)
         glow[y1:y2, x1:x2] += halo[..., None].astype(np.float32) * np.array(lamp.colour, np.float32)
     result = np.asarray(cv2.add(image, scene.full(as_image(glow))), np.uint8)
     lit_before = result.copy() if not scene.frame.drawn else None
     for lamp in lamps:
         if lamp.visible and strength > 0:
-            core = max(1, round(lamp.radius * 0.09 * (1.0 if scene.frame.drawn else 0.8 * strength / _HALO)))
+            core = lamp.radius * 0.09
+            if not scene.frame.drawn:
+                core = min(1.2 * core * strength / _HALO, scene.width / 160)
             bright = 1.6 * strength * lamp.strength if scene.frame.drawn else 255.0
             colour = [min(255.0, bright * (0.35 + 0.65 * c)) for c in lamp.colour]
-            cv2.circle(result, (round(lamp.x), round(lamp.y)), core, colour, -1, cv2.LINE_AA)
+            cv2.circle(result, (round(lamp.x), round(lamp.y)), max(1, round(core)), colour, -1, cv2.LINE_AA)
     # A lamp that shines by day is no darker at dusk.
     return result if lit_before is None else np.asarray(cv2.max(result, lit_before, dst=result), np.uint8)
 
@@ -533,8 +541,11 @@ class Night(_Darkness):
 class Dusk(_Darkness):
     """The scene after sunset: a warm sky, less than half of the day's light, lamps and windows half on.
 
-    What is known from labels and what is estimated is as for night.
+    What is known from labels and what is estimated is as for night. Another sky shows where labels are wrong,
+    so on real frames it is made only if `realism` is any.
     """
+
+    realism: str = choice("believable", REALISM_TEXT, REALISM)
 
     value, least_change = "dusk", 970.0
     bars: ClassVar[Mapping[str, str]] = {"night": "the time is already night"}

@@ -287,8 +287,9 @@ class Rain(WeatherTransform):
             image = self._in_wet_air(image, scene, rng, grey)
         if self.streaks > 0:
             most = _STREAKS * self.streaks
+            falling = self.passing(scene.frame, rng)
             cover = fallen_streaks(
-                rng, scene.frame.size, _LAYERS, amount, most=most, length=self.length, angle=self.angle
+                falling, scene.frame.size, _LAYERS, amount, most=most, length=self.length, angle=self.angle
             )
             light = (0.3 + 0.7 * 0.84 * (1 - _GLOOM * amount)) * scene.light
             image = brightened(image, cover, _scene.shaded(_DROP, light), 0.26 + 0.24 * amount)
@@ -501,7 +502,8 @@ class Snow(WeatherTransform):
             image = self._in_white(image, scene, rng, grey)
         if self.flakes > 0:
             most = _FLAKES * self.flakes
-            cover = fallen_flakes(rng, scene.frame.size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
+            size, falling = scene.frame.size, self.passing(scene.frame, rng)
+            cover = fallen_flakes(falling, size, _SNOW_LAYERS, amount, most=most, angle=self.angle)
             strength = 1.0 if scene.frame.drawn else _REAL_FLAKES
             image = brightened(image, cover, _scene.shaded(_FLAKE, scene.light), strength)
         return image

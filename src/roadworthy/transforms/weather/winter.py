@@ -10,8 +10,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from roadworthy.errors import NotApplicable
-from roadworthy.frames import Frame
 from roadworthy.images import Image
 from roadworthy.transforms.transform import choice, number, register
 from roadworthy.transforms.weather import _scene
@@ -20,7 +18,7 @@ from roadworthy.transforms.weather._scene import Colour, Mask, WeatherScene
 from roadworthy.transforms.weather._sky import sunshine, without_shadows
 from roadworthy.transforms.weather.fog import Fog, transmission
 from roadworthy.transforms.weather.precipitation import RAIN_HAZE, SNOW_HAZE, SnowCover, lying_snow
-from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, REALISM_TEXT
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT
 
 _TILE = 512  # pixels
 _BOUGHS = 8  # of the tile, each way
@@ -312,11 +310,6 @@ class Winter(WeatherTransform):
         if self.bare > 0:
             image = bared(image, scene, _scaled(leaves, share * self.bare), rng)
         return image
-
-    def _check(self, frame: Frame) -> None:
-        super()._check(frame)
-        if self.realism == "believable" and not frame.drawn:
-            raise NotApplicable(f"winter looks painted on real frames; {DO_IT_ANYWAY}")
 
     @property
     def _without_effect(self) -> str:

@@ -74,10 +74,6 @@ class JobState:
     notes: tuple[str, ...] = ()
     exit_code: int | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Job:
@@ -107,7 +103,7 @@ class Job:
 
 def write_state(folder: Path, state: JobState) -> None:
     """Write how far a job has come, whole or not at all."""
-    write_text(folder / STATE, json.dumps(state.as_dict()))
+    write_text(folder / STATE, json.dumps(asdict(state)))
 
 
 def read_state(folder: Path) -> JobState:

@@ -57,10 +57,16 @@ export class CaseDialog {
     fill(this.box,
       make("div.head", {}, make("h2", { id: "case-title", tabindex: -1 }, one.case), make("div.actions", {}, step(-1, "Previous"), step(1, "Next"), make("button", { type: "button", onclick: () => this.box.close() }, "Close"))),
       headingOf(one, { named: false }), requirementOf(one, this.source.texts, "p.asked"),
-      ways, stage, answersOf(one), numbersOf(one, { explained: true }),
+      ways, stage, this.film(one), answersOf(one), numbersOf(one, { explained: true }),
       [...one.lines, one.reason].filter(Boolean).map((line) => make("p", {}, line)),
       this.shrinking(one), this.copying(one), this.marking(one), this.known(one));
     this.compare(stage, one);
+  }
+
+  // The clip of a rule with a time, as the change has it; the pictures above are those of the frame that decides.
+  film(one) {
+    if (one.film.length < 2) return null;
+    return make("div.film", { role: "group", "aria-label": "The clip" }, one.film.map((digest, place) => make("img", { src: pictureOf(this.source.run, digest), alt: `frame ${place + 1} of ${one.film.length} of the clip`, loading: "lazy" })));
   }
 
   compare(stage, one) {
@@ -92,7 +98,8 @@ export class CaseDialog {
   }
 
   shrinking(one) {
-    if (!this.source.shrinks || one.status !== "violated") return null;
+    // The least change is looked for in single frames.
+    if (!this.source.shrinks || one.status !== "violated" || one.film.length > 1) return null;
     const box = make("div.least", {});
     const button = make("button.quiet.way", { type: "button", onclick: async () => {
       fill(box, make("p.state.busy", {}, "Trying less and less of the change …"));

@@ -32,7 +32,7 @@ def _mesh(
         case "vehicle":
             return vehicle(kind, color, near=near)
         case "pedestrian":
-            return pedestrian(look, near=near)
+            return pedestrian(look, near=near, child=kind == "child")
         case "bicyclist":
             return bicyclist(look, near=near, across=across)
         case "tree":

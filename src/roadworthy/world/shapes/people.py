@@ -16,6 +16,8 @@ _COATS: tuple[Color, ...] = (
     (196, 196, 190), (214, 106, 50),
 )  # fmt: skip
 _TROUSERS: tuple[Color, ...] = ((42, 48, 66), (60, 54, 48), (34, 34, 38), (96, 92, 84))
+_CHILD = 0.66, 1.35  # of an adult's size, and how much larger the head is than at that size
+_NECK = 1.46  # metres, of an adult
 _SHOES: Color = (36, 32, 30)
 _RUBBER: Color = (28, 28, 30)
 _BLACK: Color = (40, 40, 44)
@@ -26,14 +28,15 @@ def _pick(rng: np.random.Generator, colors: tuple[Color, ...]) -> Color:
     return colors[rng.integers(len(colors))]
 
 
-def pedestrian(look: int, *, near: bool) -> Mesh:
+def pedestrian(look: int, *, near: bool, child: bool = False) -> Mesh:
     """Build a pedestrian; ``look`` chooses clothes, hair, skin, stride and height."""
     rng = np.random.default_rng(look)
     skin, hair, coat, trousers = (_pick(rng, colors) for colors in (_SKINS, _HAIRS, _COATS, _TROUSERS))
     scale = float(rng.uniform(0.92, 1.06))
     stride = float(rng.uniform(0.05, 0.2))
     mesh = MeshBuilder(PEDESTRIAN, upright=True)
-    figure = _Figure(mesh, scale, 1 if rng.random() < 0.5 else -1)
+    scale *= _CHILD[0] if child else 1.0
+    figure = _Figure(mesh, scale, 1 if rng.random() < 0.5 else -1, _CHILD[1] if child else 1.0)
     _add_legs(figure, trousers, stride)
     _add_torso(figure, coat, stride, near)
     _add_arm(figure, coat, skin, stride)
@@ -48,12 +51,15 @@ class _Figure:
     mesh: MeshBuilder
     scale: float
     facing: int
+    head: float = 1.0
 
     def limb(self, start: Pair, end: Pair, width: float, color: Color, rank: int) -> None:
         line = stroke((self.facing * start[0], start[1]), (self.facing * end[0], end[1]), width)
         self.mesh.flat([(r * self.scale, u * self.scale) for r, u in line], color, rank=rank)
 
     def shape(self, outline: Outline, color: Color, rank: int) -> None:
+        if self.head != 1 and min(u for _, u in outline) > _NECK:
+            outline = [(self.head * r, _NECK + self.head * (u - _NECK)) for r, u in outline]
         points = [(self.facing * r * self.scale, u * self.scale) for r, u in outline]
         self.mesh.flat(points, color, rank=rank, convex=False)
 

@@ -261,8 +261,7 @@ def _lanelets(root: ElementTree.Element, broken: list[str]) -> dict[str, Lanelet
 def _moving(root: ElementTree.Element, broken: list[str]) -> list[Vehicle]:
     """Return all that moves; what cannot be read is added to what is broken."""
     found: list[Vehicle] = []
-    obstacles = [*root.iter("dynamicObstacle"), *(one for one in root.iter("obstacle") if _moves(one))]
-    for one in obstacles:
+    for one in [*root.iter("dynamicObstacle"), *(one for one in root.iter("obstacle") if _moves(one))]:
         rows = []
         for state in (one.find("initialState"), *one.iterfind("trajectory/state")):
             try:
@@ -276,8 +275,7 @@ def _moving(root: ElementTree.Element, broken: list[str]) -> list[Vehicle]:
 def _parked(root: ElementTree.Element, steps: NDArray[np.intp], broken: list[str]) -> list[Vehicle]:
     """Return the parked vehicles, which are there at all steps."""
     found: list[Vehicle] = []
-    obstacles = [*root.iter("staticObstacle"), *(one for one in root.iter("obstacle") if not _moves(one))]
-    for one in obstacles:
+    for one in [*root.iter("staticObstacle"), *(one for one in root.iter("obstacle") if not _moves(one))]:
         if (one.findtext("type") or "").strip() != "parkedVehicle":
             continue
         try:

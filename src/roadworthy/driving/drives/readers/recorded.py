@@ -90,7 +90,8 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
     file = _file(path)
     try:
         table = parquet.read_table(file)
-        names = table.column_names
+        # Also what a column says of its time zone may be no text.
+        arrays = [column.to_numpy() for column in table.columns]
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read as a drive: {str(error).splitlines()[0]}") from None
     told = (table.schema.metadata or {}).get(_KEY)
@@ -99,15 +100,16 @@ def read_recorded(path: str | PathLike[str]) -> Drive:
     about = _about(told, file)
     signals: dict[str, Any] = {}
     events: dict[str, Any] = {}
-    for name, column in zip(names, table.columns, strict=True):
+    for name, array, kind in zip(table.column_names, arrays, table.schema.types, strict=True):
         if name not in ("time", "sector"):
-            (events if pa.types.is_boolean(column.type) else signals)[name] = column.to_numpy()
-    missing = [name for name in ("time", "sector") if name not in names]
+            (events if pa.types.is_boolean(kind) else signals)[name] = array
+    columns = dict(zip(table.column_names, arrays, strict=True))
+    missing = [name for name in ("time", "sector") if name not in columns]
     if missing:
         raise InputError(f"{file}: is a broken drive: it has no column {missing[0]}")
     with naming(f"{file}: is a broken drive"):
-        time, sectors = (table[name].to_numpy() for name in ("time", "sector"))
-        return Drive(time=time, signals=signals, events=events, sectors=sectors, **about)
+        timed = {"time": columns["time"], "sectors": columns["sector"]}
+        return Drive(signals=signals, events=events, **timed, **about)
 
 
 def _about(told: bytes, file: Path) -> dict[str, Any]:

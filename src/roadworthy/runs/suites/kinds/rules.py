@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from roadworthy.errors import InputError, RuleError, suggest
 from roadworthy.models.recorded import SEES_NO_CHANGE, Truth
-from roadworthy.runs.suites.forms import EntryForm, Some, Text, Tolerance, setting
+from roadworthy.runs.suites.forms import EntryForm, Number, Some, Text, Tolerance, setting
 from roadworthy.runs.suites.kinds.base import Context, Kind, OtherTask, Part
 from roadworthy.runs.suites.opening import Facts, OpenedData
 
@@ -34,6 +34,13 @@ class _RuleSettings(EntryForm):
     realism: Literal["believable", "any"] = setting(
         "Whether real frames get only changes that look real, or any that can be made.", "believable"
     )
+    clip: Number | None = setting(
+        "Seconds of the clips on which it is tried, if not as many as its time asks for; a rule without a "
+        "time must then hold in every frame of them.",
+        None,
+        gt=0,
+        le=60,
+    )
     engines: Text | None = setting(
         "A YAML file of image engines; or shipped, for the learned ones that come with "
         "Roadworthy, on frames of the built-in world; or migan, to remove things, once it is imported. "
@@ -46,7 +53,7 @@ class RuleForm(_RuleSettings):
     """A rule: a sentence in plain English."""
 
     key = "rule"
-    sendable = EntryForm.sendable | {"rule", "same", "traffic", "realism"}
+    sendable = EntryForm.sendable | {"rule", "same", "traffic", "realism", "clip"}
     rule: Text = setting("If …, then …")
     by: Text | None = setting(
         "What makes the rule's one change instead of what is built in: a transform such as "
@@ -87,8 +94,8 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
             context.known.update(zip((("rule", text) for text in texts), parse_all(texts), strict=True))
 
     def may_end_early(self, part: Part[RulePlan]) -> bool:
-        """Return that it may: each case is of one frame."""
-        return True
+        """Return that rules on single frames may; clips of one drive overlap, whatever the data says."""
+        return part.inside.timing is None
 
     def parts(self, entry: RuleForm | RulesForm, context: Context) -> Iterator[Part[RulePlan]]:
         """Yield a part for each rule."""
@@ -134,7 +141,8 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         if isinstance(entry, RuleForm) and entry.after:
             plan = plan.after(transform_named(entry.after, engines))
         same: dict[str, Quantity] = {output: read_tolerance(value) for output, value in entry.same.items()}
-        chosen = {"same", "gallery", "traffic", "realism", "engines", "by", "after"}
+        plan = plan.over(entry.clip or 0.0)
+        chosen = {"same", "gallery", "traffic", "realism", "engines", "by", "after", "clip"}
         parameters = entry.model_dump(include=chosen, exclude_defaults=True)
         return Part(name, words, parameters, plan.with_tolerances(same), plan.rule.notes)
 
@@ -144,6 +152,11 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
             return OtherTask(f"{facts.data.name} are pictures of single things, and rules are about roads")
         if facts.data is not None and (reason := part.inside.misfit(facts.data.first)):
             return reason
+        if facts.data is not None and part.inside.timing is not None:
+            from roadworthy.rules.clips import misfit
+
+            if reason := misfit(part.inside, facts.data.frames):
+                return reason
         if isinstance(getattr(facts.model.system, "network", facts.model.system), Truth):
             return SEES_NO_CHANGE
         return _unanswered(part.inside.told_by(facts.known).outputs, facts)
@@ -181,20 +194,17 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
         from roadworthy.transforms.learned import LearnedEngine
 
         used = dict.fromkeys(one for part in parts.values() for one in part.inside.engines)
+        unfit = f"was not made for frames such as those of {data.name}: look at what it makes of them."
         return [
             *_makers(parts),
+            *_clips(parts, data),
             *(
                 f"{one.name}: {note}"
                 for one in used
                 if isinstance(one, LearnedEngine)
                 for note in one.card.notes
             ),
-            *(
-                f"{one.name} was not made for frames such as those of {data.name}: look at what it makes "
-                "of them."
-                for one in used
-                if not one.is_for(data.first)
-            ),
+            *(f"{one.name} {unfit}" for one in used if not one.is_for(data.first)),
         ]
 
     def method(self, parts: Mapping[str, Part[RulePlan]], context: Context) -> Method:
@@ -206,6 +216,24 @@ class RulesKind(Kind[RuleForm | RulesForm, "RulePlan"]):
     def cases(self, part: Part[RulePlan], frames: int) -> int:
         """Return a case for each frame."""
         return frames
+
+
+def _clips(parts: Mapping[str, Part[RulePlan]], data: OpenedData) -> Iterator[str]:
+    """Yield what a reader should know about the clips of rules with a time."""
+    from roadworthy.datasets import WorldDataset
+    from roadworthy.rules.clips import timeline, whole_of
+    from roadworthy.rules.language.times import motion_of
+
+    rules = {id: part.inside.rule for id, part in parts.items() if part.inside.timing is not None}
+    if not rules or isinstance(data.frames.data, WorldDataset):
+        return
+    if going := [id for id, one in rules.items() if any(motion_of(one, block) for block in one.blocks)]:
+        yield f"Pedestrians stand in recorded frames, also where {', '.join(going)} lets them walk."
+    if not timeline(whole_of(data.frames)).sorted:
+        yield (
+            f"The frames of {data.name} are not in the order of their time stamps: the clips of "
+            f"{', '.join(rules)} follow the time stamps."
+        )
 
 
 def _makers(parts: Mapping[str, Part[RulePlan]]) -> list[str]:
