@@ -222,8 +222,28 @@ def _perceptual(eye: Encoder, found: Tensor, told: Tensor) -> Tensor:
     return total
 
 
+def _seen_otherwise(painted: Tensor, image: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return pictures and mask, mirrored or not, in another size and in other light, alike for all three."""
+    side = 32 * int(torch.randint(6, 12, ()))
+    count = len(image)
+    gain = torch.exp(image.new_empty(count, 3, 1, 1).uniform_(-0.15, 0.15))
+    gain = gain * torch.exp(image.new_empty(count, 1, 1, 1).uniform_(-0.4, 0.4))
+    noise = torch.randn_like(image) * image.new_empty(count, 1, 1, 1).uniform_(0, 6)
+    both = [((one * gain) + noise).clamp(0, 255) for one in (painted, image)]
+    both = [functional.interpolate(one, (side, side), mode="bilinear", antialias=True) for one in both]
+    mask = functional.interpolate(mask, (side, side), mode="nearest")
+    if torch.rand(()) < 0.5:
+        return both[0].flip(3), both[1].flip(3), mask.flip(3)
+    return both[0], both[1], mask
+
+
 def _misfit(judge: Street, painted: Tensor, image: Tensor, mask: Tensor) -> Tensor:
-    """Return how unlike its surroundings, and unlike what was there, a network takes the hole to be."""
+    """Return how unlike its surroundings, and unlike what was there, a network takes the hole to be.
+
+    It is shown both pictures mirrored, in other sizes and in other light: a judge that always looks from the
+    same place is learned, and not streets.
+    """
+    painted, image, mask = _seen_otherwise(painted, image, mask)
     with torch.autocast(painted.device.type, torch.bfloat16):
         scores = judge(torch.cat([painted, image]))[0].float()
     found, told = scores.chunk(2)
