@@ -451,7 +451,7 @@ def test_workers_share_four_fifths_of_the_machine(monkeypatch: pytest.MonkeyPatc
 
 def test_an_executor_is_made_as_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    with executor_for("processes", timeout_s=5, memory_mb=70, makers=0) as three:
+    with executor_for("processes", timeout_s=5, memory_mb=70) as three:
         assert (three.name, three.workers) == ("processes", 3)
         assert three._limits == Limits(5, 70)  # type: ignore[attr-defined]
     monkeypatch.delattr(os, "sched_getaffinity")
@@ -465,9 +465,7 @@ def test_an_executor_is_made_as_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
     for options, told in [
         ({"workers": True}, "workers must be 1 or more, got True"),
         ({"workers": 1.5}, "workers must be 1 or more, got 1.5"),
-        ({"makers": -1}, "makers must be 0 or more, got -1"),
-        ({"gpus": 0.5}, "address, gpus and makers are for the executor 'ray': use --executor ray"),
-        ({"makers": 2}, "address, gpus and makers are for the executor 'ray'"),
+        ({"gpus": 0.5}, "address and gpus are for the executor 'ray': use --executor ray"),
         ({"memory_mb": -1}, "memory_mb must be more than 0, got -1"),
     ]:
         with pytest.raises(InputError, match=told):
@@ -526,7 +524,7 @@ class FakeRay:
 class FakeActor:
     def __init__(self, ray: FakeRay) -> None:
         self.asked: list[tuple[str, tuple[Any, ...]]] = []
-        self.open, self.make, self.carry = (self._method(name) for name in ("open", "make", "carry"))
+        self.open, self.carry = (self._method(name) for name in ("open", "carry"))
         self.megabytes = SimpleNamespace(options=lambda **group: self._method(f"megabytes {group}"))
 
     def _method(self, name: str) -> Any:
@@ -543,50 +541,43 @@ def on(ray: FakeRay, monkeypatch: pytest.MonkeyPatch, *arguments: Any, **options
 
 
 @pytest.mark.parametrize(
-    ("options", "resources", "workers", "cpus", "makers"),
+    ("options", "resources", "workers", "cpus"),
     [
-        ({}, {"CPU": 8}, 8, None, 0),
-        ({}, {}, 1, None, 0),
-        ({"workers": 3}, {"CPU": 8}, 3, 3, 0),
-        ({"workers": 3, "makers": 2}, {"CPU": 8}, 3, 5, 2),
-        ({"makers": 2}, {"CPU": 8}, 6, None, 2),
-        ({"makers": 9}, {"CPU": 8}, 1, None, 9),
-        ({"gpus": 0.5}, {"CPU": 8, "GPU": 2}, 4, None, 4),
-        ({"gpus": 2, "makers": 1}, {"CPU": 8, "GPU": 2}, 1, None, 1),
-        ({"gpus": 1, "workers": 5}, {"CPU": 8, "GPU": 2}, 5, 5, 5),
+        ({}, {"CPU": 8}, 8, None),
+        ({}, {}, 1, None),
+        ({"workers": 3}, {"CPU": 8}, 3, 3),
+        ({"gpus": 0.5}, {"CPU": 8, "GPU": 2}, 4, None),
+        ({"gpus": 0.125}, {"CPU": 8, "GPU": 2}, 8, None),
+        ({"gpus": 2}, {"CPU": 8, "GPU": 2}, 1, None),
+        ({"gpus": 1, "workers": 5}, {"CPU": 8, "GPU": 2}, 5, 5),
     ],
 )
-def test_workers_and_makers_fit_into_the_cluster(
+def test_workers_fit_into_the_cluster(
     monkeypatch: pytest.MonkeyPatch,
     options: dict[str, Any],
     resources: dict[str, float],
     workers: int,
     cpus: int | None,
-    makers: int,
 ) -> None:
     ray = FakeRay(False, **resources)
     executor = on(ray, monkeypatch, timeout_s=60, memory_mb=90, **options)
-    assert (executor.workers, executor._crew._makers_wanted) == (workers, makers)  # type: ignore[attr-defined]
+    assert executor.workers == workers
     assert executor._limits == Limits(60, 90)
     ((began),) = ray.began
     assert (began["address"], began["num_cpus"], began["include_dashboard"]) == ("local", cpus, False)
     assert began["log_to_driver"] is False
-    worker, maker = ray.remotes
-    gpus = options.get("gpus", 0.0)
-    assert (worker["num_cpus"], worker["num_gpus"], maker["num_cpus"]) == (0 if gpus else 1, gpus, 1)
-    assert worker["max_restarts"] == worker["max_task_retries"] == maker["max_restarts"] == 0
+    (worker,) = ray.remotes
+    assert (worker["num_cpus"], worker["num_gpus"]) == (1, options.get("gpus", 0.0))
+    assert worker["max_restarts"] == worker["max_task_retries"] == 0
     assert worker["concurrency_groups"] == {"questions": 1}
     assert worker["runtime_env"] == {"env_vars": faults.ENVIRONMENT}
-    assert executor._crew._patience == 30  # type: ignore[attr-defined]
     executor.__exit__()
     assert not ray.running, "a cluster of its own ends with it"
 
 
 def test_a_cluster_of_somebody_else_stays_and_an_address_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = FakeRay(running=True, CPU=2)
-    executor = on(theirs, monkeypatch, timeout_s=None)
-    assert executor._crew._patience is None  # type: ignore[attr-defined]
-    executor.__exit__()
+    on(theirs, monkeypatch, timeout_s=None).__exit__()
     assert theirs.running
     assert theirs.began == []
     far = FakeRay(CPU=2)
@@ -620,13 +611,12 @@ def test_a_cluster_that_does_not_answer_is_told(
         on(ray, monkeypatch, address=address)
 
 
-def test_actors_open_carry_and_are_replaced_with_their_makers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_actors_open_carry_and_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = FakeRay(CPU=4)
     monkeypatch.setattr(cluster, "time", now := SimpleNamespace(monotonic=lambda: 9.0, sleep=lambda _: None))
-    crew: Any = on(ray, monkeypatch, 1, makers=2, timeout_s=60)._crew
+    crew: Any = on(ray, monkeypatch, 1, timeout_s=60)._crew
     assert crew.wait(0.0) == []
     crew.begin(JOB)
-    assert [actor.asked[0][0] for actor in crew._makers] == ["open", "open"]
     crew.hire()
     (hand,) = crew.hands
     assert hand.actor.asked[0][1][1] == str(Path.cwd())
@@ -641,15 +631,10 @@ def test_actors_open_carry_and_are_replaced_with_their_makers(monkeypatch: pytes
     hand.pieces.append(single)
     crew.give(hand, single)
     assert hand.since is None, "it works on the first"
-    (_, (_, made, patience)), (_, (_, none, _)) = hand.actor.asked[1:]
-    assert (len(made), none, patience) == (1, [], 30)
-    maker = hand.makers[0]
-    assert maker is crew._makers[1]
-    assert maker.asked[-1][0] == "make"
-    assert hand.makers[1] is None, "a case alone is made where it is seen who is to blame"
+    assert [name for name, _ in hand.actor.asked[1:]] == ["carry", "carry"]
     ray.answers[hand.results[0]] = sent(pack(Done()))
     assert [one.what for one in crew.wait(0.1)] == ["returned", "started"]
-    assert len(hand.results) == len(hand.makers) == 1
+    assert len(hand.results) == 1
     assert crew.megabytes(hand) is None
     (question,) = hand.actor.asked[3:]
     assert question[0] == "megabytes {'concurrency_group': 'questions'}"
@@ -662,12 +647,9 @@ def test_actors_open_carry_and_are_replaced_with_their_makers(monkeypatch: pytes
     assert hand.question is not None
     ray.answers[hand.results[0]] = RuntimeError("the node is gone")
     assert [one.what for one in crew.wait(0.1)] == ["died"]
-    hand.makers[0] = maker
     crew.dismiss(hand)
-    assert ray.killed == [hand.actor, maker]
+    assert ray.killed == [hand.actor]
     assert crew.hands == []
-    assert maker not in crew._makers
-    assert len(crew._makers) == 2
     crew.hire()
     refused = crew.hands[0]
     ray.answers[refused.opening] = ("no file", 78)
@@ -675,20 +657,9 @@ def test_actors_open_carry_and_are_replaced_with_their_makers(monkeypatch: pytes
     assert crew.lost() == ""
     ray.resources = {"CPU": 0.5}
     assert crew.lost().startswith("the Ray cluster broke down: no node with a CPU is left")
-    makers = list(crew._makers)
     crew.close()
-    assert crew._makers == crew.hands == []
-    assert ray.killed[2:] == [*makers, refused.actor]
-
-
-def test_what_failed_before_is_not_made_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    crew: Any = on(FakeRay(CPU=4), monkeypatch, 1, makers=1)._crew
-    crew.begin(JOB)
-    crew.hire()
-    (piece,) = Ticket.of(unit(0, 1)).pieces
-    piece.deaths = 1
-    crew.give(crew.hands[0], piece)
-    assert list(crew.hands[0].makers) == [None]
+    assert crew.hands == []
+    assert ray.killed[1:] == [refused.actor]
 
 
 def test_arrays_in_the_object_store_stay_as_writable_as_they_were() -> None:
@@ -708,9 +679,9 @@ def test_arrays_in_the_object_store_stay_as_writable_as_they_were() -> None:
 def test_a_cluster_is_asked_for_with_all_options(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, dict[str, Any]]] = []
     monkeypatch.setattr(cluster, "RayExecutor", lambda *given, **named: asked.append((given, named)))
-    executor_for("ray", workers=3, address="auto", timeout_s=None, memory_mb=90, gpus=0.5, makers=2)
+    executor_for("ray", workers=3, address="auto", timeout_s=None, memory_mb=90, gpus=0.5)
     executor_for("ray")
     assert asked == [
-        ((3,), {"address": "auto", "timeout_s": None, "memory_mb": 90, "gpus": 0.5, "makers": 2}),
-        ((None,), {"address": None, "timeout_s": 600.0, "memory_mb": None, "gpus": 0.0, "makers": None}),
+        ((3,), {"address": "auto", "timeout_s": None, "memory_mb": 90, "gpus": 0.5}),
+        ((None,), {"address": None, "timeout_s": 600.0, "memory_mb": None, "gpus": 0.0}),
     ]

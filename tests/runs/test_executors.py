@@ -8,7 +8,6 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Iterator, Mapping
-from functools import partial
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Any
@@ -28,28 +27,16 @@ from tests.runs.executing import (
     Told,
     Unloadable,
     digests,
-    frame_at,
 )
 
-from roadworthy.cases import Case, Predict, Requirement, Status
-from roadworthy.datasets import ChosenFrames
+from roadworthy.cases import Requirement, Status
 from roadworthy.errors import InputError, MissingExtraError, UnknownNameError
 from roadworthy.frames import Frame, Signals
 from roadworthy.models import callable_model, load_model
 from roadworthy.models.onnx import OnnxRuntime
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
-from roadworthy.runs.executors.pickling import (
-    Looking,
-    OpenJob,
-    Parcel,
-    Shipment,
-    pack,
-    pack_job,
-    pack_unit,
-    unpack,
-)
-from roadworthy.runs.executors.work import BatchJob, WorkUnit
+from roadworthy.runs.executors.pickling import Looking, Parcel, Shipment, pack, unpack
 from roadworthy.runs.store.digests import digest_of_model
 
 
@@ -318,18 +305,3 @@ def test_the_driver_lets_go_of_frames_when_their_rows_are_stored(two: Executor) 
     # Of each worker two batches and one that waits, the batch just stored and the one being filled.
     assert most <= (2 * 3 + 2) * 4 + 1
     assert not data.alive
-
-
-def test_made_frames_travel_without_the_data_that_they_come_from() -> None:
-    data = ChosenFrames("all", Frames(3), range(3))
-    packed, known = pack_job(BatchJob(Bright(), {}, frozenset(), 8, data=data))
-    maker, judge = OpenJob(), OpenJob()
-    assert maker.open(pack(packed)) == judge.open(pack(packed)) == ""
-    case = Case("a", "R", (Predict((partial(frame_at, data, 1),)),))
-    made = maker.make(pack_unit(WorkUnit((case,), ()), known))
-    assert b"ChosenFrames" not in made.content
-    (found,) = judge.made(made) or ()
-    assert isinstance(found.frame, Frame)
-    # It knows the data all the same: the one that this worker has.
-    assert found.frame.id == data[1].id
-    assert found.frame.siblings is judge.made(made)[0].frame.siblings  # type: ignore[index,union-attr]

@@ -79,16 +79,6 @@ def test_an_actor_has_one_thread_and_one_copy_of_a_system(tmp_path: Path, two: E
         assert os.getpid() not in {row["measure.pid"] for row in rows}
 
 
-def test_makers_feed_workers(tmp_path: Path, cluster: None) -> None:
-    run(Bright(), REQUIREMENT, Frames(40), Meter(), out=tmp_path / "plain", batch_size=4, images="all")
-    with executor_for("ray", workers=1, makers=1) as staged:
-        run(
-            Bright(), REQUIREMENT, Frames(40), Meter(), out=tmp_path / "staged", batch_size=4, images="all",
-            executor=staged,
-        )  # fmt: skip
-    assert digests(tmp_path / "plain") == digests(tmp_path / "staged")
-
-
 def test_a_search_takes_the_same_course(tmp_path: Path, two: Executor) -> None:
     from tests.coverage.search.searching import Drive, network, requirement
 

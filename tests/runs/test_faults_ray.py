@@ -57,8 +57,8 @@ def test_a_fault_costs_the_case_it_is_met_on(tmp_path: Path, fault: str, cluster
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["crashes", "hangs"])
-def test_a_maker_that_fails_costs_the_case_alone(tmp_path: Path, fault: str, cluster: None) -> None:
-    with executor_for("ray", workers=1, makers=1, timeout_s=2.0) as executor:
+def test_a_frame_that_cannot_be_made_costs_the_case_alone(tmp_path: Path, fault: str, cluster: None) -> None:
+    with executor_for("ray", workers=1, timeout_s=2.0) as executor:
         run(
             Stubborn(fault, 5), REQUIREMENT, Frames(8), Meter(), out=tmp_path, batch_size=4, executor=executor
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,8 @@ class RunOptions:
         executor (envvar=ROADWORTHY_EXECUTOR): Where it runs; serial does not isolate models and keeps no
             timeout.
         workers (N): Number of processes; one per core by default.
+        device (DEVICE envvar=ROADWORTHY_DEVICE): Where networks run that say nothing themselves: cpu, cuda,
+            cuda:1; auto: a GPU if there is one.
         address (ADDRESS): The address of the Ray cluster, such as auto.
         timeout (S): Seconds a batch may take before its cases count as errors.
         images: Which cases keep their images; sample adds some that pass.
@@ -57,6 +60,7 @@ class RunOptions:
     out: Path | None = None
     executor: Literal["serial", "processes", "ray"] = "processes"
     workers: int | None = None
+    device: str = "auto"
     address: str | None = None
     timeout: float = 600.0
     images: Literal["failures", "sample", "all", "none"] = "failures"
@@ -175,6 +179,7 @@ def planned(
     """
     from roadworthy.runs.suites import plan_suite, read_suite, suite_of
 
+    os.environ["ROADWORTHY_DEVICE"] = how.device
     if not isinstance(suite, Path):
         suite = {**suite, "gate": how.gate} if how.gate else suite
     return plan_suite(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from roadworthy._files import is_file, read_json
 from roadworthy.errors import InputError
 from roadworthy.models.network import ModelSpec, Network, Tensor
-from roadworthy.models.onnx import onnx_model
-from roadworthy.models.torch_module import TorchRuntime, imported_torch
+from roadworthy.models.onnx import Device, onnx_model
+from roadworthy.models.torch_module import TorchRuntime, imported_torch, torch_device
 from roadworthy.registry import models
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -26,7 +26,7 @@ def huggingface_model(
     *,
     spec: ModelSpec[Any] | None = None,
     name: str | None = None,
-    device: Literal["cpu", "cuda"] = "cpu",
+    device: Device = "auto",
     threads: int = 0,
     timeout: float | None = None,
 ) -> Network[Any]:
@@ -58,9 +58,8 @@ def huggingface_model(
     module, wanted = (
         _from_timm(told, weights) if "pretrained_cfg" in told else _from_transformers(told, folder)
     )
-    runtime = TorchRuntime(
-        module.to(device).eval(), device, (weights, folder / "config.json"), outputs=wanted
-    )
+    files = (weights, folder / "config.json")
+    runtime = TorchRuntime(module.eval(), torch_device(device, label), files, outputs=wanted)
     return Network(label, runtime, spec, timeout=timeout)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
+import os
 import sysconfig
 import threading
 import traceback
@@ -25,6 +27,8 @@ from roadworthy.models.images import ImageInput, View
 from roadworthy.models.outputs import Arrays, Output
 from roadworthy.models.protocols import SystemUnderTest, Task
 
+_LOG = logging.getLogger(__name__)
+_NO_ROOM = ("out of memory", "failed to allocate memory")  # what torch and ONNX Runtime say of a device
 _OURS = str(Path(__file__).parents[1])
 _LIBRARIES = tuple(sysconfig.get_paths()[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib"))
 
@@ -289,6 +293,8 @@ class Network(Generic[P]):
                 self.runtime = copy(self.runtime)
             raise late(self.name, frames, self.timeout) from None
         except Exception as error:
+            if count > 1 and any(words in str(error).lower() for words in _NO_ROOM):
+                return self._halved(views)
             hint = "; if it takes one image at a time, give batch=1" if count > 1 else ""
             reason = " ".join(str(error).split())
             raise SystemUnderTestError(
@@ -296,6 +302,24 @@ class Network(Generic[P]):
                 f"{reason}{raised_at(error)}{hint}"
             ) from error
         return {name: array[:count] for name, array in arrays.items()} if len(images) > count else arrays
+
+    def _halved(self, views: Sequence[View]) -> Arrays:
+        """Ask for half of the images at a time, now and from now on: the device has no room for more."""
+        half = (len(views) + 1) // 2
+        if not self._padded:
+            self.batch = min(self.batch or half, half)
+        _LOG.warning(
+            "%s: %s has no room for %d images at a time, and gets %d",
+            self.name,
+            device_of(self),
+            len(views),
+            half,
+        )
+        first, second = self._run(views[:half]), self._run(views[half:])
+        return {
+            name: [*one, *second[name]] if isinstance(one, list) else np.concatenate([one, second[name]])
+            for name, one in first.items()
+        }
 
     def _decoded(self, arrays: Arrays, views: Sequence[View]) -> list[P]:
         try:
@@ -305,6 +329,22 @@ class Network(Generic[P]):
         except RoadworthyError as error:
             frames = [view.frame for view in views]
             raise SystemUnderTestError(f"{self.name} on {named_frames(frames)}: {error}") from error
+
+
+def device_of(system: object) -> str:
+    """Return where a system computes: "cpu", or the device that its network is on.
+
+    Example:
+        >>> from roadworthy.models import load_model
+        >>> device_of(load_model("truth"))
+        'cpu'
+    """
+    return str(getattr(getattr(getattr(system, "network", system), "runtime", None), "device", "cpu"))
+
+
+def wanted_device(device: str) -> str:
+    """Return a device as it was given; for "auto" what ROADWORTHY_DEVICE says, which may be "auto", too."""
+    return (os.environ.get("ROADWORTHY_DEVICE") or "auto") if device == "auto" else device
 
 
 def history_of(system: SystemUnderTest) -> int:

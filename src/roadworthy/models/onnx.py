@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
-from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing
+from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, wanted_device
 from roadworthy.registry import models
 
 _DTYPES = {
@@ -26,6 +26,8 @@ _DTYPES = {
 }
 _MASK = "pixel_mask"
 _REASON = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")  # how ONNX Runtime numbers its errors
+Device: TypeAlias = Literal["auto", "cpu", "cuda"]
+"""Where a network of ONNX runs."""
 _PROVIDERS = {"cpu": ["CPUExecutionProvider"], "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"]}
 
 
@@ -35,7 +37,7 @@ def onnx_model(
     *,
     spec: ModelSpec[Any] | None = None,
     name: str | None = None,
-    device: Literal["cpu", "cuda"] = "cpu",
+    device: Device = "auto",
     threads: int = 0,
     timeout: float | None = None,
 ) -> Network[Any]:
@@ -45,7 +47,7 @@ def onnx_model(
         path: The file.
         spec: What it takes and what its numbers mean.
         name: What it is called in rows and reports.
-        device: Where it runs.
+        device: Where it runs; "auto" is a GPU where ONNX Runtime can use one, or what ROADWORTHY_DEVICE says.
         threads: How many threads it uses; 0 for as many as ROADWORTHY_THREADS says, which workers of a run
             set to 1, or as there are cores.
         timeout: Seconds that it may take for a batch; it is waited for when left out.
@@ -53,7 +55,8 @@ def onnx_model(
     Raises:
         InputError: The file is missing or broken, or is not what the spec says.
     """
-    return Network(name or f"onnx:{path}", OnnxRuntime(Path(path), device, threads), spec, timeout=timeout)
+    runtime = OnnxRuntime(Path(path), found_device(device), threads)
+    return Network(name or f"onnx:{path}", runtime, spec, timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,27 @@ def opened_session(path: Path, device: Literal["cpu", "cuda"] = "cpu", threads: 
             "where CUDA and cuDNN are not those that this onnxruntime-gpu needs; use device 'cpu'"
         )
     return session
+
+
+def found_device(device: Device) -> Literal["cpu", "cuda"]:
+    """Return the device that is meant: "auto" is a GPU where there is one and ONNX Runtime knows CUDA.
+
+    Raises:
+        InputError: ROADWORTHY_DEVICE names something else.
+
+    Example:
+        >>> found_device("cpu")
+        'cpu'
+    """
+    import onnxruntime
+
+    wanted = wanted_device(device).partition(":")[0]
+    if wanted == "auto":
+        has_cuda = _PROVIDERS["cuda"][0] in onnxruntime.get_available_providers()
+        wanted = "cuda" if has_cuda and Path("/dev/nvidiactl").exists() else "cpu"
+    if wanted not in _PROVIDERS:
+        raise InputError(f"--device, or ROADWORTHY_DEVICE, must be auto, cpu or cuda, got {wanted!r}")
+    return "cuda" if wanted == "cuda" else "cpu"
 
 
 def wanted_threads(threads: int) -> int:

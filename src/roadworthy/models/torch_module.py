@@ -7,6 +7,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -19,7 +20,15 @@ from roadworthy._files import BROKEN_ZIP, check_zip
 from roadworthy._importing import imported, required, sources_of
 from roadworthy.errors import InputError, shortened
 from roadworthy.frames import Frame
-from roadworthy.models.network import ModelSpec, Network, OpensLater, Tensor, existing, named_tensors
+from roadworthy.models.network import (
+    ModelSpec,
+    Network,
+    OpensLater,
+    Tensor,
+    existing,
+    named_tensors,
+    wanted_device,
+)
 from roadworthy.registry import models
 
 if TYPE_CHECKING:
@@ -46,7 +55,7 @@ def torch_model(
     name: str | None = None,
     weights: Path | None = None,
     arguments: Mapping[str, object] | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     timeout: float | None = None,
 ) -> Network[Any]:
     """Take a torch module.
@@ -58,7 +67,8 @@ def torch_model(
         name: What it is called in rows and reports.
         weights: A state dict, as ``torch.save(module.state_dict(), …)`` or safetensors write it.
         arguments: What the class or function is called with.
-        device: Where it runs, such as "cuda:0".
+        device: Where it runs, such as "cuda:0"; "auto" is a GPU where there is one, or what ROADWORTHY_DEVICE
+            says.
         timeout: Seconds that it may take for a batch; it is waited for when left out.
 
     Raises:
@@ -72,16 +82,40 @@ def torch_model(
         raise InputError(f"{label} must be a torch.nn.Module, got {type(built).__name__}")
     if weights is not None:
         load_weights(built, weights)
-    try:
-        built = built.to(device).eval()
-    except RuntimeError as error:
-        raise InputError(f"{label} cannot run on device {device!r}: {str(error).splitlines()[0]}") from error
+    device = torch_device(device, label)
     source = inspect.getsourcefile(imported(module, "torch:", "Class")) if isinstance(module, str) else None
     files = [Path(weights)] if weights is not None else []
-    runtime = TorchRuntime(built, device, (*files, *(sources_of(Path(source).resolve()) if source else ())))
+    runtime = TorchRuntime(
+        built.eval(), device, (*files, *(sources_of(Path(source).resolve()) if source else ()))
+    )
     random = isinstance(module, str) and weights is None and any(True for _ in built.parameters())
     notes = [_NO_WEIGHTS] if random else []
     return Network(label, runtime, spec, timeout=timeout, notes=notes)
+
+
+def torch_device(device: str, label: str) -> str:
+    """Return the device that is meant; nothing is put there yet.
+
+    Args:
+        device: Such as "cuda:0"; "auto" is a GPU where there is one.
+        label: What the network is called, for messages.
+
+    Raises:
+        InputError: It cannot be used.
+    """
+    library = imported_torch("run a torch module")
+    wanted = wanted_device(device)
+    has_gpu = library.cuda.is_available()
+    if wanted == "auto":
+        return "cuda" if has_gpu else "cpu"
+    try:
+        if library.device(wanted).type != "cuda":
+            library.zeros(1, device=wanted)
+        elif not has_gpu:
+            raise RuntimeError("torch finds no GPU")
+    except RuntimeError as error:
+        raise InputError(f"{label} cannot run on device {wanted!r}: {str(error).splitlines()[0]}") from error
+    return wanted
 
 
 def imported_torch(purpose: str) -> Any:
@@ -229,7 +263,11 @@ def _read_pickle(path: Path, instead: str, script: str) -> Any:
 def _answers(module: Any, images: NDArray[Any], device: str, wanted: Sequence[Tensor] = ()) -> dict[str, Any]:
     import torch
 
-    given = torch.from_numpy(images).to(device)
+    given = torch.from_numpy(images)
+    if device.startswith("cuda"):
+        # From memory that stays in its place a GPU takes it while it computes.
+        given = given.pin_memory()
+    given = given.to(device, non_blocking=True)
     schema = getattr(getattr(module, "forward", None), "schema", None)
     # A scripted detector of torchvision takes a list of images.
     listed = schema is not None and str(schema.arguments[1].type) == "List[Tensor]"
@@ -252,9 +290,14 @@ class TorchRuntime:
     input: Tensor | None = None
     outputs: tuple[Tensor, ...] = ()
 
+    @cached_property
+    def placed(self) -> torch.nn.Module:
+        """The module on its device, a copy: what travels to other processes stays here."""
+        return self.module if self.device == "cpu" else deepcopy(self.module).to(self.device)
+
     def run(self, images: NDArray[Any], frames: Sequence[Frame], /) -> dict[str, Any]:  # noqa: ARG002
         """Return the outputs for a batch of images."""
-        return _answers(self.module, images, self.device, self.outputs)
+        return _answers(self.placed, images, self.device, self.outputs)
 
 
 @models.register("torchscript", summary="a TorchScript archive, run by torch: torchscript:net.pt")
@@ -263,7 +306,7 @@ def torchscript_model(
     *,
     spec: ModelSpec[Any] | None = None,
     name: str | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     timeout: float | None = None,
 ) -> Network[Any]:
     """Open a TorchScript archive.
@@ -272,15 +315,17 @@ def torchscript_model(
         path: The file, as ``torch.jit.trace(…).save(…)`` or ``torch.jit.script(…).save(…)`` write it.
         spec: What it takes and what its numbers mean.
         name: What it is called in rows and reports.
-        device: Where it runs, such as "cuda:0".
+        device: Where it runs, such as "cuda:0"; "auto" is a GPU where there is one, or what ROADWORTHY_DEVICE
+            says.
         timeout: Seconds that it may take for a batch; it is waited for when left out.
 
     Raises:
         InputError: The file is missing, broken or something else.
         MissingExtraError: torch is not installed.
     """
-    runtime = TorchScriptRuntime(Path(path), device)
-    return Network(name or f"torchscript:{path}", runtime, spec, timeout=timeout)
+    label = name or f"torchscript:{path}"
+    runtime = TorchScriptRuntime(Path(path), torch_device(device, label))
+    return Network(label, runtime, spec, timeout=timeout)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from itertools import product
@@ -36,11 +37,12 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.frames import Boxes, Frame, LabelMap, PlannedPath, Signals
 from roadworthy.models import Network, Recorded, SystemUnderTest, task_of
 from roadworthy.models.average_precision import matched
+from roadworthy.models.network import device_of
 from roadworthy.models.scorers import compare
 from roadworthy.runs.batches import Guarded
 from roadworthy.runs.executors import Executor
 from roadworthy.runs.single import run
-from roadworthy.runs.store import add_notes, model_notes, read_manifest
+from roadworthy.runs.store import StoredRun, add_notes, model_notes, read_manifest
 
 _ENOUGH_FRAMES = 5
 _ENOUGH_SPREAD = 0.5  # standard deviation of the truth, in degrees or m/s
@@ -294,6 +296,16 @@ def note_models(
         before = known.get(system.name, {}).get(data.name)
         noted = _notes_on_few(system, data, signals, executor) if before is None else before
         found[system.name] = {data.name: noted}
+        if device_of(system) != "cpu" and before is None:
+            # Whatever the unit: as near to the border as this, an answer that is rounded otherwise turns it.
+            (row,) = StoredRun.open(folder).query(
+                "SELECT count(*) AS near FROM cases WHERE system = ? AND abs(margin) < ?",
+                [system.name, _SAME_SIGNAL],
+            )
+            noted.append(
+                f"{system.name}: rounding may turn {row['near']} verdicts: they are within "
+                f"{_SAME_SIGNAL:g} of their border"
+            )
     add_notes(folder, models=found)
     return [note for every in found.values() for some in every.values() for note in some]
 
@@ -326,7 +338,25 @@ def _notes_on_few(
             f"its answers change when it is asked again ({len(others)} of {asked} frames, such as "
             f"{others[0]!r}): rates vary from run to run, and a rerun will not repeat them"
         )
+    if isinstance(system, Network) and device_of(system) != "cpu":
+        there = {one: answers[one] for one in [*answers][:_TWICE]}
+        found.append(_rounding(system, dataset, there, executor))
     return [f"{system.name}: {note}" for note in found]
+
+
+def _rounding(
+    system: Network[Any], dataset: Dataset, there: Mapping[int, Prediction], executor: Executor | None
+) -> str:
+    """Return how the answers of a network on a device compare with those on the CPU."""
+    on_cpu = copy(system)
+    on_cpu.runtime = replace(cast("Any", system.runtime), device="cpu")
+    sources = {index: Original(dataset, index) for index in there}
+    here = ModelProbe(sources).answers(dataset, on_cpu, executor, batch_size=_TWICE)
+    same = sum(not _differ(there[one], answer) for one, answer in here.items())
+    return (
+        f"it ran on {device_of(system)}; {same} of {len(here)} answers are those of the CPU to rounding "
+        f"({_SAME_SIGNAL:g} of a signal, {_SAME_PIXELS:.1%} of pixels)"
+    )
 
 
 class ModelProbe(BaseMethod):

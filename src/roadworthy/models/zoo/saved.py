@@ -19,7 +19,7 @@ from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.frames import Frame
 from roadworthy.models.images import ImageInput
 from roadworthy.models.network import Network, existing
-from roadworthy.models.onnx import onnx_model
+from roadworthy.models.onnx import Device, onnx_model
 from roadworthy.models.torch_module import (
     imported_torch,
     load_weights,
@@ -219,7 +219,7 @@ SHIPPED = {
 
 
 def open_shipped(
-    name: str, *, device: Literal["cpu", "cuda"] = "cpu", threads: int = 0, timeout: float | None = None
+    name: str, *, device: Device = "auto", threads: int = 0, timeout: float | None = None
 ) -> Network[Any]:
     """Open a network that comes with the package.
 

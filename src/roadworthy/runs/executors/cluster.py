@@ -1,8 +1,9 @@
-"""A Ray cluster: actors that hold the systems, and others that make frames for them."""
+"""A Ray cluster: actors that make frames, ask the systems and judge."""
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections import deque
@@ -19,8 +20,7 @@ from roadworthy._importing import required
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.dispatching import Crew, CrewExecutor, Event, Hand
 from roadworthy.runs.executors.faults import ENVIRONMENT, TIMEOUT, Limits, Piece, pin, process_megabytes
-from roadworthy.runs.executors.pickling import OpenJob, Parcel, pack, pack_unit, unpack
-from roadworthy.runs.executors.work import BatchJob
+from roadworthy.runs.executors.pickling import OpenJob, Parcel, pack_unit, unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def received(found: Sent, *, copied: bool = False) -> Parcel:
 
 
 class Actor:
-    """Holds the systems of a job and carries out batches; one may also only make frames for others."""
+    """Holds the systems of a job and carries out batches."""
 
     def __init__(self) -> None:
         pin()
@@ -85,30 +85,9 @@ class Actor:
             os.chdir(folder)
         return self._bench.open(received(found, copied=True)), os.getpid()
 
-    def make(self, found: Sent) -> Sent:
-        """Return the frames of a batch."""
-        try:
-            return sent(self._bench.make(received(found)))
-        except Exception:
-            # Who judges meets it again, and tells.
-            return sent(pack(None))
-
-    def carry(self, found: Sent, made: list[Any], patience: float | None) -> Sent:
-        """Return what became of a batch.
-
-        Args:
-            found: The batch.
-            made: Where the frames are, if others make them.
-            patience: Seconds that they are waited for.
-        """
-        frames = None
-        if made:
-            import ray
-
-            # Frames that others fail to make are made here, where it is seen which case is to blame.
-            with suppress(Exception):
-                frames = self._bench.made(received(ray.get(made[0], timeout=patience)))
-        return sent(self._bench.carry(received(found), frames))
+    def carry(self, found: Sent) -> Sent:
+        """Return what became of a batch."""
+        return sent(self._bench.carry(received(found)))
 
     def megabytes(self) -> float | None:
         """Return how much memory it uses."""
@@ -133,9 +112,8 @@ class RayExecutor(CrewExecutor):
         address: Of the cluster; one on this machine when left out, which ends with the executor.
         timeout_s: Seconds that a batch may take; None for no limit.
         memory_mb: Megabytes that an actor may use; no limit but Ray's own when left out.
-        gpus: The GPUs, or the part of one, that each worker gets.
-        makers: How many further actors make frames ahead; when left out none, or as many as there are
-            workers where those have GPUs.
+        gpus: The part of a GPU that each worker gets: with 1/16, sixteen workers of a node make frames and
+            judge, and share one copy of each network.
 
     Raises:
         InputError: No cluster answers, or it lacks what is asked for.
@@ -152,12 +130,11 @@ class RayExecutor(CrewExecutor):
         timeout_s: float | None = TIMEOUT,
         memory_mb: float | None = None,
         gpus: float = 0.0,
-        makers: int | None = None,
     ) -> None:
         self._ray = required("ray", extra="ray", purpose="run on a cluster")
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
-            self._connect(address, None if workers is None else workers + (makers or 0))
+            self._connect(address, workers)
         have = self._ray.cluster_resources()
         if gpus and have.get("GPU", 0) < gpus:
             self._leave()
@@ -165,11 +142,10 @@ class RayExecutor(CrewExecutor):
                 f"each worker was to get {gpus:g} GPU, but the cluster has {have.get('GPU', 0):g}: leave out "
                 "gpus, or start nodes with GPUs"
             )
-        room = have.get("GPU", 0) / gpus if gpus else have.get("CPU", 1) - (makers or 0)
+        room = min(have.get("CPU", 1), have.get("GPU", 0) / gpus if gpus else math.inf)
         size = workers or max(1, int(room))
-        wanted = (size if gpus else 0) if makers is None else makers
         try:
-            super().__init__(_Crew(self._ray, size, gpus, wanted, timeout_s), Limits(timeout_s, memory_mb))
+            super().__init__(_Crew(self._ray, size, gpus), Limits(timeout_s, memory_mb))
         except BaseException:
             self._leave()
             raise
@@ -204,7 +180,6 @@ class _ActorHand(Hand):
     actor: Any
     opening: Any = None
     results: deque[Any] = field(default_factory=deque)
-    makers: deque[Any] = field(default_factory=deque)
     question: Any = None
     asked: float = 0.0
     used: float | None = None
@@ -215,14 +190,9 @@ class _ActorHand(Hand):
 
 
 class _Crew(Crew[_ActorHand]):
-    def __init__(self, ray: Any, size: int, gpus: float, makers: int, patience: float | None) -> None:
+    def __init__(self, ray: Any, size: int, gpus: float) -> None:
         super().__init__(size)
         self._ray = ray
-        # Half of the time that a batch may take is left for the rest of it.
-        self._patience = None if patience is None else patience / 2
-        self._makers_wanted = makers
-        self._makers: list[Any] = []
-        self._turn = 0
         common: dict[str, Any] = {
             "max_restarts": 0,
             "max_task_retries": 0,
@@ -231,54 +201,20 @@ class _Crew(Crew[_ActorHand]):
         }
         # A second group of threads answers questions while the first works.
         groups = {"questions": 1}
-        cpus = 0 if gpus else 1
-        self._worker = ray.remote(num_cpus=cpus, num_gpus=gpus, concurrency_groups=groups, **common)(Actor)
-        self._maker = ray.remote(num_cpus=1, **common)(Actor)
+        self._worker = ray.remote(num_cpus=1, num_gpus=gpus, concurrency_groups=groups, **common)(Actor)
 
     def ship(self, parcel: Parcel) -> Any:
         return self._ray.put(sent(parcel))
-
-    def begin(self, job: BatchJob) -> None:
-        super().begin(job)
-        for maker in self._makers:
-            self._opened(maker)
-        while len(self._makers) < self._makers_wanted:
-            self._makers.append(self._new_maker())
-
-    def _opened(self, actor: Any) -> Any:
-        return actor.open.remote(self.job, str(Path.cwd()))
-
-    def _new_maker(self) -> Any:
-        maker = self._maker.remote()
-        self._opened(maker)
-        return maker
-
-    def close(self) -> None:
-        for maker in self._makers:
-            self._kill(maker)
-        self._makers.clear()
-        super().close()
 
     def hire(self) -> None:
         self.hands.append(_ActorHand(actor=self._worker.remote()))
         self.open(self.hands[-1])
 
     def open(self, hand: _ActorHand) -> None:
-        hand.opening = self._opened(hand.actor)
+        hand.opening = hand.actor.open.remote(self.job, str(Path.cwd()))
 
     def give(self, hand: _ActorHand, piece: Piece) -> None:
-        """Send a piece to a worker; the frames may be made on the way."""
-        parcel = self.ship(pack_unit(piece.unit, self.known))
-        made: list[Any] = []
-        maker = None
-        # What failed before is made where it is seen who is to blame.
-        if self._makers and not piece.is_single and not piece.deaths:
-            self._turn = (self._turn + 1) % len(self._makers)
-            maker = self._makers[self._turn]
-            # In a list, so that the worker begins without waiting for it.
-            made = [maker.make.remote(parcel)]
-        hand.makers.append(maker)
-        hand.results.append(hand.actor.carry.remote(parcel, made, self._patience))
+        hand.results.append(hand.actor.carry.remote(self.ship(pack_unit(piece.unit, self.known))))
         if len(hand.pieces) == 1:
             hand.since = time.monotonic()
 
@@ -302,7 +238,6 @@ class _Crew(Crew[_ActorHand]):
             if hand.results and hand.results[0] in ready:
                 found = received(self._ray.get(hand.results[0]), copied=True)
                 hand.results.popleft()
-                hand.makers.popleft()
                 yield Event(hand, "returned", unpack(found))
                 if hand.results:
                     yield Event(hand, "started")
@@ -312,16 +247,9 @@ class _Crew(Crew[_ActorHand]):
 
     def dismiss(self, hand: _ActorHand) -> None:
         self.hands.remove(hand)
-        self._kill(hand.actor)
-        if hand.makers and (maker := hand.makers[0]) in self._makers:
-            # It may be the one that hangs.
-            self._kill(maker)
-            self._makers[self._makers.index(maker)] = self._new_maker()
-
-    def _kill(self, actor: Any) -> None:
         # It may be gone already.
         with suppress(Exception):
-            self._ray.kill(actor, no_restart=True)
+            self._ray.kill(hand.actor, no_restart=True)
 
     def lost(self) -> str:
         if self._ray.cluster_resources().get("CPU", 0) >= 1:

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 
 from roadworthy._importing import imported, is_of_file
 from roadworthy.errors import InputError
-from roadworthy.runs.batches import Made, distinct_sources, make_frames
+from roadworthy.models import Network
+from roadworthy.models.network import device_of
 from roadworthy.runs.executors.work import BatchJob, Done, WorkUnit, carry
 from roadworthy.runs.store.digests import digest_of_model
 
@@ -140,10 +141,10 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
     digests: dict[str, str] = {}
     known: dict[int, str] = {}
 
-    def add(name: str, thing: object, what: str) -> None:
+    def add(name: str, thing: object, what: str, sent: object = None) -> None:
         try:
             # A copy, because the parts travel inside another pickle, which cannot hold views.
-            parts[name] = pack(thing, known).copied()
+            parts[name] = pack(thing if sent is None else sent, known).copied()
         except Exception as error:
             raise InputError(
                 f"{what} cannot be sent to other processes ({type(error).__name__}: {error}): {SERIAL}, or "
@@ -159,15 +160,24 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
             # Cases that bring their own frames need no data set.
             parts.pop("data", None)
     for name, system in job.systems.items():
-        add(f"system {name}", system, f"the system {name}")
         # What travels may say no more than where the files are.
-        content = digest_of_model(system).sha256
+        content = f"{digest_of_model(system).sha256}"
+        add(f"system {name}", system, f"the system {name}", _on_device(system, content))
         digests[f"system {name}"] = f"{parts[f'system {name}'].digest()} {content}"
     if job.simulator is not None:
         add("simulator", job.simulator, "the simulator")
     add("method", job.method, f"the method {job.method.name}")
     rest = {"tested": job.tested, "batch_size": job.batch_size, "retention": job.retention, "gate": job.gate}
     return PackedJob(parts, digests, rest), known
+
+
+def _on_device(system: Any, digest: str) -> Any:
+    """Return a system as it travels: a network on a device is there once, not once for each worker."""
+    if not isinstance(system, Network) or device_of(system) == "cpu":
+        return system
+    from roadworthy.runs.executors.device import held
+
+    return held(system, digest)
 
 
 def unpack_job(packed: PackedJob, systems: dict[str, Any]) -> tuple[BatchJob, dict[str, Any]]:
@@ -255,25 +265,10 @@ class OpenJob:
         unit: WorkUnit = unpack(parcel, self._known)
         return unit
 
-    def make(self, parcel: Parcel) -> Parcel:
-        """Return the frames of a batch, packed without what every worker of the job has, such as its data."""
-        known = {id(thing): name for name, thing in self._known.items()}
-        return pack(make_frames(distinct_sources(self.unit(parcel).cases)), known)
-
-    def made(self, parcel: Parcel) -> Sequence[Made] | None:
-        """Return the frames that another worker of the job made; None where it could not."""
-        made: Sequence[Made] | None = unpack(parcel, self._known)
-        return made
-
-    def carry(self, parcel: Parcel, made: Sequence[Made] | None = None) -> Parcel:
-        """Carry out a batch of the job; return what became of it, packed.
-
-        Args:
-            parcel: The batch.
-            made: Its frames, where others made them.
-        """
+    def carry(self, parcel: Parcel) -> Parcel:
+        """Carry out a batch of the job; return what became of it, packed."""
         try:
-            done = carry(self._job, self.unit(parcel), made)
+            done = carry(self._job, self.unit(parcel))
         except Exception as error:
             done = Done(error=error)
         if done.error is not None:

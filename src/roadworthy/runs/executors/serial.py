@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from roadworthy.errors import InputError, UnknownNameError, suggest
 from roadworthy.runs.executors.faults import TIMEOUT
@@ -63,7 +63,6 @@ def executor_for(
     timeout_s: float | None = TIMEOUT,
     memory_mb: float | None = None,
     gpus: float = 0.0,
-    makers: int | None = None,
 ) -> Executor:
     """Return an executor; a context manager that lets go of its workers at the end.
 
@@ -76,9 +75,7 @@ def executor_for(
             limit.
         memory_mb: Megabytes that a worker may use; its share of four fifths of the machine when left out, and
             no limit but Ray's own on a cluster.
-        gpus: The GPUs, or the part of one, that each worker gets from Ray.
-        makers: How many further processes of Ray make frames for the workers; 0 when left out, or as many as
-            there are workers where those have GPUs.
+        gpus: The part of a GPU that each worker gets from Ray.
 
     Raises:
         InputError: There is no such executor, or it cannot be had like that.
@@ -97,11 +94,10 @@ serial
     if name not in EXECUTORS:
         raise UnknownNameError(f"there is no executor {name!r}; {suggest(name, EXECUTORS)}")
     _check_number("workers", workers, 1)
-    _check_number("makers", makers, 0)
     _check_amount("timeout_s", timeout_s)
     _check_amount("memory_mb", memory_mb)
-    if name != "ray" and (address is not None or gpus or makers):
-        raise InputError("address, gpus and makers are for the executor 'ray': use --executor ray")
+    if name != "ray" and (address is not None or gpus):
+        raise InputError("address and gpus are for the executor 'ray': use --executor ray")
     if name == "serial":
         if workers not in (None, 1):
             raise InputError(f"'serial' has one worker, got {workers}: use --executor processes")
@@ -112,8 +108,7 @@ serial
         return ProcessExecutor(workers or _cores(), timeout_s=timeout_s, memory_mb=memory_mb)
     from roadworthy.runs.executors.cluster import RayExecutor
 
-    options: dict[str, Any] = {"timeout_s": timeout_s, "memory_mb": memory_mb, "gpus": gpus, "makers": makers}
-    return RayExecutor(workers, address=address, **options)
+    return RayExecutor(workers, address=address, timeout_s=timeout_s, memory_mb=memory_mb, gpus=gpus)
 
 
 def default_executor() -> Executor:

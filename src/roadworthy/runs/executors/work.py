@@ -157,7 +157,7 @@ class Done:
     error: Exception | None = None
 
 
-def carry(job: BatchJob, unit: WorkUnit, made: Sequence[Made] | None = None) -> Done:
+def carry(job: BatchJob, unit: WorkUnit) -> Done:
     """Make the frames of some cases, ask the systems, judge the answers.
 
     It depends on its arguments only and changes nothing, so it may run anywhere, and again.
@@ -165,7 +165,6 @@ def carry(job: BatchJob, unit: WorkUnit, made: Sequence[Made] | None = None) -> 
     Args:
         job: What all batches of the run have in common.
         unit: The batch.
-        made: The frames, where they have been made already, in the order of their sources.
 
     Example:
         >>> from roadworthy.datasets import load
@@ -186,7 +185,7 @@ def carry(job: BatchJob, unit: WorkUnit, made: Sequence[Made] | None = None) -> 
     done = Done()
     try:
         sources = distinct_sources(unit.cases)
-        found = looked_at(job.gate, sources, make_frames(sources) if made is None else made)
+        found = looked_at(job.gate, sources, make_frames(sources))
         frames = dict(zip(map(key_of, sources), found, strict=True))
         done.making = {place: _making(case, frames) for place, case in enumerate(unit.cases)}
         kept: dict[int, int] = {}

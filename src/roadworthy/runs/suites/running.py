@@ -12,6 +12,7 @@ from typing import Any
 from roadworthy._files import check_free, is_free, numbered
 from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
+from roadworthy.models.network import device_of
 from roadworthy.runs.executors import Executor, ImageRetention
 from roadworthy.runs.gate import OFF
 from roadworthy.runs.loop import Cost
@@ -375,6 +376,9 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher, shard: S
     settings["gate"] = OFF if plan.gate is None else plan.gate.name
     if shard is not None:
         settings["shard"] = str(shard)
+    devices = {name: device_of(one.system) for name, one in plan.models.items()}
+    if elsewhere := {name: one for name, one in devices.items() if one != "cpu"}:
+        settings["devices"] = elsewhere
     data = {}
     for name, one in plan.data.items():
         watch.prepares(f"Hashing {name}", len(one.frames))

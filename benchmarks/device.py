@@ -1,0 +1,118 @@
+"""Large networks on a GPU: how much one copy of a network serves, and what holds it back.
+
+::
+
+    python -m benchmarks.device --workers 16 --frames 2000 --out /tmp/device
+
+It needs a GPU and torch, so it is no part of ``make bench``. ResNet101 and VGG16, with weights drawn by lot,
+are asked in a run of the reliability method with all eight changes on frames of the built-in world, once on
+one core and once on the GPU with a process for each core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+NETWORK = """
+from roadworthy.models.zoo import architecture
+
+
+def {name}():
+    return architecture("{name}").variant(["steering"], {{}}).build()
+"""
+
+
+def suite(folder: Path, name: str, frames: int) -> dict[str, Any]:
+    """Return the suite, and write the network's file."""
+    from roadworthy.reliability import PAPER_TRANSFORMATIONS
+
+    (folder / f"{name}.py").write_text(NETWORK.format(name=name), "utf-8")
+    return {
+        "suite": "device",
+        "models": {
+            name: {
+                "model": f"torch:{folder}/{name}.py:{name}",
+                "options": {"input.width": 320, "input.height": 160, "output.signals": "steering"},
+            }
+        },
+        "data": {"town": {"data": "world:town", "sample": max(1, frames // 8), "options": {"count": frames}}},
+        "requirements": {
+            one: {"reliability": one, "preserve": "prediction"} for one in PAPER_TRANSFORMATIONS
+        },
+        "gate": "off",
+    }
+
+
+def measured(name: str, device: str, workers: int, frames: int) -> dict[str, Any]:
+    """Run the suite; return frames a second and how busy cores and GPU were."""
+    from roadworthy.runs.executors import executor_for
+    from roadworthy.runs.store import StoredRun, read_manifest
+    from roadworthy.runs.suites import run_suite, suite_of
+
+    folder = Path(tempfile.mkdtemp())
+    os.environ["ROADWORTHY_DEVICE"] = device
+    document = suite(folder, name, frames)
+    watch = None
+    if device != "cpu":
+        asked = ["nvidia-smi", "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
+        log = (folder / "gpu.csv").open("w")
+        watch = subprocess.Popen([*asked, "-lms", "250"], stdout=log)
+    with executor_for("processes", workers=workers) as executor:
+        # What is opened and drawn once is no part of it.
+        run_suite(
+            suite_of({**document, "data": {"town": {"data": "world:town", "sample": 2}}}),
+            folder / "warm",
+            executor=executor,
+        )
+        cores = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        start = time.perf_counter()
+        run_suite(suite_of(document), folder / "run", executor=executor)
+        seconds = time.perf_counter() - start
+    cores = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - cores
+    (row,) = StoredRun.open(folder / "run").query("SELECT count(*) AS cases FROM cases")
+    found: dict[str, Any] = {
+        "network": name, "device": device, "workers": workers, "cases": row["cases"],
+        "seconds": round(seconds, 1), "cases a second": round(float(row["cases"]) / seconds, 2),
+        "cores busy": round(cores / seconds, 1),
+        "notes": read_manifest(folder / "run").get("notes", {}).get("models", {}),
+    }  # fmt: skip
+    if watch is not None:
+        watch.terminate()
+        rows = [line.split(",") for line in (folder / "gpu.csv").read_text().splitlines()]
+        late = rows[-max(1, int(4 * seconds)) :]
+        found["GPU busy"] = f"{sum(float(one[0]) for one in late) / len(late):.0f}%"
+        found["GPU MiB at most"] = max(int(one[1]) for one in late)
+    shutil.rmtree(folder)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and print a row each."""
+    parser = argparse.ArgumentParser(prog="benchmarks.device", description=__doc__.partition("\n")[0])
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--frames", type=int, default=1600, help="cases on the GPU")
+    parser.add_argument("--alone", type=int, default=24, help="cases on one core")
+    parser.add_argument("--networks", nargs="+", default=["resnet101", "vgg16"])
+    parser.add_argument("--devices", nargs="+", default=["cpu", "cuda"])
+    given = parser.parse_args(arguments)
+    for name in given.networks:
+        for device in given.devices:
+            one = device == "cpu"
+            row = measured(name, device, 1 if one else given.workers, given.alone if one else given.frames)
+            print(json.dumps(row), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
