@@ -81,11 +81,13 @@ def measured(name: str, device: str, workers: int, frames: int) -> dict[str, Any
         seconds = time.perf_counter() - start
     cores = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - cores
     (row,) = StoredRun.open(folder / "run").query("SELECT count(*) AS cases FROM cases")
+    cases = int(row["cases"] or 0)
+    manifest = read_manifest(folder / "run") or {}
     found: dict[str, Any] = {
-        "network": name, "device": device, "workers": workers, "cases": row["cases"],
-        "seconds": round(seconds, 1), "cases a second": round(float(row["cases"]) / seconds, 2),
+        "network": name, "device": device, "workers": workers, "cases": cases,
+        "seconds": round(seconds, 1), "cases a second": round(cases / seconds, 2),
         "cores busy": round(cores / seconds, 1),
-        "notes": read_manifest(folder / "run").get("notes", {}).get("models", {}),
+        "notes": manifest.get("notes", {}).get("models", {}),
     }  # fmt: skip
     if watch is not None:
         watch.terminate()

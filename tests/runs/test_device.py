@@ -137,7 +137,7 @@ def test_a_run_tells_where_its_models_computed(tmp_path: Path, monkeypatch: pyte
     real = load_model("dave2")
     monkeypatch.setattr("roadworthy.runs.suites.opening.load_model", lambda *_, **__: elsewhere(real))
     run_suite(suite_of(suite, tmp_path / "run"), tmp_path / "run")
-    manifest = read_manifest(tmp_path / "run")
+    manifest = read_manifest(tmp_path / "run") or {}
     assert manifest["settings"]["devices"] == {"net": "pretended"}
     (notes,) = manifest["notes"]["models"]["net"].values()
     assert "net: it ran on pretended; 4 of 4 answers are those of the CPU to rounding" in "; ".join(notes)

@@ -372,7 +372,7 @@ def _in_order(plan: SuitePlan, outcomes: Mapping[tuple[str, str], Outcome]) -> d
 def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher, shard: Shard | None) -> Tested:
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
-    settings = {"title": suite.name, "sample": plan.context.sample, "images": images}
+    settings: dict[str, Any] = {"title": suite.name, "sample": plan.context.sample, "images": images}
     settings["gate"] = OFF if plan.gate is None else plan.gate.name
     if shard is not None:
         settings["shard"] = str(shard)
