@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
 import pytest
 
-from roadworthy.cases import Case, Dataset, Original, Predict, Requirement
+from roadworthy.cases import Answers, Case, Dataset, Original, Predict, Predicted, Requirement, Verdict
 from roadworthy.datasets import ChosenFrames, WorldDataset, sample_of
 from roadworthy.datasets._base import BaseDataset
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, Signals
 from roadworthy.report import rules as sheets
 from roadworthy.rules import ground_motion, parse
-from roadworthy.rules.clips import Timeline, clip_of, misfit, read_course
+from roadworthy.rules.clips import VISIBLE, Timeline, clip_of, judged_clip, misfit, read_course
 from roadworthy.rules.clips_in_world import WorldClip
 from roadworthy.rules.clips_of_frames import EgoMotion, MovingSpot, _placed
 from roadworthy.rules.counterfactual import Spot
 from roadworthy.rules.generation import RulePlan, Traffic, plan_for
 from roadworthy.rules.ground_motion import ground_view
-from roadworthy.rules.method import RulesMethod
+from roadworthy.rules.method import RulesMethod, judged
 from roadworthy.runs import read_rows, run
 from roadworthy.runs.executors.pickling import pack, unpack
 from roadworthy.transforms import Add, make_transform
@@ -143,6 +143,37 @@ def test_a_batch_of_clips_carries_no_data_set() -> None:
 def test_a_clip_that_shows_too_little_is_not_applicable(times: tuple[float, ...], reason: str) -> None:
     with pytest.raises(NotApplicable, match=reason):
         Timeline(chosen(*times)).clip(0, seconds=1.0, least=1.0, step=0.1)
+
+
+@pytest.mark.parametrize("standing", [(0,), (2,), (5,), (0, 1, 2, 3, 4)])
+def test_a_model_that_stands_in_some_frames_hides_no_violation_in_the_others(
+    standing: tuple[int, ...],
+) -> None:
+    """Of a speed of 0 no percentage is known, and what the other frames say is decided without it."""
+    made = plan("If it rains, the ego-vehicle should slow down by at least 20% within 0.5 s.")
+    pairs = [tuple(_moments(number)) for number in range(6)]
+    case = Case("clip", "R1", (Predict((lambda: pairs[0][0],)),), {"rule": made.rule.text})
+
+    def verdict(after: float) -> Verdict:
+        speeds = [(0.0, 0.0) if number in standing else (10.0, after) for number in range(6)]
+        answers = [Signals(speed=one) for pair in speeds for one in pair]
+        frames = tuple(frame for pair in pairs for frame in pair)
+        return judged_clip(made, case, Answers((Predicted(frames, tuple(answers)),)), judged)
+
+    found = verdict(after=10.0)
+    assert (found.status, found.margin) == ("violated", -2.0)
+    assert found.measures["decides"] not in standing
+    assert "reaction" not in found.measures
+    # What the frames that say something allow is not passed, either.
+    with pytest.raises(NotApplicable, match="the prediction before is 0"):
+        verdict(after=5.0)
+
+
+def _moments(number: int) -> Iterator[Frame]:
+    image = np.zeros((4, 6, 3), np.uint8)
+    for changed in (False, True):
+        signals = Signals(timestamp=0.2 * number)
+        yield Frame(f"f{number}", image, signals=signals, metadata={VISIBLE: changed})
 
 
 def test_data_without_time_order_or_speed_is_refused_by_name() -> None:

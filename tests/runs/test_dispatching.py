@@ -175,6 +175,21 @@ def test_six_that_die_before_they_have_opened_anything_end_the_run(clock: Simple
         dispatcher._turn(0)
 
 
+def test_those_that_die_as_they_begin_stop_nothing_while_another_answers(clock: SimpleNamespace) -> None:
+    """As on nodes that die again and again, on a machine so busy that no worker there begins in time."""
+    crew = FakeCrew(2)
+    dispatcher = begun(crew)
+    for number in range(40):
+        dispatcher.submit(unit(number))
+    crew.events = [Event(crew.hands[0], "opened")]
+    dispatcher._turn(0)
+    for _ in range(8):
+        busy, other = crew.hands
+        crew.events = [Event(busy, "returned"), Event(other, "died")]
+        dispatcher._turn(0)
+    assert crew.hands[0].served == 8
+
+
 def test_a_batch_that_kills_workers_is_tried_again_then_taken_apart(clock: SimpleNamespace) -> None:
     crew = FakeCrew(1)
     dispatcher = begun(crew)

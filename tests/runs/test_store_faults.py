@@ -312,13 +312,25 @@ def test_a_damaged_part_is_named(tmp_path: Path, spoil: object) -> None:
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
     whole_run(tmp_path, 25)
     (tmp_path / "cases" / "part-00000001.parquet").unlink()
-    message = (
-        "part-00000001.parquet is missing, and rows come after it: restore it, or delete the parts after"
-    )
+    message = "part-00000001.parquet is missing, or no file: restore it, or delete the parts after"
     with pytest.raises(InputError, match=message):
         list(read_rows(tmp_path))
     with pytest.raises(InputError, match=message):
         RunStore(tmp_path, REQUIREMENT, shard_rows=10, resume=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_no_part(tmp_path: Path) -> None:
+    """Who reads it waits for ever for somebody who writes."""
+    whole_run(tmp_path, 25)
+    last = tmp_path / "cases" / "part-00000002.parquet"
+    last.unlink()
+    os.mkfifo(last)
+    with pytest.raises(InputError, match=r"part-00000002.parquet is missing, or no file"):
+        list(read_rows(tmp_path))
+    last.unlink()
+    os.mkfifo(last.with_name("open-00000002.jsonl"))
+    assert len(list(read_rows(tmp_path))) == 20
 
 
 @pytest.mark.parametrize(

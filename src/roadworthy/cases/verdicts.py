@@ -186,6 +186,11 @@ class Outcome:
         check_number(f"the rate of {what}", self.rate, least=0, most=1)
 
     @property
+    def unanswered(self) -> bool:
+        """Whether the model could not be tried: nothing was measured, and nothing concluded from cases."""
+        return self.status is OutcomeStatus.VIOLATED and not self.measures
+
+    @property
     def counted(self) -> dict[str, int]:
         """The counts as files have them: engine errors only where there are any."""
         return {

@@ -7,6 +7,7 @@ follow-ups, the next original, and so on.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -257,14 +258,19 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
     so, where it does; ``seen``, the frames in which the change is seen; and, of the n-th relation,
     ``course.n``: the seconds of every frame with the values before and after (see `read_course`).
 
+    A frame of whose answers a relation says nothing hides no violation: the clip is violated where it would
+    be even if that frame were as it should be.
+
     Raises:
-        NotApplicable: The change is not seen for long enough, or a relation says nothing about these answers.
+        NotApplicable: The change is not seen for long enough, or a relation says nothing about the answers
+            to a frame, and none of the others decides.
         SystemUnderTestError: The system does not predict what a relation speaks of.
     """
     predicted, each = answers.predicted(), len(plan.scenarios) + 1
     begin = predicted.frames[0].signals.timestamp or 0.0
     found: list[FrameMargin] = []
     verdicts: dict[int, Verdict] = {}
+    unsaid = ""
     for place in range(0, len(predicted.frames), each):
         here = slice(place, place + each)
         part = Predicted(predicted.frames[here], predicted.predictions[here], predicted.internals[here])
@@ -272,17 +278,25 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
         if not all(frame.metadata.get(VISIBLE) for frame in part.frames[1:]):
             found.append(FrameMargin(time, 0.0, holds=True, visible=False))
             continue
-        one = verdicts[len(found)] = judge(plan, case, Answers((part,)))
+        try:
+            one = judge(plan, case, Answers((part,)))
+        except NotApplicable as error:
+            unsaid = unsaid or error.reason
+            found.append(FrameMargin(time, math.inf, holds=True))
+            continue
+        verdicts[len(found)] = one
         assert one.margin is not None
         found.append(FrameMargin(time, one.margin, one.status is Status.PASSED))
     assert plan.timing is not None
     whole = clip_margin(plan.timing, found)
+    if unsaid and whole.holds:
+        raise NotApplicable(unsaid)
     first = found[whole.first].time
     measures: dict[str, Scalar] = {
         **verdicts[whole.deciding].measures,
         "decides": whole.deciding,
         "time": found[whole.deciding].time - first,
-        "reaction": whole.reaction,
+        "reaction": None if unsaid else whole.reaction,
         "seen": len(verdicts),
     }
     for number in range(1, each):

@@ -6,18 +6,21 @@ batches: what a network answers may depend, in the last digits, on what else is 
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
+import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.work import BatchJob, BatchResult, Done, Executor, Pair, Session, WorkUnit
-from roadworthy.runs.store.manifest import MANIFEST, difference, read_manifest
+from roadworthy.runs.store.manifest import MANIFEST, Tested, check_manifest, difference, read_manifest
 from roadworthy.runs.store.parts import read_rows, verdict_of
 from roadworthy.runs.store.rows import Row, storable
 from roadworthy.runs.store.stored_run import StoredRun
@@ -48,10 +51,11 @@ class Shard:
         Raises:
             InputError: It is not of that form.
         """
-        number, _, of = text.partition("/")
-        if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-            raise InputError(f"a shard must be its number and how many there are, such as 2/4, got {text!r}")
-        return cls(int(number), int(of))
+        found = re.fullmatch("([0-9]{1,6})/([0-9]{1,6})", text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            told = f"a shard must be its number and how many there are, such as 2/4, got {text!r:.80}"
+            raise InputError(told)
+        return cls(int(found[1]), int(found[2]))
 
     def takes(self, *key: str) -> bool:
         """Return whether what has this key is in this share."""
@@ -82,8 +86,8 @@ class Shards:
         other: The other executor.
 
     Raises:
-        InputError: A folder is no shard, or one of another run, or not complete; one is there twice, or
-            missing.
+        InputError: A folder is no shard, or one of another run, or not complete, or not what it was; one is
+            there twice, or missing.
     """
 
     name = "shards"
@@ -91,11 +95,24 @@ class Shards:
 
     def __init__(self, folders: Sequence[Path], other: Executor) -> None:
         self.folders = _in_order(folders)
+        _check_whole(self.folders)
         self.first = folders[0]
         self._other = other
         self._runs = {number: StoredRun.open(folder) for number, folder in self.folders.items()}
         self._pairs = {(one.requirement.id, one.system) for run in self._runs.values() for one in run.pairs}
         self._rows: dict[tuple[int, Pair], Iterator[Row]] = {}
+
+    def check(self, tested: Tested, pairs: Iterable[Pair]) -> None:
+        """See that the shards are of what is here: models, data and all that is asked for.
+
+        Raises:
+            InputError: They are not.
+        """
+        shard = (read_manifest(self.first) or {})["settings"]["shard"]
+        mine: Tested = {**tested, "settings": {**tested.get("settings", {}), "shard": shard}}
+        check_manifest(self.first, **mine)
+        if missing := [pair for pair in pairs if pair not in self._pairs]:
+            raise InputError(f"no shard has rows of {' on '.join(missing[0])}: run all of them again")
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -113,10 +130,10 @@ class Shards:
         """
         of = len(self.folders)
         for number, source in self.folders.items():
-            if (key and number_of(key, of) != number) or not (source / place).is_dir():
+            if key and number_of(key, of) != number:
                 continue
-            with storing(out):
-                shutil.copytree(source / place, out / place, dirs_exist_ok=True)
+            for path in sorted((source / place).rglob("*")):
+                _copy(path, source, out)
             for row in read_rows(source / place) if key else ():
                 for digest in str(row["images"]).split():
                     with storing(out):
@@ -126,7 +143,17 @@ class Shards:
         """Prepare for the batches of a run."""
         if job.tested.isdisjoint(self._pairs):
             return self._other.session(job)
-        return nullcontext(_StoredAnswers(self, job))
+        return self._answering(job)
+
+    @contextmanager
+    def _answering(self, job: BatchJob) -> Iterator[Session]:
+        yield _StoredAnswers(self, job)
+        for number, pair in product(self.folders, sorted(job.tested)):
+            if (row := next(self._rows_of(number, pair), None)) is not None:
+                raise InputError(
+                    f"{self.folders[number]} has a row of case {row['case']!r} of {pair[0]} on {pair[1]} too "
+                    f"many: run shard {number} again"
+                )
 
     def __enter__(self) -> Self:
         self._other.__enter__()
@@ -174,6 +201,32 @@ class _StoredAnswers:
 
     def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
         return partial(self._shards.done, self._job, unit)
+
+
+def _check_whole(folders: Mapping[int, Path]) -> None:
+    """Refuse shards that are not what they were when they ended, as far as they tell."""
+    # It is of what runs have stored, and so of what stores them.
+    from roadworthy.runs.evidence.checking import verify
+
+    for number, folder in folders.items():
+        if findings := verify(folder).findings:
+            raise InputError(
+                f"{folder} is not what shard {number} was when it ended: {findings[0]}; `roadworthy evidence "
+                f"verify {folder}` tells more: restore it from a copy, or run shard {number} again"
+            )
+
+
+def _copy(path: Path, source: Path, out: Path) -> None:
+    """Copy a file of a shard; none may lie elsewhere, or be another one than that of another shard."""
+    if not path.resolve().is_relative_to(source.resolve()):
+        raise InputError(f"{path} is a link out of the shard, and is not merged: put there what it leads to")
+    target = out / path.relative_to(source)
+    if target.is_file() and not filecmp.cmp(path, target, shallow=False):
+        raise InputError(f"{path} is not what another shard has in this place: run both again")
+    if path.is_file():
+        with storing(out):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
 
 
 def _in_order(folders: Sequence[Path]) -> dict[int, Path]:

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow
 import pyarrow.parquet as parquet
 import pytest
 from typer.testing import CliRunner
@@ -187,6 +188,11 @@ def say_passed_in_the_outcome(run: Path) -> None:
     replace(run, "**/requirements.jsonl", '"status": "violated"', '"status": "passed"')
 
 
+def say_passed_and_nothing_of_what_was_measured(run: Path) -> None:
+    say_passed_in_the_outcome(run)
+    replace(run, "**/requirements.jsonl", r'"measures": \{[^{}]*\}', '"measures": {}')
+
+
 def change_the_counts(run: Path) -> None:
     replace(run, "**/requirements.jsonl", r'"passed": 0, "violated": (\d)', r'"passed": \1, "violated": 0')
 
@@ -212,6 +218,13 @@ def turn_failing_rows(run: Path) -> None:
         path.write_text(text.replace('"status": "violated"', '"status": "passed"'))
 
 
+def store_rows_twice(run: Path) -> None:
+    """All of them, so that every rate stays what it was."""
+    for shard in run.glob("runs/slow/*/cases/*.parquet"):
+        rows = parquet.read_table(shard)
+        parquet.write_table(pyarrow.concat_tables([rows, rows]), shard)
+
+
 def take_rows_of_another(run: Path) -> None:
     shutil.rmtree(run / "runs/slow/dave2/cases")
     shutil.copytree(run / "runs/fog/dave2/cases", run / "runs/slow/dave2/cases")
@@ -233,6 +246,8 @@ BY_ROWS: dict[Attack, str] = {
     change_the_seed: "manifest: seed",
     accept_more_in_the_run: "requirement: slow: suite.yaml says accept",
     say_passed_in_the_outcome: "outcome: slow on dave2: it says passed, and the rows say violated",
+    say_passed_and_nothing_of_what_was_measured: "outcome: slow on dave2: it says passed",
+    store_rows_twice: "row: slow on dave2: case",
     change_the_counts: "counts: slow on dave2",
     drop_failing_rows: "counts: slow on dave2",
     turn_failing_rows: "row: slow on dave2",

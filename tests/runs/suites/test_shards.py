@@ -7,19 +7,24 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from roadworthy.cases import Outcome
+from roadworthy.cases import Outcome, conclude_rate
 from roadworthy.cli import app
 from roadworthy.datasets import load
 from roadworthy.errors import InputError
 from roadworthy.images import encode_image
 from roadworthy.runs import read_rows
+from roadworthy.runs.evidence import verify
 from roadworthy.runs.executors import executor_for
 from roadworthy.runs.shards import Shard, Shards
+from roadworthy.runs.store import StoredRun, read_verdicts, requirement_record
+from roadworthy.runs.store.rows import encode_record
 from roadworthy.runs.suites import RunWatcher, Suite, plan_suite, read_suite, run_suite, running
 
 Read = Callable[[str], Suite]
@@ -215,19 +220,146 @@ def test_what_cannot_be_merged_is_named(suite: Read, tmp_path: Path) -> None:
     assert refused(one, tmp_path / "copy") == ("copy is not complete: give the command of shard 2/2 again")
 
 
+def forge(shard: Path, change: Callable[[pyarrow.Table], pyarrow.Table]) -> None:
+    """Change the rows of a shard, as somebody would who then tells of them everywhere else, too."""
+    part = shard / "runs/night/dave2/cases/part-00000000.parquet"
+    parquet.write_table(change(parquet.read_table(part)), part)
+    (pair,) = StoredRun.open(shard).pairs
+    outcome = conclude_rate(pair.requirement, read_verdicts(pair.folder))
+    record = requirement_record(pair.requirement, outcome, system=pair.system, about=pair.about)
+    for folder in (shard, pair.folder):
+        (folder / "requirements.jsonl").write_bytes(encode_record(record))
+    assert verify(shard).passed
+
+
 def test_rows_of_other_cases_are_not_merged(suite: Read, tmp_path: Path) -> None:
     read = suite(RULES)
     one, two = sharded(read, tmp_path, 2)
-    for wrong, told in (("cases", "no more rows"), ("rows", "case '")):
-        shutil.copytree(two, tmp_path / wrong)
-        part = tmp_path / wrong / "runs/night/dave2/cases/part-00000000.parquet"
-        part.unlink()
-        if wrong == "rows":
-            shutil.copy(one / "runs/night/dave2/cases/part-00000000.parquet", part)
-        with pytest.raises(
-            InputError, match=f"{wrong} has {told}.* where the suite has case '.*run shard 2 again"
-        ):
-            merged(read, [one, tmp_path / wrong], tmp_path / f"merged {wrong}")
+
+    def one_more(rows: pyarrow.Table) -> pyarrow.Table:
+        place = rows.schema.get_field_index("case")
+        return pyarrow.concat_tables([rows, rows.slice(0, 1).set_column(place, "case", [["another"]])])
+
+    wanted = "where the suite has case '.*run shard 2 again"
+    attacks: dict[str, tuple[Callable[[pyarrow.Table], pyarrow.Table], str]] = {
+        "fewer": (lambda rows: rows.slice(0, len(rows) - 1), f"has no more rows .* {wanted}"),
+        "others": (lambda rows: rows.take([*range(len(rows))][::-1]), f"has case '.* {wanted}"),
+        "more": (one_more, "has a row of case 'another' of night on dave2 too many: run shard 2 again"),
+    }
+    for name, (change, told) in attacks.items():
+        shutil.copytree(two, tmp_path / name)
+        forge(tmp_path / name, change)
+        with pytest.raises(InputError, match=f"{name} {told}"):
+            merged(read, [one, tmp_path / name], tmp_path / f"merged {name}")
+
+
+OTHERS = """
+models: dave2
+data: {few: {data: world:town, sample: 3}}
+gate: "off"
+requirements:
+  night: If the driving time changes into night, then the ego-vehicle should slow down.
+  early:
+    rule: If it is foggy, then the ego-vehicle should slow down.
+    accept: {rate: 50%, early: true}
+  search: {coverage: neuron, tries: 6, reach: 1%}
+  lane: {driving: {SD(LP): 0.6}, simulator: "world:meadow", options: {traffic: 0}, metres: 20, models: dave2}
+"""
+SEARCH = Path("runs/search/dave2")
+
+
+def turn_rows(folder: Path) -> None:
+    for path in (folder / SEARCH / "cases").glob("*.parquet"):
+        rows = parquet.read_table(path)
+        for name, value in (("status", "passed"), ("margin", 1.0)):
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, rows.schema.field(name), [[value] * len(rows)])
+        parquet.write_table(rows, path)
+
+
+def turn_an_outcome(folder: Path) -> None:
+    """Into what the rows of a search do not say, where only its own method knows."""
+    for file in (folder / "requirements.jsonl", folder / SEARCH / "requirements.jsonl"):
+        records = [json.loads(line) for line in file.read_text().splitlines()]
+        for one in records:
+            if one["id"] == "search":
+                one["outcome"]["summary"] = "all is well"
+        file.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+
+
+def spoil_an_image(folder: Path) -> None:
+    one, two = sorted(folder.glob("images/*/*.png"))[:2]
+    one.write_bytes(two.read_bytes())
+
+
+def lead_elsewhere(folder: Path) -> None:
+    (folder.parent / "secret").write_text("of somebody else")
+    (folder / SEARCH / "more.txt").symlink_to(folder.parent / "secret")
+
+
+def leave_out_a_search(folder: Path) -> None:
+    shutil.rmtree(folder / SEARCH)
+
+
+def drive_otherwise(folder: Path) -> None:
+    for path in (folder / "drives").rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes() + b" ")
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("others")
+    (folder / "mine.suite.yaml").write_text(OTHERS)
+    sharded(read_suite(folder / "mine.suite.yaml"), folder, 2)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("attack", "told"),
+    [
+        (turn_rows, r"is not what shard \d was when it ended: counts: search on dave2"),
+        (turn_an_outcome, r"a shard says violated \(all is well\) of search on dave2, and its rows say viol"),
+        (spoil_an_image, r"is not what shard \d was when it ended: image: .* do not hash to its name"),
+        (lead_elsewhere, r"more.txt is a link out of the shard"),
+        (leave_out_a_search, r"search on dave2: requirements.jsonl lists it, and there are no rows of it"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_a_shard_that_was_tampered_with_is_not_merged(
+    others: Path, tmp_path: Path, attack: Callable[[Path], None], told: str
+) -> None:
+    folders = [Path(shutil.copytree(others / f"shard {number}", tmp_path / f"{number}")) for number in (1, 2)]
+    attack(next(one for one in folders if (one / SEARCH).is_dir()))
+    with pytest.raises(InputError, match=told):
+        merged(read_suite(others / "mine.suite.yaml"), folders, tmp_path / "merged")
+
+
+def test_a_drive_that_another_shard_has_otherwise_is_not_merged(others: Path, tmp_path: Path) -> None:
+    folders = [Path(shutil.copytree(others / f"shard {number}", tmp_path / f"{number}")) for number in (1, 2)]
+    one, two = sorted(folders, key=lambda one: (one / "drives").is_dir())
+    shutil.copytree(two / "drives", one / "drives")
+    drive_otherwise(one)
+    with pytest.raises(InputError, match=r"drives/.* is not what another shard has in this place"):
+        merged(read_suite(others / "mine.suite.yaml"), folders, tmp_path / "merged")
+
+
+def test_each_shard_of_a_run_is_found_whole_alone(others: Path) -> None:
+    # One has the search, the other has not.
+    for number in (1, 2):
+        found = verify(others / f"shard {number}")
+        assert found.passed, found.findings
+
+
+def test_shards_of_other_weights_or_frames_than_are_here_are_not_merged(suite: Read, tmp_path: Path) -> None:
+    (tmp_path / "frames").mkdir()
+    for number, frame in enumerate(load("world:town", count=4)):
+        (tmp_path / "frames" / f"{number}.png").write_bytes(encode_image(frame.image, ".png"))
+    text = RULES.replace("{data: world:town, sample: 24}", "folder:frames")
+    folders = sharded(suite(text), tmp_path, 2)
+    (tmp_path / "frames/0.png").write_bytes((tmp_path / "frames/1.png").read_bytes())
+    with pytest.raises(InputError, match="shard 1 holds a run with data town "):
+        merged(suite(text), folders, tmp_path / "merged")
 
 
 def test_the_commands(suite: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,11 +385,17 @@ def test_the_commands(suite: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (dry.exit_code, "leave out --shard" in dry.output) == (2, True)
     again = CliRunner().invoke(app, ["merge", *folders, "--suite", file, "--out", "all"])
     assert again.exit_code == 2
-    verified = CliRunner().invoke(app, ["evidence", "verify", folders[0], "--suite", file])
-    assert verified.exit_code == 0, verified.output
+    for folder in folders:
+        verified = CliRunner().invoke(app, ["evidence", "verify", folder, "--suite", file])
+        assert verified.exit_code == 0, verified.output
+    Path(folders[1], "summary.md").write_text("All is well.\n")
+    spoiled = CliRunner().invoke(app, ["merge", *folders, "--suite", file, "--out", "spoiled"])
+    assert (spoiled.exit_code, "changed: summary.md" in " ".join(spoiled.output.split())) == (2, True)
 
 
-@pytest.mark.parametrize("text", ["", "2", "0/4", "5/4", "a/b", "-1/4", "1/0", "1/4/5", "1 / 4"])
+@pytest.mark.parametrize(
+    "text", ["", "2", "0/4", "5/4", "a/b", "-1/4", "1/0", "1/4/5", "1 / 4", "1/1" + 5000 * "0"]
+)
 def test_what_is_no_shard(text: str) -> None:
     with pytest.raises(InputError, match="such as 2/4, got "):
         Shard.read(text)

@@ -237,6 +237,10 @@ def _check_rows(run: StoredRun, found: Verification, told: Progress) -> None:
                     hashed.add(digest)
                     _check_image(image_path(images, digest), digest, str(row["case"]), found)
         _check_outcome(pair, counts, tally, worst, found)
+    again = 'SELECT requirement, system, "case" FROM cases GROUP BY ALL HAVING count(*) > 1'
+    for row in run.query(f"{again} ORDER BY ALL LIMIT {_MOST}"):
+        where = f"{row['requirement']} on {row['system']}"
+        found.add("row", where, f"case {row['case']!r} has more than one")
     if found.images and not have_images:
         found.notes.append("the images that rows name are not in the bundle: it was made without them")
 
@@ -260,8 +264,7 @@ def _check_outcome(
         if number != counts[status]:
             detail = f"the outcome says {number} cases are {status}, the rows say {counts[status]}"
             found.add("counts", where, detail)
-    # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
-    if not pair.outcome.measures:
+    if pair.outcome.unanswered:
         return
     outcome, method = pair.outcome, pair.requirement.method
     sampled = pair.requirement.parameters.get("search") == "sampled"
@@ -315,7 +318,7 @@ def _check_requirements(run: StoredRun, found: Verification) -> None:
             break
     if not (run.folder / "runs").is_dir() or not listed.is_file():
         return
-    ended = (run.manifest or {}).get("ended") is not None
+    ended = is_complete(run.manifest)
     records = {(str(one["id"]), str(one.get("system", ""))): one for one in read_records(listed)}
     for key, record in records.items():
         where, tried = " on ".join(key), stored.get(key)
@@ -324,7 +327,7 @@ def _check_requirements(run: StoredRun, found: Verification) -> None:
         if tried is None and (ended or record.get("outcome") is not None):
             found.add("requirement", where, f"{REQUIREMENTS} lists it, and there are no rows of it")
         elif tried is None:
-            found.notes.append(f"{where} was never begun: there are no rows of it")
+            found.notes.append(f"{where} has no rows: it was never begun, or is another shard's")
         elif (read_requirement(record), read_outcome(record)) != (tried.requirement, tried.outcome):
             place = tried.folder.relative_to(run.folder).as_posix()
             found.add("requirement", where, f"{REQUIREMENTS} says something else than the one in {place}")
@@ -333,6 +336,12 @@ def _check_requirements(run: StoredRun, found: Verification) -> None:
     for key in stored:
         if key not in records:
             found.add("requirement", " on ".join(key), f"there are rows of it, and {REQUIREMENTS} lacks it")
+
+
+def is_complete(manifest: Mapping[str, Any] | None) -> bool:
+    """Return whether all that a run lists was tried; of a shard, others have what cannot be shared out."""
+    told = manifest or {}
+    return told.get("ended") is not None and "shard" not in told.get("settings", {})
 
 
 def _accepted(acceptance: Acceptance, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -378,8 +387,8 @@ def _check_entries(run: StoredRun, suite: Suite, found: Verification) -> None:
     listed = run.folder / REQUIREMENTS
     # A run lists all that it is asked for before it tries anything, also one that is stopped.
     planned = [read_requirement(one) for one in read_records(listed)] if listed.is_file() else []
-    ended = manifest.get("ended") is not None
-    if manifest and not ended:
+    ended = is_complete(manifest)
+    if manifest and manifest.get("ended") is None:
         found.notes.append("the run did not end: what it lists without rows was not tried")
     for id, entry in chosen_entries(suite.form, only).items():
         requirements = [one.requirement for one in run.pairs if _is_of(one.requirement, id)]

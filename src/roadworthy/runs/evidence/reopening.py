@@ -16,7 +16,7 @@ from roadworthy.cases import Dataset, Outcome, OutcomeStatus, Requirement, Statu
 from roadworthy.cases.methods import conclude
 from roadworthy.errors import InputError, RoadworthyError
 from roadworthy.models.load import is_description, spelled
-from roadworthy.runs.evidence.checking import BY_RATE, Verification
+from roadworthy.runs.evidence.checking import BY_RATE, Verification, is_complete
 from roadworthy.runs.evidence.documents import FOLDER
 from roadworthy.runs.evidence.requirement_coverage import functional_coverage, functional_document
 from roadworthy.runs.gate import OFF, STREET
@@ -241,7 +241,7 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
         for name, record in manifest.get(what, {}).items():
             _compare(f"{what.removesuffix('s')} {name}", record, present[what].get(name), found)
     stored = StoredRun.open(folder)
-    if manifest.get("ended") is not None and "shard" not in manifest.get("settings", {}):
+    if is_complete(manifest):
         _compare_pairs(stored, plan, found)
     _conclude_again(stored, plan, found)
     _compare_functional(stored, suite, found)
@@ -284,8 +284,7 @@ def _conclude_again(run: StoredRun, plan: SuitePlan, found: Verification) -> Non
     trials = {trial.requirement.id: trial for trial in plan.trials}
     for pair in run.pairs:
         trial, told = trials.get(pair.requirement.id), pair.outcome
-        # Of a model that could not be tried nothing was concluded from rows, and nothing was measured.
-        if trial is None or told is None or not told.measures:
+        if trial is None or told is None or told.unanswered:
             continue
         # By the rule of then it was concluded again from its rows, without the suite.
         if _ruled_otherwise(run, pair):

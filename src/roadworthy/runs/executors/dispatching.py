@@ -223,6 +223,8 @@ class Dispatcher:
                 hand.pieces.popleft().result = event.content
                 hand.since = None
                 hand.served += 1
+                # Where one answers, others that die as they begin, on nodes that do, stop no run.
+                self._failed_starts = 0
             case "died":
                 self._replace(hand, "died")
 

@@ -106,21 +106,22 @@ class Parts:
         """Return the full shards in order.
 
         Raises:
-            InputError: One is missing.
+            InputError: One is missing, or a pipe, which who reads it would wait for.
         """
         found = sorted(self.folder.glob("part-*.parquet"))
         for number, path in enumerate(found):
-            if path != self.path(number):
+            if path != self.path(number) or not path.is_file():
                 raise InputError(
-                    f"{self.path(number)} is missing, and rows come after it: restore it, or delete the "
-                    "parts after it and run again"
+                    f"{self.path(number)} is missing, or no file: restore it, or delete the parts after it "
+                    "and run again"
                 )
         return found
 
     def open_rows(self, number: int) -> tuple[list[Row], int]:
         """Return the rows of the shard that is not full yet, and how many bytes of its file are good."""
+        path = self.open_path(number)
         try:
-            return decode_rows(self.open_path(number).read_bytes())
+            return decode_rows(path.read_bytes()) if path.is_file() else ([], 0)
         except FileNotFoundError:
             return [], 0
 
