@@ -199,7 +199,7 @@ class EventReader(ExchangeReader):
             return
         removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         if (
-            lemma in lexicon.VANISH_VERBS
+            (lemma in lexicon.VANISH_VERBS and not group.passive and (lemma != "fade" or group.particle))
             or (
                 removed
                 and (
@@ -248,8 +248,7 @@ class EventReader(ExchangeReader):
             if lemma == "be" and not self.over() and self.lower() not in (*AND, "or", "either"):
                 raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
             for thing in things:
-                op: Op = "remove" if gone != thing.negated else "add"
-                self.put(op, thing, joined(inner, tail), group.words)
+                self.put(self.presence(gone, thing), thing, joined(inner, tail), group.words)
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
@@ -309,7 +308,7 @@ class EventReader(ExchangeReader):
         if not subject.properties:
             self.result.bind(subject.words, f"on the {subject.element}")
         for thing in objects:
-            op: Op = "remove" if gone != thing.negated else "add"
+            op = self.presence(gone, thing)
             here = op == "add" and subject.element != SCENE and not tail.phrases
             if here:
                 self.result.bind(
@@ -330,6 +329,7 @@ class EventReader(ExchangeReader):
             group = dataclasses.replace(group, lemma="cross", about=True)
         tail = self._crossed(group) or self.tail()
         waits = group.lemma in ("wait", "stand", "stop")
+        goes = group.lemma in _GO | lexicon.MOTION_VERBS - {"be"}
         for number, phrase in enumerate(tail.phrases):
             element = None if phrase.thing is None else phrase.thing.element
             if group.about and element in ("road", "lane"):
@@ -343,6 +343,8 @@ class EventReader(ExchangeReader):
                 "remain",
             }:
                 raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
+            elif goes and phrase.preposition == "to" and element == "sidewalk":
+                raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
         return tail

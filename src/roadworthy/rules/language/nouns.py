@@ -39,6 +39,7 @@ _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
 ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
 """What a thing has a value of: "the colour of the light"."""
+_OURS = frozenset({"this", "that", "same", "our", "your", "my"})
 _SOMEONE = frozenset({"someone", "somebody", "anyone", "anybody"})
 _CROSSED = lexicon.words_of("road street lane crosswalk zebra crossing carriageway highway motorway way path")
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
@@ -182,6 +183,9 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             stop = next(number for number in range(stop, len(words)) if words[number].stop >= limit.end()) + 1
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
+    spoken = {word.lower for word in words[begin:stop]}
+    if "side" in spoken and spoken & _OURS and not properties:
+        raise words[begin:stop].refuse("which side is ours is not said", ["left", "right", "the other side"])
     if element == "sidewalk" and determiner in ("both", "each"):
         properties["position"] = "both"
         amount = None

@@ -410,7 +410,11 @@ class Reader(WordStream):
             self.result.bind(thing.words, before.target)
             self.result.infer(dataclasses.replace(before, position=where.position, reference=where.reference))
             return
+        if not thing.element and op == "remove" and self.result.changes:
+            raise thing.words.refuse("it cannot come and go at once", ["the trees are removed"])
         thing = self.known(self.resolved(thing))
+        if nouns.is_environment(thing.element):
+            raise self.ended(thing.element, thing.words)
         if self.is_ego(thing):
             raise thing.words.refuse("the ego-vehicle itself cannot be added or removed", ["a car"])
         self.check_element(thing)
@@ -423,9 +427,10 @@ class Reader(WordStream):
         if thing.element == "line" and op == "remove":
             thing, tail = self._painted(thing, tail)
         where = self.place(tail.phrases, place)
-        if thing.properties.get("direction") == "reverse" and op == "add" and thing.element != "lane":
+        if thing.properties.get("direction") == "reverse" and thing.element != "lane":
             # "An oncoming car" drives where those drive that come towards us.
-            if where.reference not in (None, "road", "ego-vehicle") or where.position in ("behind", "beside"):
+            elsewhere = where.reference not in (None, "road", "ego-vehicle") or thing.element == "pedestrian"
+            if elsewhere or where.position in ("behind", "beside"):
                 raise thing.words.refuse("what is oncoming is in the oncoming lane", ["a car"])
             where = PlacePhrase("in", "lane", {"direction": "reverse"})
             plain = {key: value for key, value in thing.properties.items() if key != "direction"}
@@ -440,6 +445,10 @@ class Reader(WordStream):
             raise next((one.words for one in tail.phrases if one.position == "above"), thing.words).refuse(
                 "nothing that moves can be put there", ["on the road"]
             )
+        for number, word in enumerate(self.words[: self.at] if op == "add" and self.moves(thing) else ()):
+            if word.index > thing.words[-1].index and word.lemma in ("lie", "sit"):
+                reason = "who comes stands or walks, and what comes stands on its wheels"
+                raise self.words[number : number + 1].refuse(reason, ["is", "stands"])
         if where.position is not None and where.reference is not None:
             self.result.found(where.position.upper(), where.reference, verb)
         if tail.comparative is not None:
@@ -453,6 +462,7 @@ class Reader(WordStream):
         self.check_amount(thing, adds=op == "add")
         group = self._is_group(op, thing, tail.together)
         if op != "add":
+            self.result.tell_state(thing)
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
         elif where.properties.get("position") == "both":
             if thing.count > 2 or group:
@@ -503,6 +513,7 @@ class Reader(WordStream):
         """Refuse how many, or which things, where that cannot be shown: of what goes, only parts can."""
         fits = thing.part in ("", "some") if adds else thing.count == 1 and thing.part != "one"
         # "Half of the pedestrian" is none of several.
+        fits &= thing.properties.get("direction") is None or thing.element == "lane"
         fits &= thing.part != "half" or thing.words[-1].tag != "NN" or thing.words[-1].lower in _MASS
         if not fits:
             raise (thing.amount or thing.words).refuse(
