@@ -30,9 +30,11 @@ _GO = lexicon.words_of(
     "walk run jump step stroll jog rush dash wander hurry sprint skate skip leap hop dart march loiter play"
 )
 _PEOPLE = ("pedestrian", "bicyclist")
+_LEAVES = ("go", "drive", "ride", "walk", "run")
 _FELLED = ("cut", "down")
 _LEAVING = ("away", "off", "down", "around", "past", "through")
-_THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
+_HALTED = frozenset({"parked", "stationary"})
+_THERE = _HALTED | {"present", "visible", "there", "here", "seen", "located", "anymore", "longer"}
 
 
 class EventReader(ExchangeReader):
@@ -209,7 +211,7 @@ class EventReader(ExchangeReader):
                 and lemma not in lexicon.PRESENCE_VERBS - {"cut"}
                 and not self._hides(lemma)
             )
-            or (lemma == "go" and group.particle == "away")
+            or (lemma in _LEAVES and group.particle == "away")
         ):
             self._remove(things, group, inner)
             return
@@ -239,6 +241,9 @@ class EventReader(ExchangeReader):
             while (self.lower() in _THERE and (gone or self.lower() != "longer")) or (
                 self.lower() == "any" and self.lower(1) in ("more", "longer")
             ):
+                if self.lower() in _HALTED:
+                    self.affirmed(group)
+                    self.some(first)
                 gone = gone or self.lower() in ("any", "anymore", "longer")
                 self.result.bind(self.step(2 if self.lower() == "any" else 1), "remove" if gone else "add")
             if group.negated and not (lemma in _IS_THERE or lemma in lexicon.SEE_VERBS):
@@ -254,7 +259,7 @@ class EventReader(ExchangeReader):
 
     def _check_there(self, group: VerbGroup) -> None:
         """Refuse a verb that does not say that a thing is there: "is run over", "drives off"."""
-        onto = group.particle == "off" and not self.over()  # "steps off the kerb"
+        onto = group.particle in ("off", "past") and not self.over()  # "steps off the kerb"
         done = group.passive and group.lemma not in lexicon.ADD_VERBS | lexicon.SEE_VERBS | _PUT
         over = group.words[-1].lower == "crossed" and any(one.lemma == "have" for one in group.words)
         if done or over or (group.particle in _LEAVING and not onto):
@@ -434,7 +439,8 @@ class EventReader(ExchangeReader):
             self.at = begin
             return False
         after = self.lower() if group.particle == "away" else self.lower(1)
-        if away and kind is None and group.lemma == "go" and after != "from":
+        leaves = group.lemma == "go" or (group.lemma in _LEAVES and not any(map(self.refers, things)))
+        if away and kind is None and leaves and after != "from":
             self.at = begin
             return False
         self.affirmed(group)

@@ -271,8 +271,6 @@ class QuantityMatch:
     def as_quantities(self, output: Output) -> tuple[Quantity, Quantity | None]:
         """Return the quantity of an output, or the two ends of a range.
 
-        A number without a unit is in the output's own: m/s or degrees.
-
         Raises:
             RuleError: It is a quantity of something else.
         """
@@ -280,6 +278,8 @@ class QuantityMatch:
         own = "length" if gauge.unit == "m" else output if output in EXAMPLES else "number"
         if self.kind not in ("number", "share", own):
             raise self.words.refuse(f"'{self.words}' is no quantity of {output}", EXAMPLES[own])
+        if self.kind == "number" != own and self.value:
+            raise self.words.refuse(f"of what is '{self.words}'? it has no unit", EXAMPLES[own])
         relative = self.kind == "share"
         upper = None if self.upper is None else Quantity(self.upper, relative)
         return Quantity(self.value, relative), upper

@@ -24,8 +24,7 @@ from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
 _MASS = ("vegetation", "greenery", "foliage")
-# Where nobody is who does something: who waits on the road stands there.
-_ELSEWHERE = {"crossing": ("sidewalk", "terrain"), "waiting": ("road", "lane", "ego-vehicle")}
+_ROAD = ("road", "lane", "ego-vehicle")  # who waits there stands, and does not look at the road
 _GROUPS = ("group", "crowd", "pair")
 _NOT_ONE = frozenset({"no", "other", "another", "any", "each", "every", "all"})
 
@@ -435,6 +434,9 @@ class Reader(WordStream):
             where = PlacePhrase("in", "lane", {"direction": "reverse"})
             plain = {key: value for key, value in thing.properties.items() if key != "direction"}
             thing = dataclasses.replace(thing, properties=plain)
+        if where.reference == "ego-vehicle" and self._pose(thing, "road").startswith("stepping"):
+            if any(one.thing is not None and one.thing.element == "road" for one in tail.phrases):
+                where = PlacePhrase("on", "road")  # who steps onto the road ahead is at its edge
         beside = [one for one in tail.phrases if one.words[-1].lower in ("left", "right")]
         if beside and thing.element == "vehicle" and op == "add" and where.reference != "lane":
             reason = "is this the lane, or the side of the road?"
@@ -460,7 +462,7 @@ class Reader(WordStream):
             self.compare(thing, tail.comparative)
             return
         self.check_amount(thing, adds=op == "add")
-        group = self._is_group(op, thing, tail.together)
+        group, pose = self._is_group(op, thing, tail.together), self._pose(thing, where.reference)
         if op != "add":
             self.result.tell_state(thing)
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
@@ -469,12 +471,10 @@ class Reader(WordStream):
                 raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])
             for side in ("left", "right"):
                 here = dataclasses.replace(where, properties={**where.properties, "position": side})
-                pose = self._pose(thing, where.reference)
                 self.result.infer(here.changed(op, thing.element, thing.properties, pose=pose))
         else:
             for _ in range(thing.count):
-                more = {"group": group, "pose": self._pose(thing, where.reference)}
-                self.result.infer(where.changed(op, thing.element, thing.properties, **more))
+                self.result.infer(where.changed(op, thing.element, thing.properties, group=group, pose=pose))
         self.environments(tail.phrases)
 
     def _is_group(self, op: Op, thing: nouns.NounReading, together: Words | None) -> bool:
@@ -496,7 +496,9 @@ class Reader(WordStream):
         pose = next((pose for pose, verb in POSES.items() if verb.search(said)), "")
         if pose.startswith("stepping") and place not in (None, "road"):
             pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
-        return "" if place in _ELSEWHERE.get(pose, ()) else pose
+        if pose == "crossing" and place in ("sidewalk", "terrain"):
+            raise thing.words.refuse("who crosses is on the road, and not beside it", ["crosses the road"])
+        return "" if pose == "waiting" and place in _ROAD else pose
 
     def _painted(self, thing: nouns.NounReading, tail: Tail) -> tuple[nouns.NounReading, Tail]:
         """Return lines without their place where that tells which: "the marking at the edge of the road"."""
