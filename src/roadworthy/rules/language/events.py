@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon
@@ -25,6 +26,7 @@ _CHANGES = lexicon.words_of("change turn convert transform switch make paint")
 # Verbs that only say that a thing is there: where they are negated, it is not.
 _IS_THERE = lexicon.words_of("be exist show present locate stay remain stand")
 _PUT = lexicon.words_of("park stop locate show present sit stand pull halt queue cover hang")
+_STAYS = _PUT | lexicon.words_of("be wait lie stay remain")
 _MEETS = lexicon.words_of("follow pass approach near reach face meet encounter")
 _GO = lexicon.words_of(
     "walk run jump step stroll jog rush dash wander hurry sprint skate skip leap hop dart march loiter play"
@@ -33,6 +35,7 @@ _PEOPLE = ("pedestrian", "bicyclist")
 _LEAVES = ("go", "drive", "ride", "walk", "run")
 _FELLED = ("cut", "down")
 _LEAVING = ("away", "off", "down", "around", "past", "through")
+_LIT = re.compile(r"with (?:its |the |both )?brake lights (?:on|lit)\b")
 _HALTED = frozenset({"parked", "stationary"})
 _THERE = _HALTED | {"present", "visible", "there", "here", "seen", "located", "anymore", "longer"}
 
@@ -43,6 +46,10 @@ class EventReader(ExchangeReader):
     def modified(self) -> Tail | None:
         """Read what describes a noun after it: "standing on the roadside", "that is parked there"."""
         at = after_fillers(self.words, self.at)
+        if lamps := _LIT.match(" ".join(word.lower for word in self.words[at:])):
+            self.at = at
+            self.result.bind(self.step(lamps[0].count(" ") + 1), "braking")
+            return joined(Tail(), self.modified() or self.tail())
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = verb_group(self.words, at)
@@ -227,6 +234,8 @@ class EventReader(ExchangeReader):
         moving = [self.moves(one) for one in things]
         if lemma in _GO and not all(moving):
             raise group.words.refuse(f"{str(group.words)!r} is not understood of this", ["appears"])
+        if lemma in ("brake", "overtake") and any(self.resolved(one).element != "vehicle" for one in things):
+            raise group.words.refuse(f"{str(group.words)!r} is seen of vehicles only", ["appears"])
         if lemma == "turn" and not all(moving):
             where = group.words if self.over() else self.rest()
             raise where.refuse("into what it turns is not understood", ["turns red"])
@@ -340,13 +349,7 @@ class EventReader(ExchangeReader):
             if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
-            elif phrase.preposition == "across" and group.lemma in _PUT | {
-                "be",
-                "wait",
-                "lie",
-                "stay",
-                "remain",
-            }:
+            elif phrase.preposition == "across" and group.lemma in _STAYS:
                 raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
             elif goes and phrase.preposition == "to" and element == "sidewalk":
                 raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
@@ -357,15 +360,22 @@ class EventReader(ExchangeReader):
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
         if (
-            group.lemma not in ("cross", "enter", "cover", "pass", "follow", "use")
+            group.lemma not in ("cross", "enter", "cover", "pass", "follow", "use", "overtake")
             and group.particle != "off"
         ):
             return None
         if prepositional(self.words, self.at) is not None or self.over():
+            if group.lemma == "overtake":
+                raise group.words.refuse("whom it overtakes must be us", ["overtakes you"])
             return None
         begin = self.at
-        us = group.lemma == "follow" and self.lower() in ("us", "you")
+        us = group.lemma in ("follow", "overtake") and self.lower() in ("us", "you")
         thing = NounReading("ego-vehicle", self.step(), {}, "the") if us else self.thing()
+        if group.lemma == "overtake":
+            if thing is None or not self.is_ego(thing):
+                raise self.words[begin:].refuse("whom it overtakes must be us", ["overtakes you"])
+            self.result.bind(thing.words, "ego-vehicle")
+            return self.tail()
         if thing is None:
             return None
         position: Position = "in" if group.lemma == "enter" and thing.element == "lane" else "on"

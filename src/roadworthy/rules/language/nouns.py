@@ -18,18 +18,6 @@ from roadworthy.rules.reading import Comparative, Part
 SCENE = "scene"
 """The element of phrases such as "in the picture", which say nothing about where."""
 
-SUCH_AS: Mapping[str, tuple[str, ...]] = {
-    "weather": ("rainy", "foggy"),
-    "time": ("night", "dusk"),
-    "season": ("winter", "summer"),
-}
-"""What is suggested where it is not said what a condition becomes."""
-ENDINGS: Mapping[str, tuple[str, str]] = {
-    "weather": ("weather that stops", "the weather becomes sunny"),
-    "time": ("a time of day that ends", "the time becomes day"),
-    "season": ("a season that ends", "the season becomes summer"),
-}
-"""What cannot be changed into its absence, and what to write instead."""
 _BEFORE = ("weather", "season")  # what stands before other conditions: "a rainy winter night"
 _DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5

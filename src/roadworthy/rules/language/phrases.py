@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.nouns import SUCH_AS, NounReading, is_pronoun, noun_phrase
+from roadworthy.rules.language.nouns import NounReading, is_pronoun, noun_phrase
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
@@ -310,7 +310,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         text == "before" or (condition == "season" and (beside or text == "after"))
     ):
         raise words[begin:stop].refuse(
-            f"{str(words[begin:stop])!r} does not say which {condition} it is", SUCH_AS[condition]
+            f"{str(words[begin:stop])!r} does not say which {condition} it is", lexicon.SUCH_AS[condition]
         )
     if thing.words[-1].lower == "side" and stop < len(words) and words[stop].lower == "of":
         # "On the left side of the truck"; that of the road is one phrase, and the roadside.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language import nouns
+from roadworthy.rules.language import lexicon, nouns
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream
 from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS, LINES, POSES
 from roadworthy.rules.language.phrases import (
@@ -109,7 +109,7 @@ class Reader(WordStream):
 
     def ended(self, element: str, words: Words) -> RuleError:
         """Return the refusal of a condition that there is no longer: what comes instead must be said."""
-        what, instead = nouns.ENDINGS[ontology().condition_of(element) or "weather"]
+        what, instead = lexicon.ENDINGS[ontology().condition_of(element) or "weather"]
         return words.refuse(f"{what} is not understood: say what it becomes", [instead])
 
     def become(
@@ -118,7 +118,7 @@ class Reader(WordStream):
         """Change the weather, the time of day or the season."""
         kind = ontology().condition_of(element)
         if kind is None or element == kind:
-            raise words.refuse(f"what the {element} becomes is not said", nouns.SUCH_AS[kind or "weather"])
+            raise words.refuse(f"what the {element} becomes is not said", lexicon.SUCH_AS[kind or "weather"])
         if "level" in properties and kind != "weather":
             raise nouns.no_level(element, properties["level"], words)
         if comparative in ("heavier", "lighter"):
@@ -434,9 +434,9 @@ class Reader(WordStream):
             where = PlacePhrase("in", "lane", {"direction": "reverse"})
             plain = {key: value for key, value in thing.properties.items() if key != "direction"}
             thing = dataclasses.replace(thing, properties=plain)
-        if where.reference == "ego-vehicle" and self._pose(thing, "road").startswith("stepping"):
-            if any(one.thing is not None and one.thing.element == "road" for one in tail.phrases):
-                where = PlacePhrase("on", "road")  # who steps onto the road ahead is at its edge
+        steps = self._pose(thing, "road").startswith("stepping") and where.reference == "ego-vehicle"
+        if steps and any(one.thing is not None and one.thing.element == "road" for one in tail.phrases):
+            where = PlacePhrase("on", "road")  # who steps onto the road ahead is at its edge
         beside = [one for one in tail.phrases if one.words[-1].lower in ("left", "right")]
         if beside and thing.element == "vehicle" and op == "add" and where.reference != "lane":
             reason = "is this the lane, or the side of the road?"
@@ -447,6 +447,9 @@ class Reader(WordStream):
             raise next((one.words for one in tail.phrases if one.position == "above"), thing.words).refuse(
                 "nothing that moves can be put there", ["on the road"]
             )
+        elsewhere = "direction" in where.properties or where.reference == "sidewalk"
+        if elsewhere and thing.element == "vehicle" and self._pose(thing, None):
+            raise thing.words.refuse("this is seen of one that drives as we do", ["a car brakes ahead"])
         for number, word in enumerate(self.words[: self.at] if op == "add" and self.moves(thing) else ()):
             if word.index > thing.words[-1].index and word.lemma in ("lie", "sit"):
                 reason = "who comes stands or walks, and what comes stands on its wheels"
@@ -490,10 +493,9 @@ class Reader(WordStream):
 
     def _pose(self, thing: nouns.NounReading, place: str | None) -> str:
         """Return what the words from a thing on say that somebody does: "crossing"."""
-        if thing.element != "pedestrian":
-            return ""
         said = self.words.text[thing.words[0].start : self.words[self.at - 1].stop]
-        pose = next((pose for pose, verb in POSES.items() if verb.search(said)), "")
+        poses = POSES.get(thing.element, {})
+        pose = next((pose for pose, verb in poses.items() if verb.search(said)), "")
         if pose.startswith("stepping") and place not in (None, "road"):
             pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
         if pose == "crossing" and place in ("sidewalk", "terrain"):
@@ -516,6 +518,7 @@ class Reader(WordStream):
         fits = thing.part in ("", "some") if adds else thing.count == 1 and thing.part != "one"
         # "Half of the pedestrian" is none of several.
         fits &= thing.properties.get("direction") is None or thing.element == "lane"
+        fits &= adds or thing.element != "vehicle" or not self._pose(thing, None)
         fits &= thing.part != "half" or thing.words[-1].tag != "NN" or thing.words[-1].lower in _MASS
         if not fits:
             raise (thing.amount or thing.words).refuse(

@@ -11,7 +11,7 @@ from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, INSTEAD, UNDERSTOOD, PlacePhrase, Tail
-from roadworthy.rules.language.nouns import ASPECTS, SCENE, SUCH_AS, NounReading, is_environment, noun_phrase
+from roadworthy.rules.language.nouns import ASPECTS, SCENE, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.language.words import Words
@@ -249,7 +249,7 @@ class WeatherReader(Reader):
 
     def _such_as(self, thing: NounReading) -> tuple[str, ...]:
         """Return what is suggested as what a condition becomes."""
-        return SUCH_AS[ontology().condition_of(thing.element) or "weather"]
+        return lexicon.SUCH_AS[ontology().condition_of(thing.element) or "weather"]
 
     def exchange_environment(self, old: NounReading, new: NounReading) -> None:
         """Let one weather, time of day or season give way to another."""
