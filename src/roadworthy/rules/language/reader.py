@@ -24,7 +24,6 @@ from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
 _MASS = ("vegetation", "greenery", "foliage")
-_ROAD = ("road", "lane", "ego-vehicle")  # who waits there stands, and does not look at the road
 _GROUPS = ("group", "crowd", "pair")
 _NOT_ONE = frozenset({"no", "other", "another", "any", "each", "every", "all"})
 
@@ -500,7 +499,8 @@ class Reader(WordStream):
             pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
         if pose == "crossing" and place in ("sidewalk", "terrain"):
             raise thing.words.refuse("who crosses is on the road, and not beside it", ["crosses the road"])
-        return "" if pose == "waiting" and place in _ROAD else pose
+        # Who waits on the road stands there, and does not look at it.
+        return "" if pose == "waiting" and place in ("road", "lane", "ego-vehicle") else pose
 
     def _painted(self, thing: nouns.NounReading, tail: Tail) -> tuple[nouns.NounReading, Tail]:
         """Return lines without their place where that tells which: "the marking at the edge of the road"."""

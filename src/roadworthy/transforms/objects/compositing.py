@@ -399,6 +399,7 @@ class Add(OpensLater, ObjectEdit):
         stance, seen = POSES[self.pose]
         gallery = Gallery.posed() if stance else Gallery.shipped_for(True)
         found = [one for one in gallery.select(self.element) if one.pose == stance and one.facing in seen]
+        found = [one for one in found if stance or one.element == "vehicle"]
         found = [lit for one in found if (lit := braking(one))] if self.pose == "braking" else found
         if not found:
             raise InputError(f"no {self.element} is known to be seen {self.pose}")
