@@ -328,7 +328,9 @@ def _with_modifiers(
         if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand"):
             continue
         if sky is not None and (element == SCENE or is_environment(element)):
-            element, *more = _together(one, sky, (element, *also))
+            # "A rainy day" may be a night; a rainy morning is none.
+            named = () if words[stop - 1].lower in ("day", "days") and element == "day" else (element,)
+            element, *more = _together(one, sky, (*named, *also))
             also = tuple(more)
         elif word.lower == "dark" and element == "cloudy":
             continue
@@ -356,10 +358,10 @@ def _with_modifiers(
 def _together(words: Words, new: str, others: Sequence[str]) -> list[str]:
     """Return a condition with those that are named beside it, each of another kind, the weather first.
 
-    That it is day besides is not said by "a rainy day", nor anything by "winter weather" or "winter scene".
+    "Winter weather" and "winter scene" say nothing besides.
     """
     kind = ontology().condition_of
-    kept = [one for one in others if one not in (*CONDITIONS, SCENE, "day", new)]
+    kept = [one for one in others if one not in (*CONDITIONS, SCENE, new)]
     for one in kept:
         if kind(one) == kind(new):
             raise words.refuse(f"the {kind(new)} cannot be {new} and {one} at once")
