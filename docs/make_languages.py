@@ -101,6 +101,9 @@ CONDITIONS = {
         "If a car is in the left lane ahead, keep your speed.",
         "If a pedestrian stands on the other side of the road, slow down.",
         "If a pedestrian appears on the left, do not steer to the left.",
+        "If the car ahead brakes, slow down.",
+        "If a truck with its brake lights on is 20 m ahead, slow down.",
+        "If a car overtakes you, do not speed up.",
         "If a pedestrian is crossing the road, slow down.",
         "If a pedestrian is waiting to cross the road, slow down.",
         "If a pedestrian waits at the crosswalk, slow down.",
@@ -110,7 +113,7 @@ CONDITIONS = {
     "Which of them": (
         "If some of the trees are removed, keep your speed.",
         "If half of the buildings are replaced by trees, keep your speed.",
-        "If the nearest tree disappears, keep your speed.",
+        "If the nearest sign disappears, keep your speed.",
         "With the trees on the left removed, keep your speed.",
         "If the centre line is removed, steer the same.",
         "If the edge lines disappear, steer the same.",
@@ -152,7 +155,7 @@ OUTCOMES = {
         "turn left", "steer to the right", "make a left turn", "the steering angle should increase",
     ),
     "The same, or not": (
-        "the steering angle should stay the same", "keep your speed", "remain at the current speed",
+        "the steering angle should stay the same", "the steering should stay about the same", "keep your speed", "remain at the current speed",
         "go straight", "stay on course", "drive as fast as before", "the speed should not change",
         "we expect the speed to be different", "swerve", "the steering should deviate",
     ),
@@ -220,7 +223,9 @@ REFUSED = (
     "If one of the trees is removed, keep your speed.",
     "If a tractor appears ahead, slow down.",
     "If a deer runs onto the road, slow down.",
-    "If a car brakes in front of you, slow down.",
+    "If a cyclist brakes in front of you, slow down.",
+    "If a car overtakes a truck, slow down.",
+    "If a pedestrian lies on the road, stop.",
     "If snow covers the lane markings, slow down.",
     "If the sidewalk is removed, keep your speed.",
     "If the light is about to turn red, slow down.",
@@ -288,7 +293,8 @@ WORDS = {
     "adverbs that ask for nothing": lexicon.FILLERS,
     "without weight in a condition, all in all": lexicon.WEIGHTLESS,
     "which lines, by where they are": lexicon.LINES,
-    "poses of pedestrians, by what they do": lexicon.POSES,
+    "poses of pedestrians, by what they do": lexicon.POSES["pedestrian"],
+    "poses of vehicles": lexicon.POSES["vehicle"],
     "how many come, or which of them go": [" ".join(words) for words in lexicon.AMOUNTS],
 }
 """The vocabulary: what the words do, and which they are."""

@@ -111,6 +111,20 @@ def test_what_a_change_asks_of_images(change: SceneChange, expected: object) -> 
     assert operation_of(change) == expected
 
 
+@pytest.mark.parametrize(("traffic", "side"), [("right", "left"), ("left", "right")])
+def test_who_overtakes_is_in_the_next_lane(traffic: Any, side: str) -> None:
+    (change,) = parse("If a car overtakes you, do not speed up.").blocks[0].changes
+    operation = operation_of(change, traffic)
+    assert isinstance(operation, AddOperation)
+    assert (operation.reference, operation.side, operation.pose) == ("lane", side, "overtaking")
+
+
+def test_how_others_brake_over_a_clip_is_not_known() -> None:
+    plan = plan_for(parse("If the car ahead brakes, slow down within 1 s."))
+    with pytest.raises(InputError, match="brake or overtake"):
+        plan.over(0)
+
+
 def test_signs_stand_where_one_drives_unless_a_side_is_said() -> None:
     sign = adding("traffic sign", "on", "sidewalk")
     assert operation_of(sign, "left") == AddOperation("traffic sign", "on", "roadside", "left")

@@ -237,6 +237,8 @@ class RulePlan:
             )
         for block in self.rule.blocks:
             motion_of(self.rule, block)
+            if any(change.target == "vehicle" and change.pose for change in block.changes):
+                raise InputError("over a clip, how others brake or overtake is not known: leave out the time")
         return plan
 
     def with_tolerances(self, tolerances: Mapping[str, Quantity]) -> RulePlan:
@@ -456,6 +458,8 @@ def operation_of(change: SceneChange, traffic: Traffic = "right") -> Operation:
         if change.reference != "lane":
             del around["direction"]
     # "On the left side": lanes have positions, and roadsides have sides.
+    if change.pose == "overtaking":
+        around.setdefault("position", "left" if traffic == "right" else "right")
     side = around.pop("position", None) or (
         properties.pop("position", None) if change.target != "lane" else None
     )
@@ -475,6 +479,8 @@ def _is_for_drivers(element: str) -> bool:
 def _place(change: SceneChange, around: Mapping[str, str]) -> tuple[str, str]:
     """Return where a thing is added, in the words of the transform that adds it."""
     position, reference = change.position, change.reference
+    if change.pose == "overtaking":
+        return "on", "lane"
     if reference is None:
         if position is None and (change.pose == "crossing" or change.target == "traffic cone"):
             return "on", "road"

@@ -29,7 +29,7 @@ STILL_SAID = {
     ("output", "any"), ("one", "one half"), ("a", "a half"), ("old", "of its old value"), ("may", "may not"),
     ("original", "of the original"), ("pedestrian", "what changed"), ("near", "what changed"),
     ("be", "be limit"), ("be", "be cap"), ("ahead", "front the ego-vehicle"), ("at", "dusk"), ("in", "in"),
-    ("are", "replace"),
+    ("are", "replace"), ("with", "remove"),
 }  # fmt: skip
 """Words without which the same is said, if in bad English: "no pedestrian on the road", "at least half"."""
 NONSENSE = "blorf"
@@ -139,7 +139,16 @@ REFUSED = (
     ("If an ice cream cone stands on the road, slow down.", "ice cream"),
     ("If a wheelchair crosses the road, slow down.", "wheelchair"),
     ("If a woman with a suitcase crosses the road, slow down.", "with a suitcase"),
-    ("If a car brakes in front of us, slow down.", "brakes"),
+    ("If a cyclist brakes in front of us, slow down.", "brakes"),
+    ("If an oncoming car brakes, slow down.", "an oncoming car"),
+    ("If a car overtakes a truck, slow down.", "a truck"),
+    ("If a pedestrian is left on the road, slow down.", "is left"),
+    ("If there is not no pedestrian on the road, slow down.", "no pedestrian"),
+    ("If a pedestrian lies on the road, slow down.", "lies"),
+    ("If a pedestrian appears on the roadside, it is not forbidden to speed up.", "is not forbidden to"),
+    ("If a pedestrian moves to the left, slow down.", "to the left"),
+    ("If it has rained, slow down.", "has rained"),
+    ("If the image becomes darker, slow down.", "darker"),
     ("If the rain stops, slow down.", "stops"),
     ("If the rain stops slow down.", "stops"),
     ("If a bus stops at a bus stop, slow down.", "stop,"),

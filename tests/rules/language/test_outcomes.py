@@ -143,7 +143,6 @@ SPEED = {
     "the car should slow down by less than 5 km/h": "x1 - x2 <= 1.39 m/s and x1 > x2",
     "the car should slow down by at least ten miles per hour": "x1 - x2 >= 4.47 m/s",
     "the car should slow down by 3 m/s": "x1 - x2 >= 3 m/s",
-    "the car should slow down by at least 2": "x1 - x2 >= 2 m/s",
     "the car should slow down 20kph": "x1 - x2 >= 5.56 m/s",
     "the car should speed up by at least 10%": "(x2 - x1)/x1 >= 10%",
     "the car should speed up by less than 10%": "(x2 - x1)/x1 <= 10% and x2 > x1",

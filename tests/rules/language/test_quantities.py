@@ -65,7 +65,6 @@ SPEEDS = {
     "3 metres per second": 3.0,
     "3 meters per second": 3.0,
     "half a metre per second": 0.5,
-    "7": 7.0,
     "1,000 km/h": 1000 / 3.6,
     "a hundred km/h": 100 / 3.6,
     "one hundred and twenty km/h": 120 / 3.6,
@@ -81,7 +80,6 @@ ANGLES = {
     "half a degree": 0.5,
     "0.1 radians": 5.729577951308232,
     "0.1 rad": 5.729577951308232,
-    "7": 7.0,
 }
 
 RANGES = {

@@ -207,8 +207,9 @@ def test_what_else_people_test_with_has_its_own_cut_outs_for_all_frames(kind: st
         assert len(found) >= 3
         assert all(low < one.height < high and one.shape[0] >= 390 for one in found)
         assert not set(found) & set(Gallery.shipped_for(drawn).select("pedestrian"))
-    for pose in POSES if kind in ("child", "wheelchair user", "pram") else ():
-        make_transform("add", element=kind, pose=pose)
+    for pose, (stance, _) in POSES.items() if kind in ("child", "wheelchair user", "pram") else ():
+        if stance:
+            make_transform("add", element=kind, pose=pose)
 
 
 @pytest.mark.parametrize(
@@ -237,6 +238,45 @@ def test_cones_dogs_and_children_stand_where_it_is_said(town: list[Frame], kind:
 def test_only_people_have_poses() -> None:
     with pytest.raises(InputError, match="has no 'bicyclist'; it has pedestrian"):
         make_transform("add", element="bicyclist", pose="crossing")
+
+
+@pytest.mark.parametrize("kind", ["motorcycle", "red car", "pedestrian"])
+def test_only_vehicles_whose_lamps_are_known_brake(kind: str) -> None:
+    with pytest.raises(InputError, match=f"no {kind} is known to be seen braking"):
+        make_transform("add", element=kind, pose="braking")
+    if kind == "pedestrian":
+        with pytest.raises(InputError, match="overtaking"):
+            make_transform("add", element=kind, pose="overtaking")
+
+
+@pytest.mark.parametrize("kind", ["white car", "green truck", "taxi", "ambulance"])
+def test_who_brakes_shows_two_lit_lamps(town: list[Frame], kind: str) -> None:
+    place = {"element": kind, "relation": "in front of", "reference": "ego-vehicle", "distance": 12}
+    tried = 0
+    for number, frame in enumerate(town):
+        try:
+            plain, brakes = (
+                make_transform("add", **place, **pose)(frame, number, measure=False)
+                for pose in ({}, {"pose": "braking"})
+            )
+        except NotApplicable:
+            continue
+        notes = [added_things(one)[-1] for one in (plain, brakes)]
+        left, top, right, bottom = notes[0]["box"]
+        if notes[0]["box"] != notes[1]["box"] or right - left < 30:
+            continue
+        tried += 1
+        lit = brakes.image.astype(int) - plain.image
+        reddened = (lit[top:bottom, left:right, 0] > 40) & (brakes.image[top:bottom, left:right, 0] > 200)
+        assert all(half.any() for half in np.array_split(reddened, 2, axis=1))
+    assert tried >= 2
+
+
+def test_real_frames_get_no_drawn_car_that_brakes(town: list[Frame]) -> None:
+    ahead = {"relation": "in front of", "reference": "ego-vehicle"}
+    change = make_transform("add", element="car", pose="braking", **ahead)
+    with pytest.raises(NotApplicable, match="does not look real enough"):
+        change(town[0].replace(metadata={}), 1, measure=False)
 
 
 def test_what_is_oncoming_shows_its_front(town: list[Frame]) -> None:

@@ -216,7 +216,7 @@ class _ConditionReader(EventReader):
         tail = joined(self.modified(), self.tail())
         for thing in things:
             self.noted(thing, group)
-            self.put("remove" if gone or thing.negated else "add", thing, tail, group.words)
+            self.put(self.presence(gone, thing), thing, tail, group.words)
 
     def _imperative(self) -> bool:
         """Return whether a verb without a subject stands first: "remove the lane lines"."""

@@ -21,6 +21,7 @@ JOINTS = AND | {"that", "if", "when"}
 """What joins clauses or opens them and gives nothing else."""
 AWAY = ("from", "off", "out of")
 INSTEAD = (("instead", "of"), ("rather", "than"))
+_STATES = lexicon.words_of("parked stationary standing stopped waiting moving walking driving")
 _TOGETHER = (("as", "well", "as"), ("together", "with"), ("along", "with"), ("in", "addition", "to"))
 
 
@@ -106,6 +107,12 @@ class WordStream:
         if thing.negated:
             raise thing.words.refuse("something that does not happen is no change", UNDERSTOOD)
 
+    def presence(self, gone: bool, thing: NounReading) -> Op:
+        """Return whether a thing comes or goes, which one negation decides: "is not there", "no car"."""
+        if gone:
+            self.some(thing)
+        return "remove" if gone or thing.negated else "add"
+
     def weather_at(self, ahead: int) -> bool:
         """Return whether a word further on names a weather, a time or a season."""
         word = self.lower(ahead)
@@ -159,6 +166,12 @@ class ConditionReading:
         """Note a noun that is shown as any thing of its element."""
         if noun := thing.narrower:
             self.notes.append(f"{noun!r} is shown as any {thing.element}, and nothing more is tested.")
+
+    def tell_state(self, thing: NounReading) -> None:
+        """Note what things that go are said to do: none are told apart by that."""
+        for word in thing.words:
+            if word.lower in _STATES:
+                self.notes.append(f"{word.text!r} is not told apart: others of the kind go, too.")
 
     def found(self, predicate: str, *arguments: str) -> None:
         """Note something that was found in the words."""

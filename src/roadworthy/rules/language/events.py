@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 from roadworthy.rules.language import lexicon
@@ -25,14 +26,18 @@ _CHANGES = lexicon.words_of("change turn convert transform switch make paint")
 # Verbs that only say that a thing is there: where they are negated, it is not.
 _IS_THERE = lexicon.words_of("be exist show present locate stay remain stand")
 _PUT = lexicon.words_of("park stop locate show present sit stand pull halt queue cover hang")
+_STAYS = _PUT | lexicon.words_of("be wait lie stay remain")
 _MEETS = lexicon.words_of("follow pass approach near reach face meet encounter")
 _GO = lexicon.words_of(
     "walk run jump step stroll jog rush dash wander hurry sprint skate skip leap hop dart march loiter play"
 )
 _PEOPLE = ("pedestrian", "bicyclist")
+_LEAVES = ("go", "drive", "ride", "walk", "run")
 _FELLED = ("cut", "down")
 _LEAVING = ("away", "off", "down", "around", "past", "through")
-_THERE = frozenset({"present", "visible", "there", "here", "seen", "located", "parked", "anymore", "longer"})
+_LIT = re.compile(r"with (?:its |the |both )?brake lights (?:on|lit)\b")
+_HALTED = frozenset({"parked", "stationary"})
+_THERE = _HALTED | {"present", "visible", "there", "here", "seen", "located", "anymore", "longer"}
 
 
 class EventReader(ExchangeReader):
@@ -41,6 +46,10 @@ class EventReader(ExchangeReader):
     def modified(self) -> Tail | None:
         """Read what describes a noun after it: "standing on the roadside", "that is parked there"."""
         at = after_fillers(self.words, self.at)
+        if lamps := _LIT.match(" ".join(word.lower for word in self.words[at:])):
+            self.at = at
+            self.result.bind(self.step(lamps[0].count(" ") + 1), "braking")
+            return joined(Tail(), self.modified() or self.tail())
         if at < len(self.words) and self.words[at].lower in ("who", "which", "that"):
             at += 1
             found = verb_group(self.words, at)
@@ -199,7 +208,7 @@ class EventReader(ExchangeReader):
             return
         removed = group.passive or any(word.tag in ("VBN", "VBD") for word in group.words)
         if (
-            lemma in lexicon.VANISH_VERBS
+            (lemma in lexicon.VANISH_VERBS and not group.passive and (lemma != "fade" or group.particle))
             or (
                 removed
                 and (
@@ -209,7 +218,7 @@ class EventReader(ExchangeReader):
                 and lemma not in lexicon.PRESENCE_VERBS - {"cut"}
                 and not self._hides(lemma)
             )
-            or (lemma == "go" and group.particle == "away")
+            or (lemma in _LEAVES and group.particle == "away")
         ):
             self._remove(things, group, inner)
             return
@@ -225,6 +234,8 @@ class EventReader(ExchangeReader):
         moving = [self.moves(one) for one in things]
         if lemma in _GO and not all(moving):
             raise group.words.refuse(f"{str(group.words)!r} is not understood of this", ["appears"])
+        if lemma in ("brake", "overtake") and any(self.resolved(one).element != "vehicle" for one in things):
+            raise group.words.refuse(f"{str(group.words)!r} is seen of vehicles only", ["appears"])
         if lemma == "turn" and not all(moving):
             where = group.words if self.over() else self.rest()
             raise where.refuse("into what it turns is not understood", ["turns red"])
@@ -239,6 +250,9 @@ class EventReader(ExchangeReader):
             while (self.lower() in _THERE and (gone or self.lower() != "longer")) or (
                 self.lower() == "any" and self.lower(1) in ("more", "longer")
             ):
+                if self.lower() in _HALTED:
+                    self.affirmed(group)
+                    self.some(first)
                 gone = gone or self.lower() in ("any", "anymore", "longer")
                 self.result.bind(self.step(2 if self.lower() == "any" else 1), "remove" if gone else "add")
             if group.negated and not (lemma in _IS_THERE or lemma in lexicon.SEE_VERBS):
@@ -248,14 +262,13 @@ class EventReader(ExchangeReader):
             if lemma == "be" and not self.over() and self.lower() not in (*AND, "or", "either"):
                 raise self.rest().refuse("these words are not understood here", UNDERSTOOD)
             for thing in things:
-                op: Op = "remove" if gone != thing.negated else "add"
-                self.put(op, thing, joined(inner, tail), group.words)
+                self.put(self.presence(gone, thing), thing, joined(inner, tail), group.words)
             return
         raise group.words.refuse(f"{str(group.words)!r} is no change of a scene", UNDERSTOOD)
 
     def _check_there(self, group: VerbGroup) -> None:
         """Refuse a verb that does not say that a thing is there: "is run over", "drives off"."""
-        onto = group.particle == "off" and not self.over()  # "steps off the kerb"
+        onto = group.particle in ("off", "past") and not self.over()  # "steps off the kerb"
         done = group.passive and group.lemma not in lexicon.ADD_VERBS | lexicon.SEE_VERBS | _PUT
         over = group.words[-1].lower == "crossed" and any(one.lemma == "have" for one in group.words)
         if done or over or (group.particle in _LEAVING and not onto):
@@ -309,7 +322,7 @@ class EventReader(ExchangeReader):
         if not subject.properties:
             self.result.bind(subject.words, f"on the {subject.element}")
         for thing in objects:
-            op: Op = "remove" if gone != thing.negated else "add"
+            op = self.presence(gone, thing)
             here = op == "add" and subject.element != SCENE and not tail.phrases
             if here:
                 self.result.bind(
@@ -330,19 +343,16 @@ class EventReader(ExchangeReader):
             group = dataclasses.replace(group, lemma="cross", about=True)
         tail = self._crossed(group) or self.tail()
         waits = group.lemma in ("wait", "stand", "stop")
+        goes = group.lemma in _GO | lexicon.MOTION_VERBS - {"be"}
         for number, phrase in enumerate(tail.phrases):
             element = None if phrase.thing is None else phrase.thing.element
             if group.about and element in ("road", "lane"):
                 kerb = NounReading("sidewalk", phrase.words, {}, "the")
                 tail.phrases[number] = dataclasses.replace(phrase, position="on", thing=kerb)
-            elif phrase.preposition == "across" and group.lemma in _PUT | {
-                "be",
-                "wait",
-                "lie",
-                "stay",
-                "remain",
-            }:
+            elif phrase.preposition == "across" and group.lemma in _STAYS:
                 raise phrase.words.refuse("on the road, or on its other side?", ["on the road"])
+            elif goes and phrase.preposition == "to" and element == "sidewalk":
+                raise phrase.words.refuse("where it goes is not shown: say where it is", ["on the left"])
             elif element == "crosswalk" and (group.about or (waits and phrase.preposition == "at")):
                 tail.phrases[number] = dataclasses.replace(phrase, position="beside")
         return tail
@@ -350,15 +360,22 @@ class EventReader(ExchangeReader):
     def _crossed(self, group: VerbGroup) -> Tail | None:
         """Read the object of verbs that say where: "crosses the road", "enters the lane"."""
         if (
-            group.lemma not in ("cross", "enter", "cover", "pass", "follow", "use")
+            group.lemma not in ("cross", "enter", "cover", "pass", "follow", "use", "overtake")
             and group.particle != "off"
         ):
             return None
         if prepositional(self.words, self.at) is not None or self.over():
+            if group.lemma == "overtake":
+                raise group.words.refuse("whom it overtakes must be us", ["overtakes you"])
             return None
         begin = self.at
-        us = group.lemma == "follow" and self.lower() in ("us", "you")
+        us = group.lemma in ("follow", "overtake") and self.lower() in ("us", "you")
         thing = NounReading("ego-vehicle", self.step(), {}, "the") if us else self.thing()
+        if group.lemma == "overtake":
+            if thing is None or not self.is_ego(thing):
+                raise self.words[begin:].refuse("whom it overtakes must be us", ["overtakes you"])
+            self.result.bind(thing.words, "ego-vehicle")
+            return self.tail()
         if thing is None:
             return None
         position: Position = "in" if group.lemma == "enter" and thing.element == "lane" else "on"
@@ -432,7 +449,8 @@ class EventReader(ExchangeReader):
             self.at = begin
             return False
         after = self.lower() if group.particle == "away" else self.lower(1)
-        if away and kind is None and group.lemma == "go" and after != "from":
+        leaves = group.lemma == "go" or (group.lemma in _LEAVES and not any(map(self.refers, things)))
+        if away and kind is None and leaves and after != "from":
             self.at = begin
             return False
         self.affirmed(group)

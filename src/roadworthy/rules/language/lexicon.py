@@ -80,8 +80,11 @@ AMOUNTS: Mapping[tuple[str, ...], tuple[int, str]] = {
     for phrase in phrases_of(one["phrases"])
 }
 """How many things come, at least, and which of those that are there are meant."""
-POSES = {pose: re.compile(verb, re.IGNORECASE) for pose, verb in _FILE["poses"].items()}
-"""What people do, by the words from the noun on that say so."""
+POSES = {
+    element: {pose: re.compile(verb, re.IGNORECASE) for pose, verb in _FILE[key].items()}
+    for element, key in (("pedestrian", "poses"), ("vehicle", "poses of vehicles"))
+}
+"""What people and vehicles do, by the words from the noun on that say so."""
 PLAIN_ADJECTIVES = _SETS["plain adjectives"]
 """Adjectives that ask for nothing that a picture could show."""
 
@@ -128,6 +131,10 @@ def _places(key: str) -> tuple[tuple[tuple[str, ...], Position | None], ...]:
 ADVERB_PLACES, PREPOSITIONS = _places("adverbs of place"), _places("positions")
 """Prepositions with the position they stand for, longest first."""
 
+SUCH_AS = {kind: tuple(one["such as"]) for kind, one in _FILE["conditions"].items()}
+"""What is suggested where it is not said what a condition becomes."""
+ENDINGS = {kind: tuple(one["ends"]) for kind, one in _FILE["conditions"].items()}
+"""What cannot be changed into its absence, and what to write instead."""
 ONES = words_of("one ones")
 """What stands for a noun that was named before: "a red one"."""
 ACTORS = words_of("you we i one tester engineer driver user")

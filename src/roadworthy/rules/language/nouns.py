@@ -18,18 +18,6 @@ from roadworthy.rules.reading import Comparative, Part
 SCENE = "scene"
 """The element of phrases such as "in the picture", which say nothing about where."""
 
-SUCH_AS: Mapping[str, tuple[str, ...]] = {
-    "weather": ("rainy", "foggy"),
-    "time": ("night", "dusk"),
-    "season": ("winter", "summer"),
-}
-"""What is suggested where it is not said what a condition becomes."""
-ENDINGS: Mapping[str, tuple[str, str]] = {
-    "weather": ("weather that stops", "the weather becomes sunny"),
-    "time": ("a time of day that ends", "the time becomes day"),
-    "season": ("a season that ends", "the season becomes summer"),
-}
-"""What cannot be changed into its absence, and what to write instead."""
 _BEFORE = ("weather", "season")  # what stands before other conditions: "a rainy winter night"
 _DAYS = frozenset({"day", "morning", "afternoon", "daytime", "evening"})
 _LONGEST = 5
@@ -39,6 +27,7 @@ _ALIKE = 0.7  # what is less like a word is no hint
 _USUAL = ("pedestrian", "bicyclist", "vehicle", "traffic sign", "traffic light", "tree")
 ASPECTS = frozenset({"colour", "color", "type", "shape", "state", "kind", "look"})
 """What a thing has a value of: "the colour of the light"."""
+_OURS = frozenset({"this", "that", "same", "our", "your", "my"})
 _SOMEONE = frozenset({"someone", "somebody", "anyone", "anybody"})
 _CROSSED = lexicon.words_of("road street lane crosswalk zebra crossing carriageway highway motorway way path")
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
@@ -182,6 +171,9 @@ def noun_phrase(words: Words, at: int) -> tuple[NounReading, int] | None:
             stop = next(number for number in range(stop, len(words)) if words[number].stop >= limit.end()) + 1
     if element == "sidewalk" and determiner == "other":
         properties["direction"] = "reverse"
+    spoken = {word.lower for word in words[begin:stop]}
+    if "side" in spoken and spoken & _OURS and not properties:
+        raise words[begin:stop].refuse("which side is ours is not said", ["left", "right", "the other side"])
     if element == "sidewalk" and determiner in ("both", "each"):
         properties["position"] = "both"
         amount = None
@@ -336,7 +328,9 @@ def _with_modifiers(
         if word.lower in lexicon.PLAIN_ADJECTIVES or word.lower in ("-", "hand"):
             continue
         if sky is not None and (element == SCENE or is_environment(element)):
-            element, *more = _together(one, sky, (element, *also))
+            # "A rainy day" may be a night; a rainy morning is none.
+            named = () if words[stop - 1].lower in ("day", "days") and element == "day" else (element,)
+            element, *more = _together(one, sky, (*named, *also))
             also = tuple(more)
         elif word.lower == "dark" and element == "cloudy":
             continue
@@ -364,10 +358,10 @@ def _with_modifiers(
 def _together(words: Words, new: str, others: Sequence[str]) -> list[str]:
     """Return a condition with those that are named beside it, each of another kind, the weather first.
 
-    That it is day besides is not said by "a rainy day", nor anything by "winter weather" or "winter scene".
+    "Winter weather" and "winter scene" say nothing besides.
     """
     kind = ontology().condition_of
-    kept = [one for one in others if one not in (*CONDITIONS, SCENE, "day", new)]
+    kept = [one for one in others if one not in (*CONDITIONS, SCENE, new)]
     for one in kept:
         if kind(one) == kind(new):
             raise words.refuse(f"the {kind(new)} cannot be {new} and {one} at once")

@@ -22,22 +22,13 @@ from roadworthy.rules.language.quantities import QuantityMatch, with_quantities
 from roadworthy.rules.language.sights import SEEN, read_sight
 from roadworthy.rules.language.words import Words
 
-EXAMPLES = ("slow down", "the speed should stay the same", "turn left", "the steering should not change")
-SIGHTS = (
-    "the detector must detect the added pedestrian",
-    "the number of detected vehicles should not change",
-    "the road should stay road",
-)
+EXAMPLES, SIGHTS = (tuple(FILE["examples"][kind]) for kind in ("of outcomes", "of sights"))
 CAUSES = tuple(phrase.split() for phrase in FILE["causes"].split(", "))
 """What can lead to something that the if-part names: "slow down for the pedestrian"."""
-NEVER_A_CAUSE = frozenset({"left", "right", "speed", "steering"})
-DETERMINERS = frozenset(["the", "a", "an", "this", "that", "these", "those", "its", "their"])
-PRONOUNS = frozenset(["it", "him", "her", "them", "this", "that"])
-PURPOSES = frozenset(["let", "avoid", "allow", "prevent", "ensure", "give", "protect"])
-HEADS = frozenset(
-    ["change", "size", "factor", "keep", "turn", "side", "exceed", "limit", "companion", "perceive"]
+NEVER_A_CAUSE, DETERMINERS, PRONOUNS, PURPOSES, HEADS, HARMLESS = (
+    frozenset(FILE["sets"][name].split())
+    for name in ("never a cause", "determiners", "pronouns", "purposes", "heads", "harmless")
 )
-HARMLESS = frozenset(["filler", "aspect", "cause", "reason"])
 # What words of a kind give to a reading, where neither their value nor they themselves tell.
 _GIVES: dict[str, str] = FILE["gives"]
 

@@ -37,7 +37,7 @@ _CONNECTORS = frozenset(
 )
 _REASONS = frozenset({"because"})
 # What joins sentences and halves of sentences and gives nothing to a reading.
-_PASSED = _CONNECTORS | {"then", "therefore", "hence", "means", "that"}
+_PASSED = _CONNECTORS | {"then", "therefore", "hence", "means", "mean", "that"}
 _NOT_UNDERSTOOD = frozenset({"unless", "until", "otherwise", "else", "except", "although", "though"})
 _MARKERS_OF: dict[str, list[tuple[str, ...]]] = {}
 for _words in lexicon.MARKERS:
@@ -425,7 +425,7 @@ def _splits(piece: Words) -> Iterator[tuple[Words, Words]]:
                 yield piece[stop:], _trimmed(piece[:number])
                 yield from _moved_over(piece[:number], piece[stop:])
         for number in range(1, len(piece)):
-            if piece[number].lower in ("then", "means") and number + 1 < len(piece):
+            if piece[number].lower in ("then", "means", "mean") and number + 1 < len(piece):
                 after = number + 2 if piece[number + 1].lower == "that" else number + 1
                 yield _trimmed(piece[:number]), piece[after:]
         yield from _without_marker(piece)

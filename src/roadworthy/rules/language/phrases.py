@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from roadworthy.ontology import ontology
 from roadworthy.rules.language import lexicon
-from roadworthy.rules.language.nouns import SUCH_AS, NounReading, is_pronoun, noun_phrase
+from roadworthy.rules.language.nouns import NounReading, is_pronoun, noun_phrase
 from roadworthy.rules.language.words import Word, Words
 from roadworthy.rules.reading import Position
 
@@ -247,7 +247,7 @@ def _is_particle(words: Words, at: int, lemma: str) -> bool:
     if lower == "in" and lemma in ("come", "roll", "set", "cut", "pull", "move", "close"):
         return at + 1 >= len(words) or noun_begins(words, at + 1) is False
     if lower in ("over", "by", "on", "along", "past", "through", "across", "around"):
-        return at + 1 >= len(words) or words[at + 1].lower in (",", ".", "and")
+        return at + 1 >= len(words) or words[at + 1].lower in (",", ".", "and", "in", "on", "at")
     return False
 
 
@@ -310,7 +310,7 @@ def prepositional(words: Words, at: int) -> tuple[Phrase, int] | None:
         text == "before" or (condition == "season" and (beside or text == "after"))
     ):
         raise words[begin:stop].refuse(
-            f"{str(words[begin:stop])!r} does not say which {condition} it is", SUCH_AS[condition]
+            f"{str(words[begin:stop])!r} does not say which {condition} it is", lexicon.SUCH_AS[condition]
         )
     if thing.words[-1].lower == "side" and stop < len(words) and words[stop].lower == "of":
         # "On the left side of the truck"; that of the road is one phrase, and the roadside.
@@ -325,9 +325,11 @@ def _side(words: Words, at: int) -> tuple[NounReading, int] | None:
     """Read a side that stands by itself: "on the left" is the roadside there, "on the left lane" is not."""
     begin = at
     at += 1 if at < len(words) and words[at].lower in ("the", "your", "our") else 0
-    if at >= len(words) or words[at].lower not in ("left", "right") or noun_begins(words, at + 1):
+    following = words[at + 1 : at + 2]
+    goes_on = noun_begins(words, at + 1) or (following and following[0].lower in ("-", "hand", "of"))
+    if at >= len(words) or words[at].lower not in ("left", "right"):
         return None
-    if at + 1 < len(words) and (words[at + 1].lower in ("-", "hand", "of") or words[at + 1].pos == "NOUN"):
+    if goes_on and following[0].lemma not in lexicon.VANISH_VERBS:
         return None
     return NounReading("sidewalk", words[begin : at + 1], {"position": words[at].lower}, "the"), at + 1
 

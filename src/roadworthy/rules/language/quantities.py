@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from roadworthy._yaml import read_yaml
 from roadworthy.rules.expectation import Output, Quantity
 from roadworthy.rules.gauges import gauge_of
 from roadworthy.rules.language.words import Words
 
+_FILE = read_yaml(Path(__file__).with_suffix(".yaml"), "file of units", "'units:'").data
 FRACTIONS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅕": 0.2}
 """Signs that are fractions."""
 
@@ -20,12 +23,7 @@ TOKEN = re.compile(
     r"|m/s(?:²|\^?2)(?!\w)|(?:km/(?:hour|hr|h)|mi/h|m/(?:sec|s))(?![^\W\d_])"
     r"|[^\W\d_]+(?:'[^\W\d_]+)?|\S"
 )
-CONTRACTIONS = {
-    "can't": ("can", "not"),
-    "cannot": ("can", "not"),
-    "won't": ("will", "not"),
-    "shan't": ("shall", "not"),
-}
+CONTRACTIONS = {word: tuple(text.split()) for word, text in _FILE["contractions"].items()}
 SHORT_FORMS = {"'s": "'s", "'re": "be", "'ll": "will", "'ve": "have", "'d": "would", "'m": "be"}
 
 
@@ -94,17 +92,11 @@ def _apart(text: str) -> tuple[str, ...]:
     return (text,)
 
 
-ONES = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
-TEENS = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
-TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-SMALL = {word: value for value, word in enumerate(ONES + TEENS)} | {
-    word: 10 * value for value, word in enumerate(TENS, start=2)
+SMALL = {word: value for value, word in enumerate(_FILE["small"].split())} | {
+    word: 10 * value for value, word in enumerate(_FILE["tens"].split(), start=2)
 }
 LARGE = {"hundred": 100, "thousand": 1000}
-PARTS = {"half": 2, "halves": 2, "quarter": 4, "fourth": 4, "third": 3, "fifth": 5, "sixth": 6, "eighth": 8}
-PARTS |= {"tenth": 10, "twentieth": 20}
+PARTS: dict[str, int] = _FILE["parts"] | {"halves": 2}
 PARTS |= {word + "s": value for word, value in PARTS.items() if word not in ("half", "halves")}
 MULTIPLES = {"twice": 2.0, "thrice": 3.0}
 
@@ -200,47 +192,16 @@ def _with_decimals(whole: int, words: Sequence[str], place: int) -> tuple[float,
 
 Kind: TypeAlias = Literal["number", "share", "speed", "steering", "acceleration", "length"]
 
-EXAMPLES = {
-    "number": ("30%", "a third", "5 km/h", "3 degrees"),
-    "share": ("30%", "a third"),
-    "speed": ("30%", "5 km/h", "10 mph", "2 m/s"),
-    "steering": ("30%", "3 degrees", "0.1 radians"),
-    "acceleration": ("30%", "2 m/s²"),
-    "length": ("0.5 m",),
-}
+EXAMPLES = {kind: tuple(text.split(", ")) for kind, text in _FILE["examples"].items()}
 ANY = EXAMPLES["number"]
-
-LENGTHS = {
-    "km": ("km", "kilometre", "kilometres", "kilometer", "kilometers"),
-    "mile": ("mi", "mile", "miles"),
-    "m": ("m", "metre", "metres", "meter", "meters"),
-}
-TIMES = {"hour": ("h", "hr", "hour"), "second": ("s", "sec", "second")}
-KMH, MPH = 1 / 3.6, 0.44704
 UNITS: dict[str, tuple[Kind, float]] = {
-    **dict.fromkeys(("%", "percent", "per cent", "pct"), ("share", 0.01)),
-    **dict.fromkeys(("km/h", "km/hr", "km/hour", "kmh", "kph", "kmph"), ("speed", KMH)),
-    **dict.fromkeys(("mph", "mi/h"), ("speed", MPH)),
-    **dict.fromkeys(("m/s", "m/sec", "mps"), ("speed", 1.0)),
-    **dict.fromkeys(("degree", "degrees", "deg", "°"), ("steering", 1.0)),
-    **dict.fromkeys(("radian", "radians", "rad"), ("steering", math.degrees(1))),
-    "times": ("share", 1.0),
-    **dict.fromkeys(("m/s²", "m/s2", "m/s^2"), ("acceleration", 1.0)),
-    **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), ("length", 1.0)),
-    **dict.fromkeys(("cm", "centimetre", "centimetres", "centimeter", "centimeters"), ("length", 0.01)),
-    **{
-        f"{length} {per} {time}": ("speed", factor)
-        for lengths, times, factor in (("km", "hour", KMH), ("mile", "hour", MPH), ("m", "second", 1.0))
-        for length in LENGTHS[lengths]
-        for per in ("per", "an", "a", "/")
-        for time in TIMES[times]
-    },
+    " ".join(words): (one["of"], one["is"])
+    for one in _FILE["units"]
+    for phrase in one["words"].split(", ")
+    for words in product(*(place.split("|") for place in phrase.split()))
 }
 LONGEST_UNIT = max(len(unit.split()) for unit in UNITS)
-OTHER_UNITS = frozenset(unit for group in (LENGTHS, TIMES) for units in group.values() for unit in units) | {
-    "cm", "yard", "yards", "foot", "feet", "ft", "hours", "minute", "minutes", "min", "seconds", "kg",
-    "kilogram", "kilograms", "ton", "tons", "knot", "knots", "hz", "fps", "g", "points",
-}  # fmt: skip
+OTHER_UNITS = frozenset(_FILE["other units"].split())
 """Known, but no unit of what models predict."""
 
 NO_NUMBERS = frozenset(["nan", "inf", "infinity", "infinite"])
@@ -271,8 +232,6 @@ class QuantityMatch:
     def as_quantities(self, output: Output) -> tuple[Quantity, Quantity | None]:
         """Return the quantity of an output, or the two ends of a range.
 
-        A number without a unit is in the output's own: m/s or degrees.
-
         Raises:
             RuleError: It is a quantity of something else.
         """
@@ -280,6 +239,8 @@ class QuantityMatch:
         own = "length" if gauge.unit == "m" else output if output in EXAMPLES else "number"
         if self.kind not in ("number", "share", own):
             raise self.words.refuse(f"'{self.words}' is no quantity of {output}", EXAMPLES[own])
+        if self.kind == "number" != own and self.value:
+            raise self.words.refuse(f"of what is '{self.words}'? it has no unit", EXAMPLES[own])
         relative = self.kind == "share"
         upper = None if self.upper is None else Quantity(self.upper, relative)
         return Quantity(self.value, relative), upper

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
-from roadworthy.rules.language import nouns
+from roadworthy.rules.language import lexicon, nouns
 from roadworthy.rules.language.conditions import AWAY, PlacePhrase, Tail, WordStream
 from roadworthy.rules.language.lexicon import ANIMATE_PRONOUNS, COMPARATIVES, LEVELS, LINES, POSES
 from roadworthy.rules.language.phrases import (
@@ -24,8 +24,6 @@ from roadworthy.rules.language.words import Words
 from roadworthy.rules.reading import GROUND, Comparative, Op, SceneChange, thing_in_words
 
 _MASS = ("vegetation", "greenery", "foliage")
-# Where nobody is who does something: who waits on the road stands there.
-_ELSEWHERE = {"crossing": ("sidewalk", "terrain"), "waiting": ("road", "lane", "ego-vehicle")}
 _GROUPS = ("group", "crowd", "pair")
 _NOT_ONE = frozenset({"no", "other", "another", "any", "each", "every", "all"})
 
@@ -110,7 +108,7 @@ class Reader(WordStream):
 
     def ended(self, element: str, words: Words) -> RuleError:
         """Return the refusal of a condition that there is no longer: what comes instead must be said."""
-        what, instead = nouns.ENDINGS[ontology().condition_of(element) or "weather"]
+        what, instead = lexicon.ENDINGS[ontology().condition_of(element) or "weather"]
         return words.refuse(f"{what} is not understood: say what it becomes", [instead])
 
     def become(
@@ -119,7 +117,7 @@ class Reader(WordStream):
         """Change the weather, the time of day or the season."""
         kind = ontology().condition_of(element)
         if kind is None or element == kind:
-            raise words.refuse(f"what the {element} becomes is not said", nouns.SUCH_AS[kind or "weather"])
+            raise words.refuse(f"what the {element} becomes is not said", lexicon.SUCH_AS[kind or "weather"])
         if "level" in properties and kind != "weather":
             raise nouns.no_level(element, properties["level"], words)
         if comparative in ("heavier", "lighter"):
@@ -410,7 +408,11 @@ class Reader(WordStream):
             self.result.bind(thing.words, before.target)
             self.result.infer(dataclasses.replace(before, position=where.position, reference=where.reference))
             return
+        if not thing.element and op == "remove" and self.result.changes:
+            raise thing.words.refuse("it cannot come and go at once", ["the trees are removed"])
         thing = self.known(self.resolved(thing))
+        if nouns.is_environment(thing.element):
+            raise self.ended(thing.element, thing.words)
         if self.is_ego(thing):
             raise thing.words.refuse("the ego-vehicle itself cannot be added or removed", ["a car"])
         self.check_element(thing)
@@ -423,13 +425,17 @@ class Reader(WordStream):
         if thing.element == "line" and op == "remove":
             thing, tail = self._painted(thing, tail)
         where = self.place(tail.phrases, place)
-        if thing.properties.get("direction") == "reverse" and op == "add" and thing.element != "lane":
+        if thing.properties.get("direction") == "reverse" and thing.element != "lane":
             # "An oncoming car" drives where those drive that come towards us.
-            if where.reference not in (None, "road", "ego-vehicle") or where.position in ("behind", "beside"):
+            elsewhere = where.reference not in (None, "road", "ego-vehicle") or thing.element == "pedestrian"
+            if elsewhere or where.position in ("behind", "beside"):
                 raise thing.words.refuse("what is oncoming is in the oncoming lane", ["a car"])
             where = PlacePhrase("in", "lane", {"direction": "reverse"})
             plain = {key: value for key, value in thing.properties.items() if key != "direction"}
             thing = dataclasses.replace(thing, properties=plain)
+        steps = self._pose(thing, "road").startswith("stepping") and where.reference == "ego-vehicle"
+        if steps and any(one.thing is not None and one.thing.element == "road" for one in tail.phrases):
+            where = PlacePhrase("on", "road")  # who steps onto the road ahead is at its edge
         beside = [one for one in tail.phrases if one.words[-1].lower in ("left", "right")]
         if beside and thing.element == "vehicle" and op == "add" and where.reference != "lane":
             reason = "is this the lane, or the side of the road?"
@@ -440,6 +446,13 @@ class Reader(WordStream):
             raise next((one.words for one in tail.phrases if one.position == "above"), thing.words).refuse(
                 "nothing that moves can be put there", ["on the road"]
             )
+        elsewhere = "direction" in where.properties or where.reference == "sidewalk"
+        if elsewhere and thing.element == "vehicle" and self._pose(thing, None):
+            raise thing.words.refuse("this is seen of one that drives as we do", ["a car brakes ahead"])
+        for number, word in enumerate(self.words[: self.at] if op == "add" and self.moves(thing) else ()):
+            if word.index > thing.words[-1].index and word.lemma in ("lie", "sit"):
+                reason = "who comes stands or walks, and what comes stands on its wheels"
+                raise self.words[number : number + 1].refuse(reason, ["is", "stands"])
         if where.position is not None and where.reference is not None:
             self.result.found(where.position.upper(), where.reference, verb)
         if tail.comparative is not None:
@@ -451,20 +464,19 @@ class Reader(WordStream):
             self.compare(thing, tail.comparative)
             return
         self.check_amount(thing, adds=op == "add")
-        group = self._is_group(op, thing, tail.together)
+        group, pose = self._is_group(op, thing, tail.together), self._pose(thing, where.reference)
         if op != "add":
+            self.result.tell_state(thing)
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
         elif where.properties.get("position") == "both":
             if thing.count > 2 or group:
                 raise thing.words.refuse("on both sides there can be one thing each", ["two pedestrians"])
             for side in ("left", "right"):
                 here = dataclasses.replace(where, properties={**where.properties, "position": side})
-                pose = self._pose(thing, where.reference)
                 self.result.infer(here.changed(op, thing.element, thing.properties, pose=pose))
         else:
             for _ in range(thing.count):
-                more = {"group": group, "pose": self._pose(thing, where.reference)}
-                self.result.infer(where.changed(op, thing.element, thing.properties, **more))
+                self.result.infer(where.changed(op, thing.element, thing.properties, group=group, pose=pose))
         self.environments(tail.phrases)
 
     def _is_group(self, op: Op, thing: nouns.NounReading, together: Words | None) -> bool:
@@ -480,13 +492,15 @@ class Reader(WordStream):
 
     def _pose(self, thing: nouns.NounReading, place: str | None) -> str:
         """Return what the words from a thing on say that somebody does: "crossing"."""
-        if thing.element != "pedestrian":
-            return ""
         said = self.words.text[thing.words[0].start : self.words[self.at - 1].stop]
-        pose = next((pose for pose, verb in POSES.items() if verb.search(said)), "")
+        poses = POSES.get(thing.element, {})
+        pose = next((pose for pose, verb in poses.items() if verb.search(said)), "")
         if pose.startswith("stepping") and place not in (None, "road"):
             pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
-        return "" if place in _ELSEWHERE.get(pose, ()) else pose
+        if pose == "crossing" and place in ("sidewalk", "terrain"):
+            raise thing.words.refuse("who crosses is on the road, and not beside it", ["crosses the road"])
+        # Who waits on the road stands there, and does not look at it.
+        return "" if pose == "waiting" and place in ("road", "lane", "ego-vehicle") else pose
 
     def _painted(self, thing: nouns.NounReading, tail: Tail) -> tuple[nouns.NounReading, Tail]:
         """Return lines without their place where that tells which: "the marking at the edge of the road"."""
@@ -503,6 +517,8 @@ class Reader(WordStream):
         """Refuse how many, or which things, where that cannot be shown: of what goes, only parts can."""
         fits = thing.part in ("", "some") if adds else thing.count == 1 and thing.part != "one"
         # "Half of the pedestrian" is none of several.
+        fits &= thing.properties.get("direction") is None or thing.element == "lane"
+        fits &= adds or thing.element != "vehicle" or not self._pose(thing, None)
         fits &= thing.part != "half" or thing.words[-1].tag != "NN" or thing.words[-1].lower in _MASS
         if not fits:
             raise (thing.amount or thing.words).refuse(

@@ -11,7 +11,7 @@ from roadworthy.errors import RuleError
 from roadworthy.ontology import CONDITIONS, ontology
 from roadworthy.rules.language import lexicon
 from roadworthy.rules.language.conditions import AND, INSTEAD, UNDERSTOOD, PlacePhrase, Tail
-from roadworthy.rules.language.nouns import ASPECTS, SCENE, SUCH_AS, NounReading, is_environment, noun_phrase
+from roadworthy.rules.language.nouns import ASPECTS, SCENE, NounReading, is_environment, noun_phrase
 from roadworthy.rules.language.phrases import Phrase, VerbGroup, after_fillers, prepositional, verb_group
 from roadworthy.rules.language.reader import Reader
 from roadworthy.rules.language.words import Words
@@ -21,10 +21,12 @@ Value = tuple[str, str]
 """A property and what it is: ("color", "red")."""
 _SUN_DOWN = frozenset({"set", "fall", "go"})
 _SUN_UP = frozenset({"rise", "break"})
-_COMES = lexicon.words_of(
-    "fall start begin set roll come arrive appear occur happen be pour shine show cover move exist descend "
-    "develop form emerge hang present continue break become close"
-)
+_COMES = (
+    lexicon.words_of("fall begin roll shine descend develop form continue break become close start pour")
+    | lexicon.PRESENCE_VERBS
+    | lexicon.ADD_VERBS
+    | lexicon.SEE_VERBS
+) - {"pass", "follow"}  # what has passed is over
 
 
 _INTO = ("to", "into")
@@ -79,7 +81,8 @@ class WeatherReader(Reader):
     def _it(self) -> None:
         it = self.step()
         group = self.group()
-        if group.negated or group.no_longer or group.lemma == "stop":
+        over = group.words[0].lemma == "have" and group.words[-1].lower.endswith("ed")  # "it has rained"
+        if group.negated or group.no_longer or group.lemma == "stop" or over:
             raise self.ended(self._named(), self.words[self.at - len(group.words) :])
         if group.lemma in lexicon.WEATHER_VERBS:
             element, properties = lexicon.WEATHER_VERBS[group.lemma]
@@ -169,7 +172,9 @@ class WeatherReader(Reader):
                 self.become(thing.element, {**thing.properties, "level": level}, None, words)
                 return
             raise words.refuse("which weather it is, is not said", ["the rain becomes heavy"])
-        if self.lower() in ("dark", "darker"):
+        if self.lower() == "darker":
+            raise self.step().refuse("how dark a picture is, is no time of day", ["dark"])
+        if self.lower() == "dark":
             self._turns("night", self.step())
             return
         if self.over() or prepositional(self.words, self.at) is not None:
@@ -235,7 +240,7 @@ class WeatherReader(Reader):
             raise self.words[self.at : self.at + 1].refuse(
                 f"the {thing.element} cannot become this", self._such_as(thing)
             )
-        if group.lemma in _COMES | lexicon.PRESENCE_VERBS | lexicon.ADD_VERBS | lexicon.SEE_VERBS:
+        if group.lemma in _COMES:
             more = {"level": tail.level} if tail.level else {}
             self.environment(dataclasses.replace(thing, properties={**thing.properties, **more}))
             self.leftover(tail, allow_environment=True, allow_place=True)
@@ -244,7 +249,7 @@ class WeatherReader(Reader):
 
     def _such_as(self, thing: NounReading) -> tuple[str, ...]:
         """Return what is suggested as what a condition becomes."""
-        return SUCH_AS[ontology().condition_of(thing.element) or "weather"]
+        return lexicon.SUCH_AS[ontology().condition_of(thing.element) or "weather"]
 
     def exchange_environment(self, old: NounReading, new: NounReading) -> None:
         """Let one weather, time of day or season give way to another."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy._yaml import read_yaml
 from roadworthy.datasets import WorldDataset
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
@@ -78,64 +80,20 @@ class WorldChange:
         return make_transform(self.classical, **self.options)
 
 
-_ANY: Mapping[str, str] = {"weather": "all", "time": "all", "level": "all"}
+def _changes() -> dict[str, WorldChange]:
+    """Return the changes of the table."""
+    found = {}
+    for name, one in read_yaml(
+        Path(__file__).with_suffix(".yaml"), "table of changes", "changes"
+    ).data.items():
+        by, options = one.get("by"), one.get("options", {})
+        operation = ReplaceOperation(one["element"], by) if by else RemoveOperation(one["element"])
+        found[name] = WorldChange(name, operation, one["classical"], options, tuple(map(tuple, one["skies"])))
+    return found
 
 
-def _mostly_clear(others: str) -> tuple[tuple[float, Mapping[str, str]], ...]:
-    """Return the skies from which a weather comes: clear days, dry weather, and some other weathers."""
-    return (
-        (0.5, {}),
-        (0.35, {"weather": "sunny,cloudy", "level": "all", "time": "all"}),
-        (0.15, {"weather": others, "level": "all", "time": "all"}),
-    )
-
-
-CHANGES: Mapping[str, WorldChange] = {
-    one.name: one
-    for one in (
-        WorldChange(
-            "remove-line", RemoveOperation("line"), "remove", {"element": "line"}, ((0.5, {}), (0.5, _ANY))
-        ),
-        WorldChange(
-            "building-to-tree",
-            ReplaceOperation("building", "tree"),
-            "replace",
-            {"element": "building", "by": "tree"},
-            ((0.5, {}), (0.5, _ANY)),
-        ),
-        WorldChange(
-            "day-to-night",
-            ReplaceOperation("time", "night"),
-            "night",
-            skies=((0.5, {}), (0.5, {"weather": "all", "level": "all", "time": "day,dusk"})),
-        ),
-        WorldChange(
-            "clear-to-rain",
-            ReplaceOperation("weather", "rainy"),
-            "rain",
-            {"lens": 0.0},  # the world's camera has a dry lens
-            _mostly_clear("foggy,snowy"),
-        ),
-        WorldChange(
-            "clear-to-snow", ReplaceOperation("weather", "snowy"), "snow", skies=_mostly_clear("foggy,rainy")
-        ),
-        WorldChange(
-            "summer-to-winter",
-            ReplaceOperation("season", "winter"),
-            "winter",
-            skies=(
-                (0.5, {}),
-                (0.3, {"weather": "sunny,cloudy,rainy,foggy", "level": "all", "time": "all"}),
-                (0.2, {"time": "all", "season": "spring,autumn"}),
-            ),
-        ),
-    )
-}
-"""What engines can learn from the world, by their names.
-
-Half of the frames are clear days, which is what most rules are tried on; the others are of all skies from
-which the change leads somewhere else.
-"""
+CHANGES: Mapping[str, WorldChange] = _changes()
+"""What engines can learn from the world, by their names."""
 
 REMOVED_VEHICLES = WorldChange("remove-vehicle", RemoveOperation("vehicle"), "remove", {"element": "vehicle"})
 """What networks that fill holes do, and no engine learns from the world; people are rare and small in it."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.cases import Dataset
-from roadworthy.errors import NotApplicable
+from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Boxes, Frame, LabelMap
 from roadworthy.images import Mask
 from roadworthy.models.network import OpensLater
@@ -31,6 +31,7 @@ from roadworthy.transforms.objects.camera_look import (
 )
 from roadworthy.transforms.objects.gallery import BELIEVED, OWN, SHIPPED, SOLID, CutOut, Gallery
 from roadworthy.transforms.objects.harvesting import ELEMENTS, enough, own_things, things_for
+from roadworthy.transforms.objects.paint import brake_light, braking
 from roadworthy.transforms.objects.placement import CutOutPlace, Views, find_place
 from roadworthy.transforms.objects.request import (
     COMPANIES,
@@ -152,9 +153,9 @@ def _colors(
     colors: Floats = patch[..., :3] * gain
     if place.cut_out.source == SOLID and place.cut_out.element in BELIEVED and not site.frame.drawn:
         colors = _worn(colors, rng)
-    if place.cut_out.element == "traffic light":
+    if place.cut_out.element == "traffic light" or place.cut_out.pose == "braking":
         # A lamp shines by itself, however dark it is around.
-        lit = _lit(patch)[..., None]
+        lit = _lit(patch)[..., None] if place.cut_out.pose == "" else brake_light(patch)[..., None]
         colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _DIMMED) - colors)
     colors += alpha * lift
     if is_grey(site.frame):
@@ -396,11 +397,21 @@ class Add(OpensLater, ObjectEdit):
     @cached_property
     def _posed(self) -> dict[str, tuple[Views, ...]]:
         stance, seen = POSES[self.pose]
-        found = Gallery.posed().select(self.element)
-        return _grouped(one for one in found if one.pose == stance and one.facing in seen)
+        gallery = Gallery.posed() if stance else Gallery.shipped_for(True)
+        found = [one for one in gallery.select(self.element) if one.pose == stance and one.facing in seen]
+        found = [one for one in found if stance or one.element == "vehicle"]
+        found = [lit for one in found if (lit := braking(one))] if self.pose == "braking" else found
+        if not found:
+            raise InputError(f"no {self.element} is known to be seen {self.pose}")
+        return _grouped(found)
 
     def _things_for(self, frame: Frame) -> dict[str, tuple[Views, ...]]:
         """Return what may be put into a frame: what is drawn in the world's style stands out elsewhere."""
+        if self.pose != "any" and not POSES[self.pose][0] and not frame.drawn and self.gallery != SHIPPED:
+            raise NotApplicable(
+                f"a {self.element} that is {self.pose} does not look real enough: take the shipped models: "
+                f"{chosen_by('gallery', SHIPPED)}"
+            )
         if self.pose != "any" or self.gallery not in (SHIPPED, OWN):
             return self._things
         shipped = _things(self.element, Gallery.shipped_for(frame.drawn))

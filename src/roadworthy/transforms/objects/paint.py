@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from roadworthy.frames import Frame
 from roadworthy.images import Image, Mask
+from roadworthy.transforms.objects.gallery import CutOut
 from roadworthy.transforms.objects.inpainting import base_of
 from roadworthy.transforms.objects.request import Window, parts_of
 from roadworthy.transforms.perspective import Perspective
@@ -28,6 +29,10 @@ _USUAL_GREY = 95.0
 _GLEAM = 18.0  # of 100 levels of lightness
 _BRIGHTEST = 1.3  # times the paint's own brightness
 _COLORFUL = 18.0  # levels of colour
+_BRAKE = (255, 58, 40)
+_LOWER, _LAMP, _SPECK = 0.45, 0.3, 0.001  # where brake lights are, how wide at most, how large at least
+_LEVEL = 0.06  # of its height, that one of them is higher than the other at most
+_HALO = 0.035  # of a vehicle's height, around a lit brake light
 _LINE_COLORS = {"white": (1.0, 1.0, 1.0), "yellow": (1.0, 0.80, 0.25)}
 
 
@@ -339,3 +344,31 @@ def _following(stroke: _Stroke, strokes: list[_Stroke], view: Perspective) -> _S
         if away < _LONGEST_GAP and aside + 0.02 * away < least:
             best, least = other, aside + 0.02 * away
     return best
+
+
+def braking(vehicle: CutOut) -> CutOut | None:
+    """Return a drawn vehicle, seen from behind, with lit brake lights; None where it shows no two lamps."""
+    pixels = vehicle.rgba.copy()
+    height, width = pixels.shape[:2]
+    red, others = pixels[..., 0].astype(np.int16), pixels[..., 1:3].max(axis=2).astype(np.int16)
+    lamps = (red > 60) & (red > 3 * others) & (pixels[..., 3] > 200)
+    _, numbers, found, centres = cv2.connectedComponentsWithStats(lamps.view(np.uint8))
+    low, small = centres[:, 1] > _LOWER * height, found[:, cv2.CC_STAT_WIDTH] < _LAMP * width
+    wide = found[:, cv2.CC_STAT_AREA] > _SPECK * height * width
+    chosen = np.flatnonzero(low & small & wide)
+    level = centres[chosen, 1].max(initial=0.0) - centres[chosen, 1]
+    chosen = chosen[level < _LEVEL * height]
+    if len(chosen) < 2 or vehicle.properties.get("color") == "red":
+        return None
+    shining = np.isin(numbers, chosen).astype(np.float32)
+    halo = cv2.GaussianBlur(shining, (0, 0), _HALO * height)[..., None] * (1 - shining[..., None])
+    colors = pixels[..., :3] + halo * (np.array(_BRAKE, np.float32) - pixels[..., :3])
+    colors[shining > 0] = _BRAKE
+    pixels[..., :3] = np.clip(colors, 0, 255)
+    return replace(vehicle, pixels=pixels, pose="braking")
+
+
+def brake_light(patch: Floats) -> Floats:
+    """Return how far each pixel belongs to a lit brake light."""
+    clear = patch[..., 0] - patch[..., 1:3].max(axis=2)
+    return np.asarray(np.clip((clear - 140) / 40, 0, 1), np.float32)

@@ -32,6 +32,8 @@ POSES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "stepping onto the road": ("walking", ("side",)),
     "waiting": ("standing", ("side",)),
     "walking along": ("walking", ("away", "toward")),
+    "braking": ("", ("away",)),
+    "overtaking": ("", ("away",)),
 }
 SIDES = ("either", "left", "right")
 ROADSIDE = "roadside"

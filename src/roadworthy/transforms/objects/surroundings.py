@@ -24,7 +24,7 @@ Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
 Window = tuple[int, int, int, int]
 
-OCCUPYING = ("dynamic object", "traffic sign", "traffic light", "ego-vehicle")
+OCCUPYING = ("dynamic object", "traffic sign", "traffic light", "ego-vehicle", "dog", "traffic cone")
 """The classes of things that nothing may be put over: a place where one of them is seen is occupied."""
 
 _MOST_ROWS = 48
