@@ -277,6 +277,26 @@ def test_what_answers_are_judged_by_is_written_by_no_model(name: str, earlier: b
     assert Guarded(Asked()).predict([frame]) == [Signals(speed=1.0)]
 
 
+@pytest.mark.parametrize("earlier", [False, True])
+def test_what_a_frame_says_of_itself_is_changed_by_no_model(earlier: bool) -> None:
+    """Where a thing was added, whether a change is seen, and the truth of signals decide what is judged."""
+    said = {"visible": True, "added": [{"element": "pedestrian", "box": [1, 1, 4, 4]}]}
+    frame = Frame("a", np.zeros((8, 8, 3), np.uint8), signals=Signals(speed=9.0), metadata=said)
+    frame = replace(frame, previous=[frame]) if earlier else frame
+    before = b"".join(content_of(frame))
+
+    def writes(frames: Any) -> Any:
+        (given,) = frames[0].previous or frames
+        given.metadata["added"][0]["box"].clear()
+        given.metadata["added"].clear()
+        dict.__setitem__(given.metadata, "visible", False)
+        object.__setattr__(given.signals, "speed", 0.0)
+        return [Signals(speed=1.0)]
+
+    assert Guarded(Asked(writes)).predict([frame]) == [Signals(speed=1.0)]
+    assert b"".join(content_of(frame)) == before
+
+
 def test_a_missing_library_and_a_user_who_stops_end_the_run() -> None:
     for error in (KeyboardInterrupt(), MissingExtraError("torch", extra="torch", purpose="run")):
         with pytest.raises(type(error)):

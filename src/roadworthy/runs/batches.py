@@ -205,8 +205,8 @@ def _lent(frame: Frame) -> Frame:
 
     What is known about a frame is what answers are judged by, so it is lent like the image.
     """
-    arrays = {name: deepcopy(getattr(frame, name)) for name in _ARRAYS}
-    return replace(frame, previous=tuple(map(_lent, frame.previous)), **arrays)
+    copies = {name: deepcopy(getattr(frame, name)) for name in (*_ARRAYS, "signals", "metadata")}
+    return replace(frame, previous=tuple(map(_lent, frame.previous)), **copies)
 
 
 def _written(frame: Frame, lent: Frame) -> str:

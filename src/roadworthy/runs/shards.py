@@ -10,13 +10,13 @@ import filecmp
 import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from roadworthy.errors import InputError
 from roadworthy.runs.executors.work import BatchJob, BatchResult, Done, Executor, Pair, Session, WorkUnit
@@ -24,7 +24,10 @@ from roadworthy.runs.store.manifest import MANIFEST, Tested, check_manifest, dif
 from roadworthy.runs.store.parts import read_rows, verdict_of
 from roadworthy.runs.store.rows import Row, storable
 from roadworthy.runs.store.stored_run import StoredRun
-from roadworthy.runs.store.writing import add_image, storing
+from roadworthy.runs.store.writing import storing
+
+if TYPE_CHECKING:
+    from roadworthy.runs.suites.planning import SuitePlan
 
 
 @dataclass(frozen=True)
@@ -86,39 +89,44 @@ class Shards:
         other: The other executor.
 
     Raises:
-        InputError: A folder is no shard, or one of another run, or not complete, or not what it was; one is
-            there twice, or missing.
+        InputError: A folder is no shard, or one of another run, or not complete; one is there twice, or
+            missing.
     """
 
     name = "shards"
     workers = 1
 
     def __init__(self, folders: Sequence[Path], other: Executor) -> None:
-        self.folders = _in_order(folders)
-        _check_whole(self.folders)
-        self.first = folders[0]
+        self._runs = _in_order(folders)
         self._other = other
-        self._runs = {number: StoredRun.open(folder) for number, folder in self.folders.items()}
+        self.first = folders[0]
+        self.settings: Mapping[str, Any] = (read_manifest(self.first) or {})["settings"]
         self._pairs = {(one.requirement.id, one.system) for run in self._runs.values() for one in run.pairs}
         self._rows: dict[tuple[int, Pair], Iterator[Row]] = {}
 
-    def check(self, tested: Tested, pairs: Iterable[Pair]) -> None:
-        """See that the shards are of what is here: models, data and all that is asked for.
+    def check(self, plan: SuitePlan, tested: Tested) -> None:
+        """See that the shards are what they were, and of the models, data and requirements that are here.
 
         Raises:
             InputError: They are not.
         """
-        shard = (read_manifest(self.first) or {})["settings"]["shard"]
-        mine: Tested = {**tested, "settings": {**tested.get("settings", {}), "shard": shard}}
-        check_manifest(self.first, **mine)
-        if missing := [pair for pair in pairs if pair not in self._pairs]:
-            raise InputError(f"no shard has rows of {' on '.join(missing[0])}: run all of them again")
+        # These are of what runs have stored, and so of what stores them.
+        from roadworthy.runs.evidence.checking import verify
+        from roadworthy.runs.evidence.reopening import conclude_again
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The settings that all of them have in common."""
-        told: dict[str, Any] = (read_manifest(self.first) or {}).get("settings", {})
-        return {name: value for name, value in told.items() if name != "shard"}
+        for number, run in self._runs.items():
+            found = verify(run.folder)
+            conclude_again(run, plan, found)
+            if found.findings:
+                raise InputError(
+                    f"{run.folder} is not what shard {number} was when it ended: {found.findings[0]}; "
+                    f"`roadworthy evidence verify {run.folder}` tells more: restore it, or run it again"
+                )
+        mine: Tested = {**tested, "settings": {**tested["settings"], "shard": self.settings["shard"]}}
+        check_manifest(self.first, **mine)
+        for trial, model in plan.pairs:
+            if (trial.requirement.id, model) not in self._pairs:
+                raise InputError(f"no shard has rows of {trial.requirement.id} on {model}: run all again")
 
     def copy(self, place: Path, out: Path, key: Sequence[str] = ()) -> None:
         """Copy a folder with the images that its rows name.
@@ -128,16 +136,12 @@ class Shards:
             out: The folder of the merged run.
             key: What decided which shard has it, as with searches; without one, all that have it.
         """
-        of = len(self.folders)
-        for number, source in self.folders.items():
-            if key and number_of(key, of) != number:
-                continue
-            for path in sorted((source / place).rglob("*")):
-                _copy(path, source, out)
-            for row in read_rows(source / place) if key else ():
-                for digest in str(row["images"]).split():
-                    with storing(out):
-                        add_image(out / "images", self._runs[number].image(digest).read_bytes())
+        for number, run in self._runs.items():
+            if not key or number_of(key, len(self._runs)) == number:
+                rows = read_rows(run.folder / place) if key else ()
+                named = (run.image(digest) for row in rows for digest in str(row["images"]).split())
+                for path in (*sorted((run.folder / place).rglob("*")), *named):
+                    _copy(path, run.folder, out)
 
     def session(self, job: BatchJob, /) -> AbstractContextManager[Session]:
         """Prepare for the batches of a run."""
@@ -148,12 +152,10 @@ class Shards:
     @contextmanager
     def _answering(self, job: BatchJob) -> Iterator[Session]:
         yield _StoredAnswers(self, job)
-        for number, pair in product(self.folders, sorted(job.tested)):
+        for number, pair in product(self._runs, sorted(job.tested)):
             if (row := next(self._rows_of(number, pair), None)) is not None:
-                raise InputError(
-                    f"{self.folders[number]} has a row of case {row['case']!r} of {pair[0]} on {pair[1]} too "
-                    f"many: run shard {number} again"
-                )
+                there = f"{self._runs[number].folder} has a row of case {row['case']!r} of {pair[0]}"
+                raise InputError(f"{there} on {pair[1]} too many: run shard {number} again")
 
     def __enter__(self) -> Self:
         self._other.__enter__()
@@ -168,7 +170,8 @@ class Shards:
         Raises:
             InputError: Its shard has other rows.
         """
-        number = number_of(batch_key(unit), len(self.folders))
+        number = number_of(batch_key(unit), len(self._runs))
+        run = self._runs[number]
         done = Done()
         for system in unit.systems:
             for place, case in enumerate(unit.cases):
@@ -178,12 +181,12 @@ class Shards:
                 if row is None or row["case"] != storable(case.id):
                     there = "no more rows" if row is None else f"case {row['case']!r}"
                     raise InputError(
-                        f"{self.folders[number]} has {there} of {pair[0]} on {system} where the suite has "
+                        f"{run.folder} has {there} of {pair[0]} on {system} where the suite has "
                         f"case {case.id!r}: run shard {number} again"
                     )
                 hashes = str(row["images"]).split()
                 kept = range(len(done.images), len(done.images) + len(hashes))
-                done.images += [self._runs[number].image(one).read_bytes() for one in hashes]
+                done.images += [run.image(one).read_bytes() for one in hashes]
                 done.results.append(BatchResult(place, system, verdict_of(row), tuple(kept)))
         return done
 
@@ -203,19 +206,6 @@ class _StoredAnswers:
         return partial(self._shards.done, self._job, unit)
 
 
-def _check_whole(folders: Mapping[int, Path]) -> None:
-    """Refuse shards that are not what they were when they ended, as far as they tell."""
-    # It is of what runs have stored, and so of what stores them.
-    from roadworthy.runs.evidence.checking import verify
-
-    for number, folder in folders.items():
-        if findings := verify(folder).findings:
-            raise InputError(
-                f"{folder} is not what shard {number} was when it ended: {findings[0]}; `roadworthy evidence "
-                f"verify {folder}` tells more: restore it from a copy, or run shard {number} again"
-            )
-
-
 def _copy(path: Path, source: Path, out: Path) -> None:
     """Copy a file of a shard; none may lie elsewhere, or be another one than that of another shard."""
     if not path.resolve().is_relative_to(source.resolve()):
@@ -229,9 +219,9 @@ def _copy(path: Path, source: Path, out: Path) -> None:
             shutil.copyfile(path, target)
 
 
-def _in_order(folders: Sequence[Path]) -> dict[int, Path]:
-    """Return folders by the numbers of their shards; refuse what does not belong together."""
-    found: dict[int, Path] = {}
+def _in_order(folders: Sequence[Path]) -> dict[int, StoredRun]:
+    """Return runs by the numbers of their shards; refuse what does not belong together."""
+    found: dict[int, StoredRun] = {}
     first: dict[str, Any] | None = None
     for folder in folders:
         record = read_manifest(folder)
@@ -242,7 +232,9 @@ def _in_order(folders: Sequence[Path]) -> dict[int, Path]:
             )
         shard = Shard.read(told)
         if shard.number in found:
-            raise InputError(f"{found[shard.number]} and {folder} are both shard {shard}: leave one out")
+            raise InputError(
+                f"{found[shard.number].folder} and {folder} are both shard {shard}: leave one out"
+            )
         if record.get("ended") is None:
             raise InputError(f"{folder} is not complete: give the command of shard {shard} again")
         alike = {"shard": f"of {shard.of}", "only": record.get("only", [])}
@@ -253,7 +245,7 @@ def _in_order(folders: Sequence[Path]) -> dict[int, Path]:
             raise InputError(
                 f"{folder} is of another run than {folders[0]}: its {what} is {other}, there it is {one}"
             )
-        found[shard.number] = folder
+        found[shard.number] = StoredRun.open(folder)
     if not found:
         raise InputError("give the folders of all shards, got none")
     if missing := [str(number) for number in range(1, shard.of + 1) if number not in found]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from roadworthy.cases import Requirement, Status
@@ -37,7 +38,7 @@ def test_a_tag_has_what_its_requirements_have() -> None:
             pair("R2", {Status.NOT_APPLICABLE: 9}, "night"),
         ]
     )
-    assert night.record() == {
+    assert asdict(night) == {
         **{"tag": "night", "requirements": ["R1", "R2"], "tried": ["R1"], "untried": ["R2"]},
         **{"applicable": 5, "violated": []},
     }

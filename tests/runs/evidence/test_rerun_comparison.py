@@ -57,7 +57,7 @@ def test_numbers_are_the_same_or_close(one: Any, other: Any, identical: bool, cl
 
 
 def test_what_differs_is_named_and_what_is_close_is_counted() -> None:
-    found = Rerun(5, 1e-6)
+    found = Rerun(5)
     _compare(ROW, again(), PAIR, found)
     assert (found.compared, found.identical, found.differences) == (1, 1, [])
     _compare(ROW, again(-1.0 - 1e-8), PAIR, found)
@@ -85,7 +85,7 @@ def test_what_differs_is_named_and_what_is_close_is_counted() -> None:
         ],
         "notes": ["few"],
     }  # fmt: skip
-    assert not Rerun(5, 0.1).passed, "nothing was compared"
+    assert not Rerun(5).passed, "nothing was compared"
     assert RerunDifference("R", "net", "c", "margin", 1.0, None).again is None
 
 

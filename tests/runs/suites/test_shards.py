@@ -319,7 +319,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("attack", "told"),
     [
         (turn_rows, r"is not what shard \d was when it ended: counts: search on dave2"),
-        (turn_an_outcome, r"a shard says violated \(all is well\) of search on dave2, and its rows say viol"),
+        (turn_an_outcome, r"the run says violated \(all is well\), its rows say violated"),
         (spoil_an_image, r"is not what shard \d was when it ended: image: .* do not hash to its name"),
         (lead_elsewhere, r"more.txt is a link out of the shard"),
         (leave_out_a_search, r"search on dave2: requirements.jsonl lists it, and there are no rows of it"),

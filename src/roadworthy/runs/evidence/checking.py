@@ -199,9 +199,8 @@ def _check_sums(folder: Path, digest: str, found: Verification, told: Progress) 
     for path in differences.changed:
         found.add("changed", path, f"its bytes are not those that were bundled (sha256 {listed[path][:16]}…)")
     for path in differences.missing:
-        if path in told_before:
-            continue
-        found.add("missing", path, "it was bundled and is not there")
+        if path not in told_before:
+            found.add("missing", path, "it was bundled and is not there")
     for path in differences.added:
         found.add("added", path, f"it is not in {SUMS}")
 

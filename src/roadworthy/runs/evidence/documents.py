@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from roadworthy._files import replacing, sha256_of, write_text
 from roadworthy._tables import csv_text, write_csv
 from roadworthy.cases import Scalar
+from roadworthy.errors import shortened
 from roadworthy.result_tables import ResultTable, markdown_text
 from roadworthy.runs.evidence import conditions, requirement_coverage
 from roadworthy.runs.evidence.argument import Argued, diagrams, fragment_of
@@ -215,28 +216,25 @@ def _notes(run: StoredRun) -> list[str]:
 
 
 def _untried(tested: Sequence[TestedPair], functional: Mapping[str, Any] | str) -> list[str]:
-    lines = ["## What was not tried", ""]
     untried = [f"{one.requirement.id} on {one.system or 'no system'}" for one in tested if not one.applicable]
-    lines.append(f"- Requirements: {_listed(untried)}")
     tags = [one.tag for one in tag_coverage(tested) if not one.tried]
-    lines.append(f"- Tags and clauses: {_listed(tags)}")
     if isinstance(functional, Mapping):
-        lines.append(
-            f"- Operating domain: {functional['covered']} of {functional['total']} cells are touched by "
-            f"{functional['frames']} frames; functional_coverage.json lists the others"
-        )
+        touched = f"{functional['covered']} of {functional['total']} cells are touched"
+        domain = f"{touched} by {functional['frames']} frames; functional_coverage.json lists the others"
     else:
-        lines.append(
-            f"- Operating domain: not measured, {markdown_text(functional or 'it was not asked for')}"
-        )
-    return [*lines, ""]
+        domain = f"not measured, {markdown_text(functional or 'it was not asked for')}"
+    return [
+        "## What was not tried",
+        "",
+        f"- Requirements: {_listed(untried)}",
+        f"- Tags and clauses: {_listed(tags)}",
+        f"- Operating domain: {domain}",
+        "",
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:
-    if not names:
-        return "none that was asked for"
-    shown = ", ".join(map(markdown_text, names[:_MOST]))
-    return f"{shown}, and {len(names) - _MOST} more" if len(names) > _MOST else shown
+    return shortened(list(map(markdown_text, names)), _MOST) or "none that was asked for"
 
 
 FOLDER = "evidence"
@@ -344,7 +342,7 @@ def _write_requirements(place: Path, tested: Sequence[TestedPair]) -> list[str]:
             "never_tried": [
                 f"{one['requirement']} on {one['system']}" for one in records if one["tried"] == "no"
             ],
-            "tags": [one.record() for one in tags],
+            "tags": [asdict(one) for one in tags],
             "tags_never_tried": [one.tag for one in tags if not one.tried],
         },
     )

@@ -219,19 +219,13 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
         suite: The suite file where it stands, if not in the run.
     """
     try:
-        manifest = read_manifest(folder)
-    except InputError as error:
-        found.notes.append(f"models and data were not compared: {error}")
-        return
-    if manifest is None:
-        found.notes.append("models and data were not compared: the run has no manifest")
-        return
-    try:
         plan = plan_of(folder, suite)
     except RoadworthyError as error:
         hint = "" if "--suite" in str(error) or suite is not None else "; --suite FILE may help"
         found.notes.append(f"models and data were not compared: {_first_line(error)}{hint}")
         return
+    stored = StoredRun.open(folder)
+    manifest = stored.manifest or {}
     present: dict[str, dict[str, Digest]] = {
         "models": {name: digest_of_model(one.system) for name, one in plan.models.items()},
         "data": {name: digest_of_dataset(one.frames.hashed) for name, one in plan.data.items()},
@@ -240,10 +234,9 @@ def check_present(folder: Path, found: Verification, suite: Path | None = None) 
     for what in ("models", "data", "engines"):
         for name, record in manifest.get(what, {}).items():
             _compare(f"{what.removesuffix('s')} {name}", record, present[what].get(name), found)
-    stored = StoredRun.open(folder)
     if is_complete(manifest):
         _compare_pairs(stored, plan, found)
-    _conclude_again(stored, plan, found)
+    conclude_again(stored, plan, found)
     _compare_functional(stored, suite, found)
 
 
@@ -257,9 +250,8 @@ def _compare_functional(run: StoredRun, suite: Path | None, found: Verification)
         found.notes.append(f"{name} was only hashed, {given}")
     elif not isinstance(there, Mapping) or there.get("domain") == given["domain"]:
         if there != json.loads(json.dumps(given)):
-            of_now = (run.manifest or {}).get("tool") == {"name": "roadworthy", "version": __version__}
             told = "it does not say what the data gives"
-            if of_now:
+            if (run.manifest or {}).get("tool") == {"name": "roadworthy", "version": __version__}:
                 found.add("document", name, told)
             else:
                 found.notes.append(f"{name}: {told}, by this version")
@@ -279,7 +271,7 @@ def _compare_pairs(run: StoredRun, plan: SuitePlan, found: Verification) -> None
             found.add("requirement", where, detail)
 
 
-def _conclude_again(run: StoredRun, plan: SuitePlan, found: Verification) -> None:
+def conclude_again(run: StoredRun, plan: SuitePlan, found: Verification) -> None:
     """See whether each outcome is what the suite's requirement makes of the rows."""
     trials = {trial.requirement.id: trial for trial in plan.trials}
     for pair in run.pairs:

@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roadworthy.cases import Dataset, Scalar, Status
+from roadworthy.cases import Dataset, Requirement, Scalar, Status
 from roadworthy.coverage.functional import FunctionalCoverage
 from roadworthy.runs.evidence.pairs import TestedPair
-
-COLUMNS = (
-    "requirement",
-    "system",
-    "method",
-    "severity",
-    "tags",
-    "tried",
-    "cases",
-    "applicable",
-    "clusters",
-    "effective_cases",
-    "failed",
-    "errors",
-    "not_applicable",
-    "status",
-    "rate",
-    "accepted",
-    "summary",
-)
 
 
 def coverage_record(one: TestedPair) -> dict[str, Scalar]:
@@ -55,7 +35,10 @@ def coverage_record(one: TestedPair) -> dict[str, Scalar]:
     }
 
 
-@dataclass(slots=True)
+COLUMNS = tuple(coverage_record(TestedPair(Requirement("-", "-", "-"), "", None, {}, None)))
+
+
+@dataclass(frozen=True, slots=True)
 class TagCoverage:
     """What was tried of the requirements with one tag.
 
@@ -63,52 +46,41 @@ class TagCoverage:
         tag: An operating-domain term, or a standard with its clause.
         requirements: The ids of those that have it.
         tried: Those of them that at least one applicable case tried.
+        untried: The others.
         applicable: How many cases that were.
         violated: Those that are violated.
     """
 
     tag: str
-    requirements: list[str] = field(default_factory=list)
-    tried: list[str] = field(default_factory=list)
-    applicable: int = 0
-    violated: list[str] = field(default_factory=list)
-
-    def record(self) -> dict[str, object]:
-        """Return it as JSON can hold it."""
-        return {
-            "tag": self.tag,
-            "requirements": self.requirements,
-            "tried": self.tried,
-            "untried": [one for one in self.requirements if one not in self.tried],
-            "applicable": self.applicable,
-            "violated": self.violated,
-        }
+    requirements: list[str]
+    tried: list[str]
+    untried: list[str]
+    applicable: int
+    violated: list[str]
 
 
 def tag_coverage(tested: Sequence[TestedPair]) -> list[TagCoverage]:
     """Return what was tried of each tag, in the order in which requirements name them.
 
     Example:
-        >>> from roadworthy.cases import Requirement
         >>> night = Requirement("R1", "Slow down at night", "rules", tags=("night", "ISO 21448 clause 7"))
         >>> found = tag_coverage([TestedPair(night, "dave2", None, {Status.PASSED: 4}, "runs/r1/dave2")])
         >>> [(one.tag, one.tried, one.applicable) for one in found]
         [('night', ['R1'], 4), ('ISO 21448 clause 7', ['R1'], 4)]
     """
-    found: dict[str, TagCoverage] = {}
-    for one in tested:
-        id = one.requirement.id
-        for tag in one.requirement.tags:
-            row = found.setdefault(tag, TagCoverage(tag))
-            row.applicable += one.applicable
-            for listed, belongs in (
-                (row.requirements, True),
-                (row.tried, one.applicable > 0),
-                (row.violated, one.status == "violated"),
-            ):
-                if belongs and id not in listed:
-                    listed.append(id)
-    return list(found.values())
+    found = []
+    for tag in dict.fromkeys(tag for one in tested for tag in one.requirement.tags):
+        mine = [one for one in tested if tag in one.requirement.tags]
+        tried = _ids(one for one in mine if one.applicable)
+        untried = [id for id in _ids(mine) if id not in tried]
+        violated = _ids(one for one in mine if one.status == "violated")
+        cases = sum(one.applicable for one in mine)
+        found.append(TagCoverage(tag, _ids(mine), tried, untried, cases, violated))
+    return found
+
+
+def _ids(pairs: Iterable[TestedPair]) -> list[str]:
+    return list(dict.fromkeys(one.requirement.id for one in pairs))
 
 
 _NOTE = (

@@ -21,17 +21,16 @@ from roadworthy.cases import (
     TAKE_BACK,
     Answers,
     AwaitVerdicts,
+    BaseMethod,
     Case,
     CaseStream,
     Dataset,
     Feedback,
     Method,
-    Outcome,
     Requirement,
     Scalar,
     Status,
     Verdict,
-    conclude_rate,
 )
 from roadworthy.runs.evidence.pairs import rows_of
 from roadworthy.runs.evidence.reopening import plan_of
@@ -74,17 +73,17 @@ class Rerun:
 
     Attributes:
         asked: How many cases were asked for.
-        tolerance: How far numbers may differ, relative to their size and at least to 1.
         compared: How many cases were run again and compared.
         identical: How many of them came out the same to the last bit.
+        tolerance: How far numbers may differ, relative to their size and at least to 1.
         differences: What differs by more than the tolerance.
         notes: What a reader should know.
     """
 
     asked: int
-    tolerance: float
     compared: int = 0
     identical: int = 0
+    tolerance: float = 1e-6
     differences: list[RerunDifference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -96,7 +95,7 @@ class Rerun:
     @property
     def differing(self) -> int:
         """How many cases differ."""
-        return len({_key(one) for one in self.differences})
+        return len({(one.requirement, one.system, one.case) for one in self.differences})
 
     def lines(self) -> Iterator[str]:
         """Yield it for people."""
@@ -110,19 +109,7 @@ class Rerun:
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
-        return {
-            "passed": self.passed,
-            "asked": self.asked,
-            "compared": self.compared,
-            "identical": self.identical,
-            "tolerance": self.tolerance,
-            "differences": [asdict(one) for one in self.differences],
-            "notes": self.notes,
-        }
-
-
-def _key(one: RerunDifference) -> tuple[str, str, str]:
-    return one.requirement, one.system, one.case
+        return {"passed": self.passed, **asdict(self)}
 
 
 def rerun_sample(
@@ -154,14 +141,12 @@ def rerun_sample(
     stored = StoredRun.open(folder)
     plan = plan_of(folder, suite, allow_commands=allow_commands)
     trials = {trial.requirement.id: trial for trial in plan.trials}
-    found = Rerun(count, tolerance)
+    found = Rerun(count, tolerance=tolerance)
     drawn = _drawn(stored, trials, count, seed)
     for pair in stored.pairs:
-        wanted = drawn.get((pair.requirement.id, pair.system), {})
-        trial = trials.get(pair.requirement.id)
-        if not wanted or trial is None:
+        if not (wanted := drawn.get((pair.requirement.id, pair.system))):
             continue
-        again = _again(plan, trial, pair, wanted)
+        again = _again(plan, trials[pair.requirement.id], pair, wanted)
         for case, row in wanted.items():
             _compare(row, again.get(case), pair, found)
         told("Running cases again", found.compared)
@@ -219,8 +204,11 @@ def _again(plan: SuitePlan, trial: Trial, pair: StoredPair, wanted: Iterable[str
         return {verdict.case_id: verdict for verdict in read_verdicts(Path(name, "run"))}
 
 
-class _Only:
-    """A method that makes some of its cases only; of a search, all up to the last of them."""
+class _Only(BaseMethod):
+    """A method that makes some of its cases only; of a search, all up to the last of them.
+
+    Nothing is concluded from a sample: the rate is for the runner, which wants an outcome.
+    """
 
     def __init__(self, method: Method, wanted: Iterable[str], *, search: bool) -> None:
         self.name = method.name
@@ -251,10 +239,6 @@ class _Only:
             self._open.discard(case.id)
         return told
 
-    def conclude(self, requirement: Requirement, verdicts: Iterable[Verdict]) -> Outcome:
-        # Nothing is concluded from a sample; the runner wants an outcome.
-        return conclude_rate(requirement, verdicts)
-
 
 def _compare(row: Row, again: Verdict | None, pair: StoredPair, found: Rerun) -> None:
     key = pair.requirement.id, pair.system, str(row["case"])
@@ -277,8 +261,8 @@ def _compare(row: Row, again: Verdict | None, pair: StoredPair, found: Rerun) ->
 
 
 def _identical(one: Scalar, other: Scalar) -> bool:
-    nan = isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other)
-    return nan or one == other
+    # What is no number is no other, either.
+    return one == other or repr(one) == repr(other) == "nan"
 
 
 def _close(one: Scalar, other: Scalar, tolerance: float) -> bool:
