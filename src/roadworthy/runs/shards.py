@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from roadworthy.cases import Case
 from roadworthy.errors import InputError
-from roadworthy.runs.executors.work import BatchJob, BatchResult, Done, Executor, Pair, Session, WorkUnit
+from roadworthy.runs.executors.serial import Here
+from roadworthy.runs.executors.work import BatchJob, Done, Executor, Pair, Session, WorkUnit
 from roadworthy.runs.store.manifest import MANIFEST, difference, read_manifest
 from roadworthy.runs.store.parts import read_rows, verdict_of
 from roadworthy.runs.store.rows import Row, storable
@@ -67,9 +69,9 @@ def number_of(key: Sequence[str], of: int) -> int:
     return int.from_bytes(digest[:8], "big") % of + 1
 
 
-def batch_key(unit: WorkUnit) -> tuple[str, str]:
+def batch_key(cases: Sequence[Case]) -> tuple[str, str]:
     """Return what decides to which share a batch belongs."""
-    return unit.cases[0].requirement_id, unit.cases[0].id
+    return cases[0].requirement_id, cases[0].id
 
 
 class Shards:
@@ -126,7 +128,7 @@ class Shards:
         """Prepare for the batches of a run."""
         if job.tested.isdisjoint(self._pairs):
             return self._other.session(job)
-        return nullcontext(_StoredAnswers(self, job))
+        return nullcontext(Here(partial(self.done, job)))
 
     def __enter__(self) -> Self:
         self._other.__enter__()
@@ -141,7 +143,7 @@ class Shards:
         Raises:
             InputError: Its shard has other rows.
         """
-        number = number_of(batch_key(unit), len(self.folders))
+        number = number_of(batch_key(unit.cases), len(self.folders))
         done = Done()
         for system in unit.systems:
             for place, case in enumerate(unit.cases):
@@ -155,25 +157,14 @@ class Shards:
                         f"case {case.id!r}: run shard {number} again"
                     )
                 hashes = str(row["images"]).split()
-                kept = range(len(done.images), len(done.images) + len(hashes))
-                done.images += [self._runs[number].image(one).read_bytes() for one in hashes]
-                done.results.append(BatchResult(place, system, verdict_of(row), tuple(kept)))
+                done.images |= {one: self._runs[number].image(one).read_bytes() for one in hashes}
+                done.add(job, place, case, system, verdict_of(row), *hashes)
         return done
 
     def _rows_of(self, number: int, pair: Pair) -> Iterator[Row]:
         if (number, pair) not in self._rows:
             self._rows[number, pair] = iter(self._runs[number].rows(*pair))
         return self._rows[number, pair]
-
-
-class _StoredAnswers:
-    ahead = 0
-
-    def __init__(self, shards: Shards, job: BatchJob) -> None:
-        self._shards, self._job = shards, job
-
-    def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
-        return partial(self._shards.done, self._job, unit)
 
 
 def _in_order(folders: Sequence[Path]) -> dict[int, Path]:

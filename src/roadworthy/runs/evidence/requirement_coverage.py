@@ -11,26 +11,6 @@ from roadworthy.cases import Dataset, Scalar, Status
 from roadworthy.coverage.functional import FunctionalCoverage
 from roadworthy.runs.evidence.pairs import TestedPair
 
-COLUMNS = (
-    "requirement",
-    "system",
-    "method",
-    "severity",
-    "tags",
-    "tried",
-    "cases",
-    "applicable",
-    "clusters",
-    "effective_cases",
-    "failed",
-    "errors",
-    "not_applicable",
-    "status",
-    "rate",
-    "accepted",
-    "summary",
-)
-
 
 def coverage_record(one: TestedPair) -> dict[str, Scalar]:
     """Return how a requirement was tried on a system, as a row."""

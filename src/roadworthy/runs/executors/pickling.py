@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from multiprocessing.shared_memory import SharedMemory
 from types import FunctionType
@@ -166,7 +166,8 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
     if job.simulator is not None:
         add("simulator", job.simulator, "the simulator")
     add("method", job.method, f"the method {job.method.name}")
-    rest = {"tested": job.tested, "batch_size": job.batch_size, "retention": job.retention, "gate": job.gate}
+    names = ("tested", "batch_size", "retention", "gate", "rows")
+    rest = {name: getattr(job, name) for name in names}
     return PackedJob(parts, digests, rest), known
 
 
@@ -222,7 +223,7 @@ def pack_done(done: Done) -> Parcel:
         if done.error is not None:
             told = RuntimeError(f"{type(done.error).__name__}: {done.error}")
             told.__notes__ = list(getattr(done.error, "__notes__", ()))
-            return pack_done(Done(done.results, done.images, done.making, told))
+            return pack_done(replace(done, error=told))
         told = InputError(f"verdicts cannot be sent back from a worker ({error}): {SERIAL}")  # type: ignore[assignment]
         return pack(Done(error=told))
     return parcel
@@ -256,21 +257,21 @@ class OpenJob:
         return unit
 
     def make(self, parcel: Parcel) -> Parcel:
-        """Return the frames of a batch, packed without what every worker of the job has, such as its data."""
+        """Return the frames of batches, packed without what every worker of the job has, such as its data."""
         known = {id(thing): name for name, thing in self._known.items()}
-        return pack(make_frames(distinct_sources(self.unit(parcel).cases)), known)
+        return pack([make_frames(distinct_sources(one.cases)) for one in self.unit(parcel).batches()], known)
 
-    def made(self, parcel: Parcel) -> Sequence[Made] | None:
+    def made(self, parcel: Parcel) -> Sequence[Sequence[Made]] | None:
         """Return the frames that another worker of the job made; None where it could not."""
-        made: Sequence[Made] | None = unpack(parcel, self._known)
+        made: Sequence[Sequence[Made]] | None = unpack(parcel, self._known)
         return made
 
-    def carry(self, parcel: Parcel, made: Sequence[Made] | None = None) -> Parcel:
-        """Carry out a batch of the job; return what became of it, packed.
+    def carry(self, parcel: Parcel, made: Sequence[Sequence[Made]] | None = None) -> Parcel:
+        """Carry out batches of the job; return what became of them, packed.
 
         Args:
-            parcel: The batch.
-            made: Its frames, where others made them.
+            parcel: The batches.
+            made: The frames of each, where others made them.
         """
         try:
             done = carry(self._job, self.unit(parcel), made)

@@ -32,7 +32,7 @@ class SerialExecutor:
     @contextmanager
     def session(self, job: BatchJob, /) -> Iterator[Session]:
         """Prepare for the batches of a run."""
-        yield _Here(job)
+        yield Here(partial(carry, job))
 
     def __enter__(self) -> Self:
         return self
@@ -41,14 +41,17 @@ class SerialExecutor:
         return
 
 
-class _Here:
+class Here:
+    """A session without workers: a batch is carried out when it is waited for."""
+
     ahead = 0
 
-    def __init__(self, job: BatchJob) -> None:
-        self._job = job
+    def __init__(self, carry: Callable[[WorkUnit], Done]) -> None:
+        self._carry = carry
 
     def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
-        return partial(carry, self._job, unit)
+        """Return what carries out a batch."""
+        return partial(self._carry, unit)
 
 
 EXECUTORS = ("serial", "processes", "ray")
@@ -96,10 +99,12 @@ serial
     """
     if name not in EXECUTORS:
         raise UnknownNameError(f"there is no executor {name!r}; {suggest(name, EXECUTORS)}")
-    _check_number("workers", workers, 1)
-    _check_number("makers", makers, 0)
-    _check_amount("timeout_s", timeout_s)
-    _check_amount("memory_mb", memory_mb)
+    for what, number, least in (("workers", workers, 1), ("makers", makers, 0)):
+        if number is not None and (type(number) is not int or number < least):
+            raise InputError(f"{what} must be {least} or more, got {number!r}")
+    for what, amount in (("timeout_s", timeout_s), ("memory_mb", memory_mb)):
+        if amount is not None and not 0 < amount < math.inf:
+            raise InputError(f"{what} must be more than 0, got {amount!r}")
     if name != "ray" and (address is not None or gpus or makers):
         raise InputError("address, gpus and makers are for the executor 'ray': use --executor ray")
     if name == "serial":
@@ -130,13 +135,3 @@ def _cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
-
-
-def _check_number(what: str, value: int | None, least: int) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-        raise InputError(f"{what} must be {least} or more, got {value!r}")
-
-
-def _check_amount(what: str, value: float | None) -> None:
-    if value is not None and not (value > 0 and math.isfinite(value)):
-        raise InputError(f"{what} must be more than 0, got {value!r}")
