@@ -217,7 +217,7 @@ def _written(frame: Frame, lent: Frame) -> str:
         before, after = getattr(frame, name), getattr(lent, name)
         if before is None:
             continue
-        if isinstance(before, np.ndarray):
+        if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
             same = (before.dtype, before.shape) == (after.dtype, after.shape)
             if same and before.tobytes() == after.tobytes():
                 continue
@@ -411,7 +411,7 @@ class Answered:
             self._own.append(own)
             made = {id(one): one.frame for one in own if isinstance(one.frame, Frame) and not one.refusal}
             # A case that lacks one frame is not applicable: predicting the others would be wasted.
-            if len(made) == len(own) or all(id(one) in made for one in own):
+            if all(id(one) in made for one in own):
                 wanted.update(made)
         start = time.perf_counter()
         asks = [item for case in self.cases for item in case.asks if isinstance(item, Predict)]

@@ -65,7 +65,7 @@ class Work:
         simulator: What answers cases that ask for a drive.
         gate: What looks at changed frames before a system is asked.
         repeats: Whether the cases of rows that the stores hold come again; a search goes on after them.
-        progress: Called after every batch.
+        progress: Called after every batch, or after a few quick ones.
         settled: Called when all verdicts have been fed back to a search, before it goes on.
         shard: The share of the batches that is carried out; None for all.
         spent: What it took so far.

@@ -76,7 +76,7 @@ def run_several(
         executor: Where batches are carried out; this process, which isolates no system, if left out.
         simulator: What answers cases that ask for a drive.
         tested: Whether a requirement is tested on a system; all are when left out.
-        progress: Called after every batch with the number of cases so far.
+        progress: Called after every batch, or after a few quick ones, with the number of cases so far.
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
         gate: What looks at changed frames before a system is asked: a gate, "street", "off", or a detector.
         shard: The share of the batches that is carried out; all of them if left out.

@@ -73,7 +73,7 @@ def run(
         batch_size: The most frames that the system gets at a time.
         simulator: What answers cases that ask for a drive.
         images: Of which cases to store the frames.
-        progress: Called after every batch with the number of cases per status so far.
+        progress: Called after every batch, or a few quick ones, with the number of cases per status so far.
         executor: Where batches are carried out; when left out in this process, which isolates no system. See
             :func:`~roadworthy.runs.executors.executor_for`.
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
