@@ -40,6 +40,7 @@ from roadworthy.rules.tables import (
     violation_table,
 )
 from roadworthy.runs import read_rows, run_several
+from roadworthy.runs.executors import executor_for
 from roadworthy.training.engines.comparing import compared, interval
 from roadworthy.training.engines.pairs import CHANGES, PairSource, WorldChange, pair_of
 from roadworthy.transforms import (
@@ -79,7 +80,7 @@ Tallies = dict[tuple[str, str], Tally]
 def tried(plans: Mapping[str, RulePlan], systems: Sequence[SystemUnderTest], data: Dataset) -> Tallies:
     """Return what became of the frames of each rule with each model."""
     requirements = [Requirement(id, plan.rule.text, "rules") for id, plan in plans.items()]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, executor_for("processes", workers=PROCESSES) as executor:
         found = run_several(
             RulesMethod(plans),
             requirements,
@@ -88,7 +89,7 @@ def tried(plans: Mapping[str, RulePlan], systems: Sequence[SystemUnderTest], dat
             out=Path(folder, "run"),
             batch_size=64,
             images="none",
-            processes=PROCESSES,
+            executor=executor,
         )
         return {
             (rule, system): read_tally(plans[rule], read_rows(result.folder))

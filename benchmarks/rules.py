@@ -23,6 +23,7 @@ from roadworthy.rules import parse
 from roadworthy.rules.generation import RulePlan, plan_for
 from roadworthy.rules.method import RulesMethod
 from roadworthy.runs import run_several
+from roadworthy.runs.executors import executor_for
 from roadworthy.seeding import rng_for
 
 RULE = "If: a pedestrian appears on the roadside, Then: the ego-vehicle should slow down."
@@ -54,7 +55,7 @@ def one_by_one(plan: RulePlan, data: Dataset, system: SystemUnderTest) -> tuple[
 
 def in_batches(plan: RulePlan, data: Dataset, system: SystemUnderTest) -> tuple[int, int]:
     """Return the same by a whole run, with rows and images on disk."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, executor_for("processes", workers=PROCESSES) as executor:
         requirement = Requirement("Rule 1", RULE, "rules")
         found = run_several(
             RulesMethod({requirement.id: plan}),
@@ -63,7 +64,7 @@ def in_batches(plan: RulePlan, data: Dataset, system: SystemUnderTest) -> tuple[
             [system],
             out=Path(folder, "run"),
             batch_size=64,
-            processes=PROCESSES,
+            executor=executor,
         )
         ((_, result),) = found.results.items()
     return result.counts[Status.VIOLATED], result.counts[Status.VIOLATED] + result.counts[Status.PASSED]

@@ -1,4 +1,4 @@
-"""Cases per second by executor, and memory from a thousand to a hundred thousand cases.
+"""Cases per second by executor, and memory from a thousand to a million cases.
 
 Speeds stand beside that of the serial executor, measured in turn within one run: other work on the machine
 slows all of them.
@@ -48,7 +48,7 @@ RULE = "If it is rainy, then the ego-vehicle should slow down."
 ROUNDS = 5
 SPINS = 20_000_000
 Task: TypeAlias = tuple[Method, Requirement, Dataset, SystemUnderTest, int]
-POINTS = (1_000, 10_000, 30_000, 100_000)
+POINTS = (1_000, 10_000, 100_000, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def executors() -> list[Measured]:
             load_model("dave2"),
             120,
         ),
-        "nothing but overhead": (Cheap(6_000), Requirement("R1", "None", "cheap"), data, Mean(), 6_000),
+        "nothing but overhead": (Cheap(30_000), Requirement("R1", "None", "cheap"), data, Mean(), 30_000),
     }
     options: dict[str, dict[str, Any]] = {
         "serial": {},

@@ -412,21 +412,35 @@ def test_pieces_of_a_batch_come_together_in_their_order() -> None:
     assert not ticket.is_done
     verdict = Verdict.from_margin(case(0), 1.0)
     for number, part in enumerate(parts):
-        result = BatchResult(0, part.unit.systems[0], verdict, images=(0,) if number else (1, 0))
-        images = [f"{number}-{one}".encode() for one in range(len(result.images))]
-        part.result = Done([result], images, {0: (float(number),)})
+        name = part.unit.systems[0]
+        result = BatchResult(0, name, verdict, images=("both",) if number else ("first", "both"))
+        images = {one: f"{number}-{one}".encode() for one in result.images}
+        part.result = Done([result], images=images, seconds=1.0)
+        part.result.spent |= {("R1", 0): 2.0**number, ("R1", name): 1.0}
+        part.result.rows["R1", name].add({"case": f"c{number}", "status": "passed"})
     assert ticket.is_done
     parts[2].result.error = failure = KeyError("bug")
     found = ticket.done()
     assert [(one.place, one.system, one.images) for one in found.results] == [
-        (0, "a", (1, 0)), (1, "a", (2,)), (0, "b", (3,)),
+        (0, "a", ("first", "both")), (1, "a", ("both",)), (0, "b", ("both",)),
     ]  # fmt: skip
-    assert found.images == [b"0-0", b"0-1", b"1-0", b"2-0"]
-    assert found.making == {0: (0.0,), 1: (1.0,)}, "whoever made a frame first is told"
-    assert found.error is failure
+    assert found.images == {"first": b"0-first", "both": b"2-both"}
+    assert found.spent == {("R1", 0): 1.0 + 2.0 + 4.0, ("R1", "a"): 2.0, ("R1", "b"): 1.0}
+    assert {pair: len(rows.lines) for pair, rows in found.rows.items()} == {("R1", "a"): 2, ("R1", "b"): 1}
+    assert (found.error, found.seconds) == (failure, 3.0)
     assert ticket.pieces == []
-    assert unmade(parts[0]).results[0].place == 0
+    assert unmade(parts[0], JOB).results[0].place == 0
     assert not Ticket.of(unit(0, systems=("a", "b"))).pieces[0].is_single
+
+
+def test_batches_that_went_together_are_tried_apart_before_their_cases_are() -> None:
+    cases = tuple(map(case, range(5)))
+    ticket = Ticket.of(WorkUnit(cases, ("a", "b"), sizes=(2, 3)))
+    parts = divided(ticket.pieces[0], JOB)
+    assert [(one.unit.cases, one.places) for one in parts] == [(cases[:2], (0, 1)), (cases[2:], (0, 1, 2))]
+    assert ticket.pieces == parts
+    assert [len(divided(one, JOB)) for one in parts] == [4, 6], "one for each case and system"
+    assert [piece.unit.cases[0] for piece in ticket.pieces] == [*cases[:2] * 2, *cases[2:] * 2]
 
 
 def test_memory_of_a_machine_is_that_of_its_container(

@@ -36,7 +36,9 @@ from roadworthy.models import callable_model, load_model
 from roadworthy.models.onnx import OnnxRuntime
 from roadworthy.runs import read_rows, run, run_several
 from roadworthy.runs.executors import Executor, executor_for
+from roadworthy.runs.executors.dispatching import Dispatcher
 from roadworthy.runs.executors.pickling import Looking, Parcel, Shipment, pack, unpack
+from roadworthy.runs.executors.work import WorkUnit
 from roadworthy.runs.store.digests import digest_of_model
 
 
@@ -61,6 +63,50 @@ def test_no_number_of_processes_changes_a_byte(tmp_path: Path, inline: bool, two
     assert len(expected) > 40
     for name in ("1", "2", "3"):
         assert digests(tmp_path / name) == expected, name
+
+
+def test_batches_that_go_to_a_worker_together_change_no_byte(
+    tmp_path: Path, two: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit, sent = Dispatcher.submit, list[int]()
+
+    def counted(self: Dispatcher, unit: WorkUnit) -> Any:
+        sent.append(max(1, len(unit.sizes)))
+        return submit(self, unit)
+
+    monkeypatch.setattr(Dispatcher, "submit", counted)
+    # A case that ends its process is found among the batches that went along with its own.
+    systems = [Meter("a"), Meter("b", "exits", ["f290"])]
+    for name, seconds in {"apart": 0.0, "together": 60.0}.items():
+        monkeypatch.setattr("roadworthy.runs.loop._MESSAGE", seconds)
+        sent.clear()
+        run_several(
+            Bright(), [REQUIREMENT], Frames(400), systems, out=tmp_path / name, batch_size=2, executor=two
+        )
+        assert sum(sent) == 200
+        assert (max(sent) > 4) is (name == "together"), sent
+    assert digests(tmp_path / "together") == digests(tmp_path / "apart")
+    with pytest.raises(KeyboardInterrupt):
+        run(
+            Bright(), REQUIREMENT, Frames(400), Meter("a"), out=tmp_path / "stopped", batch_size=2,
+            executor=two, progress=stopped_at(100),
+        )  # fmt: skip
+    stored = len(list(read_rows(tmp_path / "stopped")))
+    assert 100 <= stored < 400
+    run(
+        Bright(), REQUIREMENT, Frames(400), Meter("a"), out=tmp_path / "stopped", batch_size=2, executor=two,
+        resume=True,
+    )  # fmt: skip
+    parts = [tmp_path / "stopped/cases", tmp_path / "apart/runs/r1/a/cases"]
+    assert digests(parts[0]) == digests(parts[1])
+
+
+def stopped_at(cases: int) -> Any:
+    def stop(counts: Any) -> None:
+        if sum(counts.values()) >= cases:
+            raise KeyboardInterrupt
+
+    return stop
 
 
 def test_a_worker_has_one_thread_and_one_copy_of_a_system(tmp_path: Path, two: Executor) -> None:

@@ -56,10 +56,11 @@ def test_a_fault_costs_the_case_it_is_met_on(tmp_path: Path, fault: str) -> None
 def test_the_fault_of_one_system_is_not_another_ones(tmp_path: Path) -> None:
     systems = [Meter("a"), Meter("b", "exits", ["f2"]), Meter("c")]
     other = Requirement("R2", "It is bright enough", "bright")
-    found = run_several(
-        Bright(), [REQUIREMENT, other], Frames(8), systems, out=tmp_path / "out", processes=2, batch_size=4,
-        tested=lambda one, system: (one.id, system.name) != ("R2", "b"),
-    )  # fmt: skip
+    with executor_for("processes", workers=2) as executor:
+        found = run_several(
+            Bright(), [REQUIREMENT, other], Frames(8), systems, out=tmp_path / "out", executor=executor,
+            batch_size=4, tested=lambda one, system: (one.id, system.name) != ("R2", "b"),
+        )  # fmt: skip
     assert ("R2", "b") not in found.results
     errors = {pair: result.counts[Status.ERROR] for pair, result in found.results.items()}
     assert errors == {("R1", "a"): 0, ("R1", "b"): 1, ("R1", "c"): 0, ("R2", "a"): 0, ("R2", "c"): 0}

@@ -42,7 +42,6 @@ from roadworthy.models.images import ImageInput
 from roadworthy.runs.batches import (
     Answered,
     Guarded,
-    JudgedCase,
     Made,
     ask,
     distinct_sources,
@@ -52,6 +51,7 @@ from roadworthy.runs.batches import (
     key_of,
     looked_at,
     make_frames,
+    with_visual_change,
 )
 from roadworthy.runs.model_notes import _about, _ranges, first_look, notes
 
@@ -411,7 +411,7 @@ def test_what_is_seen_of_a_change_is_in_the_verdict() -> None:
     failed = Verdict("c", "R", Status.VIOLATED, -1.0)
 
     def row(verdict: Verdict, *frames: Frame, sources: Any = (a, source)) -> Verdict:
-        return JudgedCase(case(*sources), verdict, frames).with_visual_change().verdict
+        return with_visual_change(case(*sources), verdict, frames)
 
     assert row(failed, a, FRAMES[1]).visual_change == 0.75, "measured where it fails"
     passed = replace(failed, status=Status.PASSED, margin=1.0)
@@ -446,11 +446,11 @@ def test_cases_without_all_frames_are_not_asked_about_and_drives_are_driven_once
     system = Asked()
     answered = Answered(cases, system, 8, made, Simulator())
     assert (answered.asked, system.given) == (1, [1])
-    found = [one.verdict for one in answered.judged(Plain())]
+    found = [verdict for verdict, _ in answered.judged(Plain())]
     assert [one.status for one in found] == ["passed", "not applicable", "passed", "passed"]
     assert driven == [("oval", "asked")]
     refused = {key: Made(one.frame, 0.0, "no rain") for key, one in made.items()}
-    (verdict,) = (one.verdict for one in Answered(cases[:1], Asked(), 8, refused).judged(Plain()))
+    ((verdict, _),) = Answered(cases[:1], Asked(), 8, refused).judged(Plain())
     assert (verdict.status, verdict.reason) == ("not applicable", "no rain")
     with pytest.raises(InputError, match="case '3' asks for a drive: expected a simulator, got None"):
         list(Answered(cases[2:3], Asked(), 8, {}).judged(Plain()))

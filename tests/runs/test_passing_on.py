@@ -15,7 +15,7 @@ from roadworthy.runs import run, several, single
 from roadworthy.runs.evidence import reopening, rerunning
 from roadworthy.runs.executors.work import Retention
 from roadworthy.runs.gate import Gate
-from roadworthy.runs.several import _cases, _check_names, _executor, run_several
+from roadworthy.runs.several import _cases, _check_names, run_several
 from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import StoredRun
 from roadworthy.runs.store.digests import content_of_dataset
@@ -104,14 +104,7 @@ def test_several_need_names_that_differ_and_something_to_do(tmp_path: Path) -> N
     ]:
         with pytest.raises(InputError, match=told):
             run_several(METHOD, requirements, DATA, systems, out=tmp_path)
-    with pytest.raises(InputError, match="processes must be 1 or more, got 0"):
-        run_several(METHOD, [REQUIREMENT], DATA, [SYSTEM], out=tmp_path, processes=0)
     _check_names("systems", ["a", "b"])
-    with _executor(None, 1) as alone, _executor(EXECUTOR, 4) as given:
-        assert alone.name == "serial"
-        assert given is EXECUTOR
-    with _executor(None, 2) as two:
-        assert (two.name, two.workers) == ("processes", 2)
 
 
 def test_a_suite_passes_everything_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

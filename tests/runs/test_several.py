@@ -26,6 +26,7 @@ from roadworthy.cases import (
 from roadworthy.errors import InputError, NotApplicable
 from roadworthy.frames import Frame, Signals
 from roadworthy.runs import RunStore, image_path, read_rows, run, run_several
+from roadworthy.runs.executors import Executor, executor_for
 
 MADE: list[str] = []
 """What was made in this process."""
@@ -149,16 +150,17 @@ def test_rows_are_those_of_single_runs(tmp_path: Path) -> None:
             assert single.outcome.summary.encode() in record
 
 
+def crew(processes: int) -> Executor:
+    return executor_for("serial") if processes == 1 else executor_for("processes", workers=processes)
+
+
 def test_processes_and_batches_do_not_change_a_byte(tmp_path: Path) -> None:
-    for name, options in (
-        ("one", {}),
-        ("small", {"batch_size": 1}),
-        ("two", {"processes": 2, "batch_size": 4}),
-    ):
-        run_several(
-            Brightness(), [WEAK, STRICT, OTHER], Frames(9), [Meter("a"), Meter("b", 0.2)],
-            out=tmp_path / name, seed=3, passes=0.5, **options,  # type: ignore[arg-type]
-        )  # fmt: skip
+    for name, processes, size in (("one", 1, 32), ("small", 1, 1), ("two", 2, 4)):
+        with crew(processes) as executor:
+            run_several(
+                Brightness(), [WEAK, STRICT, OTHER], Frames(9), [Meter("a"), Meter("b", 0.2)],
+                out=tmp_path / name, seed=3, passes=0.5, executor=executor, batch_size=size,
+            )  # fmt: skip
     assert digests(tmp_path / "one") == digests(tmp_path / "small") == digests(tmp_path / "two")
 
 
@@ -245,7 +247,8 @@ class Search(Brightness):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_search_gets_its_verdicts_before_it_goes_on(tmp_path: Path, processes: int) -> None:
     search = Search()
-    run_several(search, [WEAK], Frames(4), [Meter()], out=tmp_path / "out", processes=processes)
+    with crew(processes) as executor:
+        run_several(search, [WEAK], Frames(4), [Meter()], out=tmp_path / "out", executor=executor)
     assert (search.told, search.when) == (["f0", "f1", "f3"], [1, 2, 3])
 
 
@@ -268,8 +271,8 @@ class Broken:
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_bug_in_another_process_ends_the_run(tmp_path: Path, processes: int) -> None:
-    with pytest.raises(KeyError, match="a bug in the method"):
-        run_several(Unpicklable(), [WEAK], Frames(1), [Meter()], out=tmp_path / "out", processes=processes)
+    with crew(processes) as executor, pytest.raises(KeyError, match="a bug in the method"):
+        run_several(Unpicklable(), [WEAK], Frames(1), [Meter()], out=tmp_path / "out", executor=executor)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +287,6 @@ def test_a_bug_in_another_process_ends_the_run(tmp_path: Path, processes: int) -
             "systems must have names that differ in letters or digits",
         ),
         ([], [Meter()], {}, "at least one requirement and one system"),
-        ([WEAK], [Meter()], {"processes": 0}, "processes must be 1 or more, got 0"),
         ([WEAK], [Meter()], {"batch_size": 0}, "batch_size must be 1 or more, got 0"),
     ],
 )
@@ -323,10 +325,11 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, processes: int) -> None:
     assert 0 < stored < 30
     again = [Meter("a"), Meter("b", 0.2)]
     seen: list[int] = []
-    found = run_several(
-        Brightness(), requirements, Frames(30), again, out=tmp_path / "parts", batch_size=6,
-        processes=processes, resume=True, progress=seen.append,
-    )  # fmt: skip
+    with crew(processes) as executor:
+        found = run_several(
+            Brightness(), requirements, Frames(30), again, out=tmp_path / "parts", batch_size=6,
+            executor=executor, resume=True, progress=seen.append,
+        )  # fmt: skip
     assert digests(tmp_path / "parts") == digests(tmp_path / "whole")
     assert found.results["weak", "a"].counts[Status.PASSED] == 29
     assert seen[-1] == 60

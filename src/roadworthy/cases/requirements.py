@@ -15,34 +15,45 @@ from roadworthy.errors import InputError, check_number
 from roadworthy.frames import Frame
 
 _StrEnum = TypeVar("_StrEnum", bound=StrEnum)
+_PLAIN = frozenset((bool, float, str))
 
 
-def check_text(what: str, value: object) -> None:
+def check_text(what: str, value: object, *about: object) -> None:
     """Refuse anything but a string with something in it.
 
+    Args:
+        what: What it is; ``%r`` in it stands for what it is about, which is put in only where it is refused.
+        value: The string.
+        about: What it is about.
+
     Example:
-        >>> check_text("a case's id", "drive/17")
+        >>> check_text("the requirement of case %r", "R1", "drive/17")
     """
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{what} must be a non-empty string, got {value!r}")
+        raise InputError(f"{what % about if about else what} must be a non-empty string, got {value!r}")
 
 
-def as_enum(what: str, kind: type[_StrEnum], value: str) -> _StrEnum:
-    """Return the member of an enumeration that a value names.
+def as_enum(what: str, kind: type[_StrEnum], value: str, *about: object) -> _StrEnum:
+    """Return the member of an enumeration that a value names; ``what`` is as for `check_text`.
 
     Example:
         >>> from roadworthy.cases import Severity
         >>> as_enum("the severity", Severity, "minor")
         <Severity.MINOR: 'minor'>
     """
+    if isinstance(value, kind):
+        return value
     try:
         return kind(value)
     except ValueError:
-        raise InputError(f"{what} must be one of {', '.join(kind)}, got {value!r}") from None
+        told = f"{what % about if about else what} must be one of {', '.join(kind)}, got {value!r}"
+        raise InputError(told) from None
 
 
-def as_scalars(what: str, values: Mapping[str, Scalar]) -> FrozenDict[str, Scalar]:
+def as_scalars(what: str, values: Mapping[str, Scalar], *about: object) -> FrozenDict[str, Scalar]:
     """Return a flat copy with plain Python values, without the names whose value is None.
+
+    ``what`` is as for `check_text`.
 
     Example:
         >>> as_scalars("the measures", {"speed": np.float32(0.5), "objects": np.int8(3), "gap": None})
@@ -50,6 +61,10 @@ def as_scalars(what: str, values: Mapping[str, Scalar]) -> FrozenDict[str, Scala
     """
     flat: dict[str, Scalar] = {}
     for name, value in values.items():
+        if type(value) in _PLAIN and type(name) is str and name.strip():
+            flat[name] = value
+            continue
+        what, about = what % about if about else what, ()
         check_text(f"a name in {what}", name)
         plain = value.item() if isinstance(value, np.generic) else value
         if plain is None:
@@ -61,7 +76,7 @@ def as_scalars(what: str, values: Mapping[str, Scalar]) -> FrozenDict[str, Scala
         if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
             raise InputError(f"{name!r} in {what} must fit into 64 bits with a sign, got {plain}")
         flat[name] = plain
-    return frozen(flat)
+    return FrozenDict(flat)
 
 
 def as_json(what: str, values: Mapping[str, object]) -> FrozenDict[str, object]:
@@ -263,14 +278,14 @@ class Case:
 
     def __post_init__(self) -> None:
         check_text("a case's id", self.id)
-        check_text(f"the requirement_id of case {self.id!r}", self.requirement_id)
+        check_text("the requirement_id of case %r", self.requirement_id, self.id)
         object.__setattr__(self, "asks", tuple(self.asks))
         if not self.asks:
             raise InputError(f"case {self.id!r} must ask something of the system under test, got no asks")
         for ask in self.asks:
-            if not isinstance(ask, Predict | RecordDrive):
+            if not isinstance(ask, Ask):
                 raise InputError(f"case {self.id!r} can ask Predict or RecordDrive, not {type(ask).__name__}")
-        parameters = as_scalars(f"the parameters of case {self.id!r}", self.parameters)
+        parameters = as_scalars("the parameters of case %r", self.parameters, self.id)
         object.__setattr__(self, "parameters", parameters)
 
 

@@ -75,28 +75,34 @@ class Verdict:
 
     def __post_init__(self) -> None:
         check_text("a verdict's case_id", self.case_id)
-        check_text(f"the requirement_id of case {self.case_id!r}", self.requirement_id)
-        what = f"case {self.case_id!r}"
-        object.__setattr__(self, "status", as_enum(f"the status of {what}", Status, self.status))
-        object.__setattr__(self, "measures", as_scalars(f"the measures of {what}", self.measures))
-        if self.margin is not None:
+        check_text("the requirement_id of case %r", self.requirement_id, self.case_id)
+        object.__setattr__(
+            self, "status", as_enum("the status of case %r", Status, self.status, self.case_id)
+        )
+        measures = as_scalars("the measures of case %r", self.measures, self.case_id)
+        object.__setattr__(self, "measures", measures)
+        if self.margin is not None and type(self.margin) is not float:
             object.__setattr__(self, "margin", float(self.margin))
         if self.visual_change is not None:
             object.__setattr__(self, "visual_change", float(self.visual_change))
-        self._check_margin(what)
+        self._check_margin()
 
-    def _check_margin(self, what: str) -> None:
-        margin = self.margin
-        if self.status not in (Status.PASSED, Status.VIOLATED):
-            if margin is not None:
-                raise InputError(f"{what} is {self.status}, so it must have no margin, got {margin}")
-            check_text(f"the reason why {what} is {self.status}", self.reason)
+    def _check_margin(self) -> None:
+        margin, status = self.margin, self.status
+        wrong = ""
+        if status is not Status.PASSED and status is not Status.VIOLATED:
+            if margin is None:
+                check_text(f"the reason why case %r is {status}", self.reason, self.case_id)
+            else:
+                wrong = f"is {status}, so it must have no margin"
         elif margin is None or math.isnan(margin):
-            raise InputError(f"{what} is {self.status}, so its margin must be a number, got {margin}")
-        elif self.status is Status.PASSED and margin < 0:
-            raise InputError(f"{what} passed, so its margin must be 0 or more, got {margin}")
-        elif self.status is Status.VIOLATED and margin > 0:
-            raise InputError(f"{what} is violated, so its margin must be 0 or less, got {margin}")
+            wrong = f"is {status}, so its margin must be a number"
+        elif margin < 0 and status is Status.PASSED:
+            wrong = "passed, so its margin must be 0 or more"
+        elif margin > 0 and status is Status.VIOLATED:
+            wrong = "is violated, so its margin must be 0 or less"
+        if wrong:
+            raise InputError(f"case {self.case_id!r} {wrong}, got {margin}")
 
     @classmethod
     def from_margin(

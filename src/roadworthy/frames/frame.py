@@ -66,7 +66,7 @@ class Signals:
     def __post_init__(self) -> None:
         for name in _NAMES:
             value = getattr(self, name)
-            if value is not None:
+            if value is not None and not (type(value) is float and math.isfinite(value)):
                 object.__setattr__(self, name, _number(name, value))
         for name in self.extra:
             if name in _NAMES:
@@ -105,8 +105,8 @@ class Signals:
             >>> Signals(speed=3.0, extra={"gear": 2}).as_dict()
             {'speed': 3.0, 'gear': 2.0}
         """
-        known = {name: getattr(self, name) for name in _NAMES}
-        return {name: value for name, value in known.items() if value is not None} | dict(self.extra)
+        known = {name: value for name in _NAMES if (value := getattr(self, name)) is not None}
+        return {**known, **self.extra}
 
 
 _NAMES = tuple(one.name for one in fields(Signals) if one.name != "extra")
@@ -233,7 +233,7 @@ class Frame(ReadOnlyArrays):
     instances: NDArray[np.uint16] | NDArray[np.int32] | None = None
     boxes: Boxes | None = None
     depth: NDArray[np.float32] | None = None
-    signals: Signals = field(default_factory=Signals)
+    signals: Signals = Signals()
     previous: Sequence[Frame] = ()
     metadata: Mapping[str, object] = field(default_factory=FrozenDict)
     visual_change: float | None = None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from roadworthy.runs.executors.work import ImageRetention
-from roadworthy.runs.loop import Cost
+from roadworthy.runs.executors.work import Cost, ImageRetention
 from roadworthy.runs.several import SeveralResults, run_several
 from roadworthy.runs.single import RunResult, run
 from roadworthy.runs.store import RunStore, StoredPair, StoredRun, image_path, read_rows, read_verdicts

@@ -12,7 +12,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-from roadworthy._frozen import content_of
+import numpy as np
+
+from roadworthy._frozen import content_of, read_only
 from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
@@ -54,39 +56,32 @@ Failed: TypeAlias = Unmade | SystemUnderTestError
 """Why a case has no answers. Kept as a value: it concerns one case of a batch, not the batch."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedCase:
-    """A case with its verdict and the frames that were made for it (fewer when one could not be)."""
+def with_visual_change(case: Case, verdict: Verdict, frames: Sequence[Frame]) -> Verdict:
+    """Return a verdict with what a human sees of the change: Δv, and whether people tolerate so much of it.
 
-    case: Case
-    verdict: Verdict
-    frames: tuple[Frame, ...]
+    It also has where labels, depth and boxes of the frames came from, if not from the data.
 
-    def with_visual_change(self) -> JudgedCase:
-        """Return it with what a human sees of the change: Δv, and whether people tolerate so much of it.
+    Of several frames the largest Δv counts, and there is a measure ``tolerated`` only where one frame of
+    the case is changed, in a way of which it is known (`Frame.tolerated`). Measuring takes long, so a
+    source may leave it for later: it has a method ``measured``, which is called where the case fails.
 
-        The row also has where labels, depth and boxes of the frames came from, if not from the data.
-
-        Of several frames the largest Δv counts, and there is a measure ``tolerated`` only where one frame of
-        the case is changed, in a way of which it is known (`Frame.tolerated`). Measuring takes long, so a
-        source may leave it for later: it has a method ``measured``, which is called where the case fails.
-        """
-        frames = self.frames
-        if self.verdict.status is Status.VIOLATED:
-            frames = tuple(
-                _measured(source, frame) for source, frame in zip(_sources(self.case), frames, strict=True)
-            )
-        verdict = self.verdict
-        said = {key: str(one.metadata[key]) for one in frames for key in PROVENANCE if key in one.metadata}
-        if said:
-            verdict = replace(verdict, measures={**verdict.measures, **said})
-        changed = [frame for frame in frames if frame.visual_change is not None]
-        if changed and verdict.visual_change is None:
-            largest = max(frame.visual_change for frame in changed if frame.visual_change is not None)
-            verdict = replace(verdict, visual_change=largest)
-        if len(changed) == 1 and changed[0].tolerated is not None:
-            verdict = replace(verdict, measures={**verdict.measures, "tolerated": changed[0].tolerated})
-        return replace(self, verdict=verdict, frames=frames)
+    Args:
+        case: The case.
+        verdict: The verdict on it.
+        frames: The frames that were made for it; fewer than it asks for when one could not be.
+    """
+    if verdict.status is Status.VIOLATED:
+        frames = [_measured(source, frame) for source, frame in zip(sources_of(case), frames, strict=True)]
+    said = {key: str(one.metadata[key]) for one in frames for key in PROVENANCE if key in one.metadata}
+    if said:
+        verdict = replace(verdict, measures={**verdict.measures, **said})
+    changed = [frame for frame in frames if frame.visual_change is not None]
+    if changed and verdict.visual_change is None:
+        largest = max(frame.visual_change for frame in changed if frame.visual_change is not None)
+        verdict = replace(verdict, visual_change=largest)
+    if len(changed) == 1 and changed[0].tolerated is not None:
+        verdict = replace(verdict, measures={**verdict.measures, "tolerated": changed[0].tolerated})
+    return verdict
 
 
 class Made(NamedTuple):
@@ -205,8 +200,15 @@ def _lent(frame: Frame) -> Frame:
 
     What is known about a frame is what answers are judged by, so it is lent like the image.
     """
-    copies = {name: deepcopy(getattr(frame, name)) for name in (*_ARRAYS, "signals", "metadata")}
-    return replace(frame, previous=tuple(map(_lent, frame.previous)), **copies)
+    lent = object.__new__(type(frame))
+    # Not checked again, as `replace` would do.
+    lent.__dict__.update(frame.__dict__, previous=tuple(map(_lent, frame.previous)))
+    for name in (*_ARRAYS, "signals", "metadata"):
+        if isinstance(value := getattr(frame, name), np.ndarray):
+            lent.__dict__[name] = read_only(value.copy())
+        elif value is not None:
+            lent.__dict__[name] = deepcopy(value)
+    return lent
 
 
 def _written(frame: Frame, lent: Frame) -> str:
@@ -215,6 +217,10 @@ def _written(frame: Frame, lent: Frame) -> str:
         before, after = getattr(frame, name), getattr(lent, name)
         if before is None:
             continue
+        if isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
+            same = (before.dtype, before.shape) == (after.dtype, after.shape)
+            if same and before.tobytes() == after.tobytes():
+                continue
         parts = zip(content_of(before), content_of(after), strict=False)
         if type(before) is not type(after) or any(one != other for one, other in parts):
             return name
@@ -237,20 +243,22 @@ def group(items: Iterable[Sequence[Case] | AwaitVerdicts], batch_size: int) -> I
     """
     batch: list[Case] = []
     asked: dict[Hashable, int] = {}
+    total = 0
     for item in items:
         if isinstance(item, AwaitVerdicts):
             if batch:
                 yield batch
-            batch, asked = [], {}
+            batch, asked, total = [], {}, 0
             continue
         asks = {
             key_of(unit): batch_size if isinstance(unit, RecordDrive) else 1
             for case in item
             for unit in _units(case)
         }  # fmt: skip
-        if batch and (sum((asked | asks).values()) > batch_size or len(batch) >= MAX_CASES):
+        total += sum([size for key, size in asks.items() if key not in asked])
+        if batch and (total > batch_size or len(batch) >= MAX_CASES):
             yield batch
-            batch, asked = [], {}
+            batch, asked, total = [], {}, sum(asks.values())
         batch.extend(item)
         asked |= asks
     if batch:
@@ -330,12 +338,12 @@ def key_of(source: FrameSource | RecordDrive) -> Hashable:
 
 def distinct_sources(cases: Iterable[Case]) -> list[FrameSource]:
     """Return the frame sources of some cases, each once, in order."""
-    return list({key_of(source): source for case in cases for source in _sources(case)}.values())
+    return list({key_of(source): source for case in cases for source in sources_of(case)}.values())
 
 
 def frames_of(case: Case, made: Mapping[Hashable, Made]) -> tuple[Frame, ...]:
     """Return the frames that could be made for a case."""
-    found = (made[key_of(source)].frame for source in _sources(case))
+    found = (made[key_of(source)].frame for source in sources_of(case))
     return tuple(frame for frame in found if isinstance(frame, Frame))
 
 
@@ -352,7 +360,8 @@ def looked_at(gate: Gate | None, sources: Sequence[FrameSource], made: Sequence[
     by_key = dict(zip(map(key_of, sources), made, strict=True))
     changes: dict[int, FrameChange] = {}
     for number, (source, one) in enumerate(zip(sources, made, strict=True)):
-        if isinstance(one.frame, Frame) and isinstance(source, ChangedSource):
+        # Most sources are told apart by one of the names: looking for all of a protocol's takes long.
+        if isinstance(one.frame, Frame) and hasattr(source, "steps") and isinstance(source, ChangedSource):
             known = by_key.get(key_of(source.original))
             original = _timed(source.original).frame if known is None else known.frame
             if isinstance(original, Frame):
@@ -390,18 +399,19 @@ class Answered:
     simulator: Simulator | None = None
     seconds: float = 0.0
     asked: int = 0
-    _replies: dict[Hashable, Reply | SystemUnderTestError] = field(default_factory=dict)
+    # What was made for each case, and the replies by the id of that: a source may be slow to hash.
+    _own: list[list[Made]] = field(default_factory=list)
+    _replies: dict[int, Reply | SystemUnderTestError] = field(default_factory=dict)
     _drives: dict[Hashable, Driven | Failed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        wanted: dict[Hashable, Frame] = {}
+        wanted: dict[int, Frame] = {}
         for case in self.cases:
-            own = {key_of(source): self.made[key_of(source)] for source in _sources(case)}
-            made = {
-                key: one.frame for key, one in own.items() if isinstance(one.frame, Frame) and not one.refusal
-            }
+            own = [self.made[key_of(source)] for source in sources_of(case)]
+            self._own.append(own)
+            made = {id(one): one.frame for one in own if isinstance(one.frame, Frame) and not one.refusal}
             # A case that lacks one frame is not applicable: predicting the others would be wasted.
-            if len(made) == len(own):
+            if all(id(one) in made for one in own):
                 wanted.update(made)
         start = time.perf_counter()
         asks = [item for case in self.cases for item in case.asks if isinstance(item, Predict)]
@@ -410,36 +420,41 @@ class Answered:
         self.seconds, self.asked = time.perf_counter() - start, len(wanted)
         self._replies.update(zip(wanted, replies, strict=True))
 
-    def judged(self, method: Method) -> Iterator[JudgedCase]:
-        """Yield the verdicts, in the order of the cases."""
-        for case in self.cases:
-            yield JudgedCase(case, judge(method, case, self.answer(case)), frames_of(case, self.made))
+    def judged(self, method: Method) -> Iterator[tuple[Verdict, tuple[Frame, ...]]]:
+        """Yield the verdicts, in the order of the cases, with the frames that could be made."""
+        for case, own in zip(self.cases, self._own, strict=True):
+            frames = tuple([one.frame for one in own if isinstance(one.frame, Frame)])
+            yield judge(method, case, self._answer(case, own)), frames
 
-    def answer(self, case: Case) -> Answers | Failed:
+    def _answer(self, case: Case, own: Sequence[Made]) -> Answers | Failed:
         """Return the answers to a case, or the first reason why there are none."""
-        for source in _sources(case):
-            made = self.made[key_of(source)]
-            if isinstance(made.frame, Unmade):
+        for made in own:
+            if not isinstance(made.frame, Frame):
                 return made.frame
             if made.refusal:
                 return Refused(made.refusal, frame=made.frame.id)
         items: list[Predicted | Driven] = []
+        rest = iter(own)
         for item in case.asks:
-            answer = self._drive(case, item) if isinstance(item, RecordDrive) else self._predicted(item)
+            answer: Predicted | Driven | Failed
+            if isinstance(item, RecordDrive):
+                answer = self._drive(case, item)
+            else:
+                answer = self._predicted(item, [next(rest) for _ in item.frames])
             if isinstance(answer, Failed):
                 return answer
             items.append(answer)
         return Answers(items)
 
-    def _predicted(self, item: Predict) -> Predicted | SystemUnderTestError:
+    def _predicted(self, item: Predict, own: Sequence[Made]) -> Predicted | SystemUnderTestError:
         frames: list[Frame] = []
         replies: list[Reply] = []
-        for source in item.frames:
-            frame, reply = self.made[key_of(source)].frame, self._replies[key_of(source)]
+        for made in own:
+            reply = self._replies[id(made)]
             if isinstance(reply, SystemUnderTestError):
                 return reply
-            assert isinstance(frame, Frame)  # answer() has seen that all were made
-            frames.append(frame)
+            assert isinstance(made.frame, Frame)  # _answer() has seen that all were made
+            frames.append(made.frame)
             replies.append(reply)
         internals = tuple(one.internals for one in replies) if item.observed else ()
         return Predicted(tuple(frames), tuple(one.prediction for one in replies), internals)
@@ -463,7 +478,7 @@ def _timed(source: FrameSource) -> Made:
         frame = source if isinstance(source, Frame) else source()
     except (NotApplicable, EngineError) as reason:
         frame = reason
-    if not isinstance(frame, Frame | Unmade):
+    if not isinstance(frame, (Frame, NotApplicable, EngineError)):
         raise InputError(f"a frame source must make a Frame, got {type(frame).__name__} from {source!r}")
     return Made(frame, time.perf_counter() - start)
 
@@ -473,7 +488,8 @@ def _measured(source: FrameSource, frame: Frame) -> Frame:
     return frame if measured is None or frame.visual_change is not None else measured(frame)
 
 
-def _sources(case: Case) -> Iterator[FrameSource]:
+def sources_of(case: Case) -> Iterator[FrameSource]:
+    """Return what makes the frames of a case, in order."""
     return (unit for unit in _units(case) if not isinstance(unit, RecordDrive))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import read_json
-from roadworthy.cases import Method, Requirement, ResumableMethod, Scalar, Status
+from roadworthy.cases import Method, Requirement, ResumableMethod, Scalar
 from roadworthy.errors import InputError
 from roadworthy.runs.store import RunStore
 
@@ -22,20 +22,17 @@ class Checkpoint:
 
     Attributes:
         rows: How many rows there were.
-        counts: The number of cases per status.
         run: What the run is of: requirement, data, system and seed, in words.
         state: What the method must know to go on.
     """
 
     rows: int
-    counts: Mapping[Status, int]
     run: Mapping[str, Any]
     state: Mapping[str, Any]
 
     def encoded(self) -> bytes:
         """Return it as a file holds it."""
-        counts = {str(status): count for status, count in self.counts.items()}
-        record = {"rows": self.rows, "counts": counts, "run": dict(self.run), "state": dict(self.state)}
+        record = {"rows": self.rows, "run": dict(self.run), "state": dict(self.state)}
         return (json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
 
     def check(self, run: Mapping[str, Any], folder: Path) -> None:
@@ -63,8 +60,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         return None
     record = read_json(path)
     try:
-        counts = {Status(name): int(count) for name, count in record["counts"].items()}
-        return Checkpoint(int(record["rows"]), counts, dict(record["run"]), dict(record["state"]))
+        return Checkpoint(int(record["rows"]), dict(record["run"]), dict(record["state"]))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path} is no checkpoint of a run: {error!r}; run without --resume") from error
 
@@ -146,4 +142,4 @@ class Checkpoints:
             return
         if state := self._method.state():
             self._rows = store.count
-            store.save(FILE, Checkpoint(self._rows, store.counts, self._about, state).encoded())
+            store.save(FILE, Checkpoint(self._rows, self._about, state).encoded())

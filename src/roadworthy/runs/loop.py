@@ -7,9 +7,10 @@ comes in the same order whatever the executor; and what is on disk is always a b
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from roadworthy.cases import (
     AwaitVerdicts,
@@ -33,6 +34,7 @@ from roadworthy.runs.executors.work import (
     Executor,
     Pair,
     Retention,
+    Spent,
     WorkUnit,
     listens,
 )
@@ -42,18 +44,7 @@ from roadworthy.runs.store import RunStore, read_verdicts
 from roadworthy.runs.store.rows import storable
 from roadworthy.seeding import rng_for
 
-
-@dataclass(slots=True)
-class Cost:
-    """What it took to test a requirement, in seconds, as if it had been tested alone.
-
-    Attributes:
-        making: For making the first, second … frame of its cases, all processes together.
-        evaluating: For asking each system and judging its answers.
-    """
-
-    making: list[float] = field(default_factory=list)
-    evaluating: dict[str, float] = field(default_factory=dict)
+_MESSAGE = 0.02  # seconds that a worker should need for what it is sent
 
 
 @dataclass(slots=True)
@@ -74,10 +65,10 @@ class Work:
         simulator: What answers cases that ask for a drive.
         gate: What looks at changed frames before a system is asked.
         repeats: Whether the cases of rows that the stores hold come again; a search goes on after them.
-        progress: Called after every batch.
+        progress: Called after every batch, or after a few quick ones.
         settled: Called when all verdicts have been fed back to a search, before it goes on.
         shard: The share of the batches that is carried out; None for all.
-        costs: What each requirement took, so far.
+        spent: What it took so far.
     """
 
     method: Method
@@ -92,14 +83,11 @@ class Work:
     repeats: bool = True
     settled: Callable[[], None] | None = None
     shard: Shard | None = None
-    costs: dict[str, Cost] = field(default_factory=dict)
+    spent: Spent = field(default_factory=lambda: defaultdict(float))
     _stored: dict[Pair, _Stored] = field(default_factory=dict)
     # Of requirements that are decided early: what was seen so far.
     _watched: dict[Pair, RateTally] = field(default_factory=dict)
     _decided: set[Pair] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.costs.update({id: Cost() for id in self.requirements})
 
     def carry_out(self, data: Dataset, executor: Executor, *, seed: int) -> None:
         """Test everything on a data set.
@@ -116,15 +104,30 @@ class Work:
                 tally = self._watched[pair] = RateTally(requirement)
                 for verdict in read_verdicts(store.folder) if store.count else ():
                     tally.add(verdict)
-        waiting: deque[tuple[Sequence[Case], Callable[[], Done] | None]] = deque()
+        waiting: deque[tuple[WorkUnit, Callable[[], Done] | None]] = deque()
+        bundle: list[Sequence[Case]] = []
+        # Batches that go to a worker together: as many as it needs some time for, so that the driver, which
+        # does something for each message, does not hold up the workers.
+        together = 1
 
         def finish(most: int) -> None:
+            nonlocal together
             while len(waiting) > most:
-                batch, result = waiting.popleft()
+                unit, result = waiting.popleft()
                 if result is None:
-                    self._skip(batch)
-                else:
-                    self._finish(batch, result())
+                    self._skip(unit.cases)
+                    continue
+                self._finish(unit.cases, done := result())
+                if job.rows and most:
+                    each = done.seconds / max(1, len(unit.sizes))
+                    together = max(1, min(2 * together, int(_MESSAGE / max(each, 1e-6))))
+
+        def send() -> None:
+            if bundle:
+                sizes = tuple(map(len, bundle)) if len(bundle) > 1 else ()
+                unit = WorkUnit(tuple(chain.from_iterable(bundle)), tuple(job.systems), sizes=sizes)
+                bundle.clear()
+                waiting.append((unit, session.submit(unit)))
 
         def in_step() -> Iterator[Sequence[Case] | AwaitVerdicts]:
             for item in self._rounds(data, seed):
@@ -143,16 +146,21 @@ class Work:
             self.simulator,
             data,
             self.gate,
+            rows=not listens(self.method) and not self._watched,
         )
         with executor.session(job) as session:
             for batch in group(in_step(), self.batch_size):
-                unit = WorkUnit(tuple(batch), tuple(job.systems))
-                if self.shard is not None and not self.shard.takes(*batch_key(unit)):
+                if self.shard is not None and not self.shard.takes(*batch_key(batch)):
                     continue
-                # Known batches wait in line, too: what they hold is checked in order.
-                known = self._is_known(batch)
-                waiting.append((unit.cases, None if known else session.submit(unit)))
+                if not (known := self._is_known(batch)):
+                    bundle.append(batch)
+                if known or len(bundle) >= together or sum(map(len, bundle)) >= MAX_CASES:
+                    send()
+                if known:
+                    # Known batches wait in line, too: what they hold is checked in order.
+                    waiting.append((WorkUnit(tuple(batch), ()), None))
                 finish(session.ahead)
+            send()
             finish(0)
 
     def _rounds(self, data: Dataset, seed: int) -> Iterator[Sequence[Case] | AwaitVerdicts]:
@@ -209,6 +217,8 @@ class Work:
         A batch that they hold in part is carried out as a whole: what a network answers may depend, in the
         last digits, on what else is in its batch.
         """
+        if not any(one.untaken for one in self._stored.values()):
+            return False
         taken = [self._stored[pair].take() for case in batch for pair in self._pairs(case)]
         return all(taken) and not listens(self.method)
 
@@ -220,24 +230,24 @@ class Work:
 
     def _finish(self, batch: Sequence[Case], done: Done) -> None:
         """Feed back the verdicts of a batch and store its rows."""
-        hashes: dict[int, str] = {}
-        for place, seconds in done.making.items():
-            making = self.costs[batch[place].requirement_id].making
-            making.extend([0.0] * (len(seconds) - len(making)))
-            for number, spent in enumerate(seconds):
-                making[number] += spent
+        for what, seconds in done.spent.items():
+            self.spent[what] += seconds
+        for pair, rows in done.rows.items():
+            stored = self._stored[pair]
+            cases = (case for case in batch if stored.unchecked and case.requirement_id == pair[0])
+            known = sum(map(stored.check, cases))
+            while done.images:
+                self.stores[pair].add_image(done.images.popitem()[1])
+            self.stores[pair].extend(rows, known)
         for result in done.results:
-            case = batch[result.place]
-            evaluating = self.costs[case.requirement_id].evaluating
-            evaluating[result.system] = evaluating.get(result.system, 0.0) + result.seconds
-            self._store(case, result, done.images, hashes)
-        for pair in {(batch[one.place].requirement_id, one.system) for one in done.results}:
+            self._store(batch[result.place], result, done.images)
+        for pair in {*done.rows, *((batch[one.place].requirement_id, one.system) for one in done.results)}:
             self.stores[pair].flush()
         if done.error is not None:
             raise done.error
         self.progress()
 
-    def _store(self, case: Case, result: BatchResult, images: list[bytes], hashes: dict[int, str]) -> None:
+    def _store(self, case: Case, result: BatchResult, images: dict[str, bytes]) -> None:
         pair = case.requirement_id, result.system
         verdict = result.verdict
         told = self.method.feedback(case, verdict)
@@ -248,10 +258,9 @@ class Work:
         if tally := self._watched.get(pair):
             tally.add(replace(verdict, cluster=case.cluster))
         store = self.stores[pair]
-        for number in result.images:
-            if number not in hashes:
-                hashes[number] = store.add_image(images[number])
-        store.append(case, verdict, [hashes[number] for number in result.images])
+        for digest in images.keys() & result.images:
+            store.add_image(images.pop(digest))
+        store.append(case, verdict, result.images)
 
     def _is_over(self, requirement: str) -> bool:
         """Return whether a requirement that may end early is decided for every system."""
@@ -272,12 +281,13 @@ class _Stored:
     def __init__(self, store: RunStore, count: int) -> None:
         self._folder = store.folder
         self._ids = store.stored_ids()
-        self._untaken = self._unchecked = count
+        self.untaken = self.unchecked = count
 
     def take(self) -> bool:
         """Return whether the row of the next case is there."""
-        self._untaken -= 1
-        return self._untaken >= 0
+        known = self.untaken > 0
+        self.untaken -= known
+        return known
 
     def check(self, case: Case) -> bool:
         """Return whether the row of the next case is there, and is of this case.
@@ -285,9 +295,9 @@ class _Stored:
         Raises:
             InputError: It is of another.
         """
-        if not self._unchecked:
+        if not self.unchecked:
             return False
-        self._unchecked -= 1
+        self.unchecked -= 1
         found = next(self._ids, None)
         if found != storable(case.id):
             raise InputError(

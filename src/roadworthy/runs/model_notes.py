@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import (
     Answers,
     AwaitVerdicts,
@@ -61,19 +62,9 @@ _COLORS, _RANGES = ("rgb", "bgr", "yuv"), ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0)
 _WELL = 0.6  # of the error of a constant, or with two boxes in five frames and more
 
 # How many times the truth a model answers whose numbers are read in another unit than they have.
-_FACTORS: Mapping[str, Mapping[str, float]] = {
-    "steering": {
-        "rad": 1 / 57.296,
-        "deg": 57.296,
-        "a share of 25°": 1 / 25,
-        "deg and not a share of 25°": 25,
-        "the angle of a steering wheel, see output.units.steering_ratio": 14.4,
-        "the angle at the wheels, without a steering_ratio": 1 / 14.4,
-    },
-    "speed": {"km/h": 3.6, "m/s and not km/h": 1 / 3.6, "mph": 2.237, "m/s and not mph": 1 / 2.237},
-}
-
-
+_FACTORS: Mapping[str, Mapping[str, float]] = read_yaml(
+    Path(__file__).with_suffix(".yaml"), "file of units", "factors"
+).data
 _RADIANS = 0.7  # the most that a car's wheels turn, if it is no degree
 _QUESTION = ": are the input's colours and range right?"
 _SIGNALS = tuple(_FACTORS)

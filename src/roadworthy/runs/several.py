@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +11,9 @@ from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Requirement
 from roadworthy.errors import InputError
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.executors import executor_for
-from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
+from roadworthy.runs.executors.serial import SerialExecutor
+from roadworthy.runs.executors.work import Cost, Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.gate import STREET, Gate, gate_named
-from roadworthy.runs.loop import Cost
 from roadworthy.runs.shards import Shard
 from roadworthy.runs.single import RunResult, carry_out_pairs, check_arguments
 from roadworthy.runs.store import RunStore, locked
@@ -50,7 +48,6 @@ def run_several(
     batch_size: int = 32,
     images: ImageRetention = "failures",
     passes: float = 0.0,
-    processes: int = 1,
     executor: Executor | None = None,
     simulator: Simulator | None = None,
     tested: Callable[[Requirement, SystemUnderTest], bool] | None = None,
@@ -76,11 +73,10 @@ def run_several(
             each requirement, needs more.
         images: Of which cases to store the frames.
         passes: The share of the other cases whose frames are stored as well, drawn by lot.
-        processes: In how many processes batches are carried out, when no executor is given; 1 is this one.
-        executor: Where batches are carried out.
+        executor: Where batches are carried out; this process, which isolates no system, if left out.
         simulator: What answers cases that ask for a drive.
         tested: Whether a requirement is tested on a system; all are when left out.
-        progress: Called after every batch with the number of cases so far.
+        progress: Called after every batch, or after a few quick ones, with the number of cases so far.
         resume: Go on with the runs in the folder where they stood, as :func:`~roadworthy.runs.run` does.
         gate: What looks at changed frames before a system is asked: a gate, "street", "off", or a detector.
         shard: The share of the batches that is carried out; all of them if left out.
@@ -90,8 +86,6 @@ def run_several(
     """
     check_arguments(method, requirements, systems, batch_size)
     retention = Retention(images, passes, seed)
-    if processes < 1:
-        raise InputError(f"processes must be 1 or more, got {processes}")
     if not requirements or not systems:
         raise InputError("a run needs at least one requirement and one system, got none")
     _check_names("requirements", [one.id for one in requirements])
@@ -110,12 +104,12 @@ def run_several(
         if progress is not None:
             progress(_cases(stores))
 
-    with locked(out), _executor(executor, processes) as chosen:
+    with locked(out):
         results, costs = carry_out_pairs(
             method,
             pairs,
             data,
-            chosen,
+            executor or SerialExecutor(),
             seed=seed,
             images=out / "images",
             retention=retention,
@@ -133,13 +127,6 @@ def run_several(
 def pair_folder(out: Path, requirement: str, system: str) -> Path:
     """Return where the rows of a requirement on a system lie in the folder of a run."""
     return out / "runs" / file_name(requirement) / file_name(system)
-
-
-def _executor(given: Executor | None, processes: int) -> AbstractContextManager[Executor]:
-    """Return the executor to use; one that was given is not closed."""
-    if given is not None:
-        return nullcontext(given)
-    return executor_for("serial") if processes == 1 else executor_for("processes", workers=processes)
 
 
 def _cases(stores: Mapping[Pair, RunStore]) -> int:

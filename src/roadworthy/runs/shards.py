@@ -10,7 +10,7 @@ import filecmp
 import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,8 +18,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from roadworthy.cases import Case
 from roadworthy.errors import InputError
-from roadworthy.runs.executors.work import BatchJob, BatchResult, Done, Executor, Pair, Session, WorkUnit
+from roadworthy.runs.executors.serial import Here
+from roadworthy.runs.executors.work import BatchJob, Done, Executor, Pair, Session, WorkUnit
 from roadworthy.runs.store.manifest import MANIFEST, Tested, check_manifest, difference, read_manifest
 from roadworthy.runs.store.parts import read_rows, verdict_of
 from roadworthy.runs.store.rows import Row, storable
@@ -74,9 +76,9 @@ def number_of(key: Sequence[str], of: int) -> int:
     return int.from_bytes(digest[:8], "big") % of + 1
 
 
-def batch_key(unit: WorkUnit) -> tuple[str, str]:
+def batch_key(cases: Sequence[Case]) -> tuple[str, str]:
     """Return what decides to which share a batch belongs."""
-    return unit.cases[0].requirement_id, unit.cases[0].id
+    return cases[0].requirement_id, cases[0].id
 
 
 class Shards:
@@ -151,7 +153,7 @@ class Shards:
 
     @contextmanager
     def _answering(self, job: BatchJob) -> Iterator[Session]:
-        yield _StoredAnswers(self, job)
+        yield Here(partial(self.done, job))
         for number, pair in product(self._runs, sorted(job.tested)):
             if (row := next(self._rows_of(number, pair), None)) is not None:
                 there = f"{self._runs[number].folder} has a row of case {row['case']!r} of {pair[0]}"
@@ -170,7 +172,7 @@ class Shards:
         Raises:
             InputError: Its shard has other rows.
         """
-        number = number_of(batch_key(unit), len(self._runs))
+        number = number_of(batch_key(unit.cases), len(self._runs))
         run = self._runs[number]
         done = Done()
         for system in unit.systems:
@@ -185,25 +187,14 @@ class Shards:
                         f"case {case.id!r}: run shard {number} again"
                     )
                 hashes = str(row["images"]).split()
-                kept = range(len(done.images), len(done.images) + len(hashes))
-                done.images += [run.image(one).read_bytes() for one in hashes]
-                done.results.append(BatchResult(place, system, verdict_of(row), tuple(kept)))
+                done.images |= {one: run.image(one).read_bytes() for one in hashes}
+                done.add(job, place, case, system, verdict_of(row), *hashes)
         return done
 
     def _rows_of(self, number: int, pair: Pair) -> Iterator[Row]:
         if (number, pair) not in self._rows:
             self._rows[number, pair] = iter(self._runs[number].rows(*pair))
         return self._rows[number, pair]
-
-
-class _StoredAnswers:
-    ahead = 0
-
-    def __init__(self, shards: Shards, job: BatchJob) -> None:
-        self._shards, self._job = shards, job
-
-    def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
-        return partial(self._shards.done, self._job, unit)
 
 
 def _copy(path: Path, source: Path, out: Path) -> None:

@@ -14,14 +14,14 @@ from roadworthy._frozen import frozen
 from roadworthy.cases import Dataset, Method, Outcome, Requirement, ResumableMethod, Scalar, Status
 from roadworthy.cases.methods import conclude
 from roadworthy.datasets import BaseDataset, ChosenFrames
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.labelling import with_estimates
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.checkpoints import Checkpoints
 from roadworthy.runs.executors.serial import SerialExecutor
-from roadworthy.runs.executors.work import Executor, ImageRetention, Pair, Retention
+from roadworthy.runs.executors.work import Cost, Executor, ImageRetention, Pair, Retention
 from roadworthy.runs.gate import STREET, Gate, gate_named
-from roadworthy.runs.loop import Cost, Work
+from roadworthy.runs.loop import Work
 from roadworthy.runs.shards import Shard
 from roadworthy.runs.store import RunStore, locked, read_verdicts
 from roadworthy.runs.store.digests import content_of_dataset, content_of_model
@@ -73,7 +73,7 @@ def run(
         batch_size: The most frames that the system gets at a time.
         simulator: What answers cases that ask for a drive.
         images: Of which cases to store the frames.
-        progress: Called after every batch with the number of cases per status so far.
+        progress: Called after every batch, or a few quick ones, with the number of cases per status so far.
         executor: Where batches are carried out; when left out in this process, which isolates no system. See
             :func:`~roadworthy.runs.executors.executor_for`.
         resume: Go on with the run in the folder ``out`` where it stood, after it was stopped in whatever way;
@@ -166,7 +166,7 @@ def carry_out_pairs(
         if checkpoints is not None:
             checkpoints.leave(store, 1)
     results = {pair: concluded(method, requirements[pair[0]], store) for pair, store in stores.items()}
-    return results, work.costs
+    return results, {id: Cost.of(id, work.spent) for id in requirements}
 
 
 @contextmanager
@@ -202,5 +202,4 @@ def check_arguments(
                 f"requirement {requirement.id!r} must be tested by {requirement.method!r}, "
                 f"got {method.name!r}"
             )
-    if batch_size < 1:
-        raise InputError(f"batch_size must be 1 or more, got {batch_size}")
+    check_number("batch_size", batch_size, least=1)

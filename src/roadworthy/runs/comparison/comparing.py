@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from roadworthy.cases import OutcomeStatus, Requirement
-from roadworthy.errors import InputError
+from roadworthy.errors import InputError, check_number
 from roadworthy.runs.comparison.pairing import (
     ChangedCases,
     Key,
@@ -206,8 +206,7 @@ def compare(
         >>> one.broken, one.fixed, one.p
         (8, 0, 0.0078125)
     """
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha must be between 0 and 1, both excluded, got {alpha}")
+    check_number("alpha", alpha, above=0, below=1)
     matched = match_systems(_systems(first), _systems(second), systems)
     conditions = conditions_of(first, second, matched)
     if conditions.refusals and not anyway:

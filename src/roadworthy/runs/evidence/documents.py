@@ -11,6 +11,7 @@ from typing import Any
 
 from roadworthy._files import replacing, sha256_of, write_text
 from roadworthy._tables import csv_text, write_csv
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Scalar
 from roadworthy.errors import shortened
 from roadworthy.result_tables import ResultTable, markdown_text
@@ -19,28 +20,11 @@ from roadworthy.runs.evidence.argument import Argued, diagrams, fragment_of
 from roadworthy.runs.evidence.conditions import Catalogue, Condition
 from roadworthy.runs.evidence.pairs import TestedPair, folder_digests, pair_results, rows_of
 from roadworthy.runs.evidence.reqif import EPOCH, write_reqif
-from roadworthy.runs.evidence.requirement_coverage import tag_coverage
 from roadworthy.runs.evidence.sums import files_below
 from roadworthy.runs.store import Row, StoredRun, image_path, notes_of
 from roadworthy.runs.store.manifest import is_of_before
 
-COLUMNS = (
-    "requirement",
-    "method",
-    "severity",
-    "tags",
-    "system",
-    "case",
-    "status",
-    "margin",
-    "reason",
-    "visual_change",
-    "images",
-    "cluster",
-    "judged",
-    "clusters",
-    "effective_cases",
-)
+_TABLES = read_yaml(Path(__file__).with_suffix(".yaml"), "file of tables", "'trace:'").data
 
 
 def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) -> int:
@@ -74,7 +58,7 @@ def write_trace(run: StoredRun, path: Path, seen: Callable[[Row, int], None]) ->
                 yield *head, *_cells(row), str(row.get("cluster") or ""), *map(_number, numbers)
 
     with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-        write_csv(file, COLUMNS, lines())
+        write_csv(file, _TABLES["trace"], lines())
     return written
 
 
@@ -99,17 +83,7 @@ CLAIM = (
     "what was found; what follows from it for the safety of a system is for those who make its safety case."
 )
 
-_ABOUT = {
-    "README.md": "this page",
-    "triggering_conditions.csv": "what was changed × by how much × how often the system failed",
-    "triggering_conditions.json": "the same, for programs",
-    "requirement_coverage.csv": "how many cases tried each requirement on each system, and what they said",
-    "requirement_coverage.json": "the same, and the tags and clauses that nothing tried",
-    "functional_coverage.json": "which cells of the operating domain the data touches, and which never",
-    "gsn.json": "the argument in Goal Structuring Notation, with the SHA-256 of its evidence",
-    "gsn.mmd": "the argument as a Mermaid diagram",
-    "requirements.reqif": "requirements and outcomes for requirement management tools (ReqIF 1.2)",
-}
+_ABOUT: Mapping[str, str] = _TABLES["about"]
 _MOST = 20  # lines of a table here; the files have them all
 
 
@@ -217,7 +191,7 @@ def _notes(run: StoredRun) -> list[str]:
 
 def _untried(tested: Sequence[TestedPair], functional: Mapping[str, Any] | str) -> list[str]:
     untried = [f"{one.requirement.id} on {one.system or 'no system'}" for one in tested if not one.applicable]
-    tags = [one.tag for one in tag_coverage(tested) if not one.tried]
+    tags = [one.tag for one in requirement_coverage.tag_coverage(tested) if not one.tried]
     if isinstance(functional, Mapping):
         touched = f"{functional['covered']} of {functional['total']} cells are touched"
         domain = f"{touched} by {functional['frames']} frames; functional_coverage.json lists the others"
@@ -334,7 +308,7 @@ def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:
 def _write_requirements(place: Path, tested: Sequence[TestedPair]) -> list[str]:
     records = [requirement_coverage.coverage_record(one) for one in tested]
     tags = requirement_coverage.tag_coverage(tested)
-    _write_csv(place / "requirement_coverage.csv", requirement_coverage.COLUMNS, records)
+    _write_csv(place / "requirement_coverage.csv", list(next(iter(records), {})), records)
     _write_json(
         place / "requirement_coverage.json",
         {

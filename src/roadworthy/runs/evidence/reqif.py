@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 from roadworthy._files import write_text
 from roadworthy._version import __version__
+from roadworthy._yaml import read_yaml
 from roadworthy.runs.evidence.argument import Argued
 
 NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
@@ -26,17 +27,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "Status": ("passed", "violated", "inconclusive", "not tried"),
 }
 # Names that begin with "ReqIF." are those of the ReqIF implementation guide, which tools look for.
-_ATTRIBUTES: Mapping[str, str] = {
-    "ReqIF.ForeignID": _TEXT,
-    "ReqIF.Text": _TEXT,
-    "Method": _TEXT,
-    "System": _TEXT,
-    "Severity": _CHOICE,
-    "Status": _CHOICE,
-    "Summary": _TEXT,
-    "Tags": _TEXT,
-    "Evidence": _TEXT,
-}
+_ATTRIBUTES: Mapping[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"), "file", "attributes").data
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 

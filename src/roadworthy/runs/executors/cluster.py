@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
@@ -83,7 +84,9 @@ class Actor:
         """
         with suppress(OSError):
             os.chdir(folder)
-        return self._bench.open(received(found, copied=True)), os.getpid()
+        refusal = self._bench.open(received(found, copied=True))
+        gc.freeze()
+        return refusal, os.getpid()
 
     def carry(self, found: Sent) -> Sent:
         """Return what became of a batch."""

@@ -274,7 +274,7 @@ class Dispatcher:
         """Return what is tried again after a worker failed on a piece."""
         if piece.unit.blame:
             # It was not the system.
-            piece.result = unmade(piece)
+            piece.result = unmade(piece, self._job)
             return []
         if fault == "memory" and not fresh:
             # What the batches before left behind may be too much, not what this one takes.
@@ -282,7 +282,8 @@ class Dispatcher:
             return [piece]
         piece.deaths += fault == "died"
         if not piece.is_single:
-            return [piece] if piece.deaths == 1 else divided(piece, self._job)
+            again = piece.deaths == 1 and not piece.unit.sizes
+            return [piece] if again else divided(piece, self._job)
         # What another system has left behind may end a process later, and nobody else is to blame for that.
         piece.wants_fresh = True
         if fault == "died" and piece.deaths < TRIES:

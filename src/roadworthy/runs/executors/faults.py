@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Verdict
-from roadworthy.runs.executors.work import BatchJob, BatchResult, Done, WorkUnit
+from roadworthy.runs.executors.work import BatchJob, Done, WorkUnit
 
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -50,17 +51,7 @@ def process_megabytes(pid: int) -> float | None:
         return None
 
 
-ENVIRONMENT = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "ROADWORTHY_THREADS",
-    ),
-    "1",
-)
+ENVIRONMENT: Mapping[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"), "file", "variables").data
 """What libraries look at when they are loaded; the last is for networks that say nothing themselves."""
 
 
@@ -164,27 +155,23 @@ class Ticket:
             assert part is not None
             if len(pieces) == 1:
                 return part
-            first = len(whole.images)
-            whole.images.extend(part.images)
-            for one in part.results:
-                images = tuple(first + number for number in one.images)
-                whole.results.append(replace(one, place=piece.places[one.place], images=images))
-            for place, seconds in part.making.items():
-                whole.making.setdefault(piece.places[place], seconds)
-            if part.error is not None:
-                whole.error = part.error
+            whole.join(part, piece.places)
+            if whole.error is not None:
                 break
         return whole
 
 
 def divided(piece: Piece, job: BatchJob) -> list[Piece]:
-    """Return a piece as one for each case and system, and put them in its place on the ticket."""
-    parts = [
-        Piece(piece.ticket, WorkUnit((case,), (name,)), (place,))
-        for name in piece.unit.systems
-        for place, case in zip(piece.places, piece.unit.cases, strict=True)
-        if (case.requirement_id, name) in job.tested
-    ]
+    """Return a piece as its batches, or as one for each case and system, in its place on the ticket."""
+    if piece.unit.sizes:
+        parts = [Piece(piece.ticket, batch, tuple(range(len(batch.cases)))) for batch in piece.unit.batches()]
+    else:
+        parts = [
+            Piece(piece.ticket, WorkUnit((case,), (name,)), (place,))
+            for name in piece.unit.systems
+            for place, case in zip(piece.places, piece.unit.cases, strict=True)
+            if (case.requirement_id, name) in job.tested
+        ]
     number = piece.ticket.pieces.index(piece)
     piece.ticket.pieces[number : number + 1] = parts
     return parts
@@ -207,8 +194,10 @@ def blame_of(fault: Fault, piece: Piece, limits: Limits) -> str:
     return f"the process of {name} died, tried alone {TRIES} times: {why}"
 
 
-def unmade(piece: Piece) -> Done:
+def unmade(piece: Piece, job: BatchJob) -> Done:
     """Return the verdict on a case whose frames cannot be made, without any system, either."""
     (case,), (name,) = piece.unit.cases, piece.unit.systems
     reason = "what makes its frames hangs, crashes or takes too much memory, with no model in the process"
-    return Done([BatchResult(0, name, Verdict.engine_error(case, reason))])
+    done = Done()
+    done.add(job, 0, case, name, Verdict.engine_error(case, reason))
+    return done

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from multiprocessing.shared_memory import SharedMemory
 from types import FunctionType
@@ -167,7 +167,8 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
     if job.simulator is not None:
         add("simulator", job.simulator, "the simulator")
     add("method", job.method, f"the method {job.method.name}")
-    rest = {"tested": job.tested, "batch_size": job.batch_size, "retention": job.retention, "gate": job.gate}
+    names = ("tested", "batch_size", "retention", "gate", "rows")
+    rest = {name: getattr(job, name) for name in names}
     return PackedJob(parts, digests, rest), known
 
 
@@ -232,7 +233,7 @@ def pack_done(done: Done) -> Parcel:
         if done.error is not None:
             told = RuntimeError(f"{type(done.error).__name__}: {done.error}")
             told.__notes__ = list(getattr(done.error, "__notes__", ()))
-            return pack_done(Done(done.results, done.images, done.making, told))
+            return pack_done(replace(done, error=told))
         told = InputError(f"verdicts cannot be sent back from a worker ({error}): {SERIAL}")  # type: ignore[assignment]
         return pack(Done(error=told))
     return parcel
@@ -266,7 +267,7 @@ class OpenJob:
         return unit
 
     def carry(self, parcel: Parcel) -> Parcel:
-        """Carry out a batch of the job; return what became of it, packed."""
+        """Carry out batches of the job; return what became of them, packed."""
         try:
             done = carry(self._job, self.unit(parcel))
         except Exception as error:

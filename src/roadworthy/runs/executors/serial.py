@@ -32,7 +32,7 @@ class SerialExecutor:
     @contextmanager
     def session(self, job: BatchJob, /) -> Iterator[Session]:
         """Prepare for the batches of a run."""
-        yield _Here(job)
+        yield Here(partial(carry, job))
 
     def __enter__(self) -> Self:
         return self
@@ -41,14 +41,17 @@ class SerialExecutor:
         return
 
 
-class _Here:
+class Here:
+    """A session without workers: a batch is carried out when it is waited for."""
+
     ahead = 0
 
-    def __init__(self, job: BatchJob) -> None:
-        self._job = job
+    def __init__(self, carry: Callable[[WorkUnit], Done]) -> None:
+        self._carry = carry
 
     def submit(self, unit: WorkUnit, /) -> Callable[[], Done]:
-        return partial(carry, self._job, unit)
+        """Return what carries out a batch."""
+        return partial(self._carry, unit)
 
 
 EXECUTORS = ("serial", "processes", "ray")
@@ -93,9 +96,11 @@ serial
     """
     if name not in EXECUTORS:
         raise UnknownNameError(f"there is no executor {name!r}; {suggest(name, EXECUTORS)}")
-    _check_number("workers", workers, 1)
-    _check_amount("timeout_s", timeout_s)
-    _check_amount("memory_mb", memory_mb)
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise InputError(f"workers must be 1 or more, got {workers!r}")
+    for what, amount in (("timeout_s", timeout_s), ("memory_mb", memory_mb)):
+        if amount is not None and not 0 < amount < math.inf:
+            raise InputError(f"{what} must be more than 0, got {amount!r}")
     if name != "ray" and (address is not None or gpus):
         raise InputError("address and gpus are for the executor 'ray': use --executor ray")
     if name == "serial":
@@ -125,13 +130,3 @@ def _cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
-
-
-def _check_number(what: str, value: int | None, least: int) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-        raise InputError(f"{what} must be {least} or more, got {value!r}")
-
-
-def _check_amount(what: str, value: float | None) -> None:
-    if value is not None and not (value > 0 and math.isfinite(value)):
-        raise InputError(f"{what} must be more than 0, got {value!r}")

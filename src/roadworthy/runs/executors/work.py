@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Literal, Protocol, Self, TypeAlias, get_args
 
-from roadworthy.cases import BaseMethod, Case, Dataset, Method, Predict, Status, Verdict
-from roadworthy.errors import InputError, check_choice
+from roadworthy.cases import BaseMethod, Case, Dataset, Method, Status, Verdict
+from roadworthy.errors import check_choice, check_number
 from roadworthy.frames import Frame
 from roadworthy.images import encode_image
 from roadworthy.models import Simulator, SystemUnderTest
 from roadworthy.runs.batches import (
     Answered,
-    JudgedCase,
     Made,
     distinct_sources,
     frames_of,
     key_of,
     looked_at,
     make_frames,
+    sources_of,
+    with_visual_change,
 )
 from roadworthy.runs.gate import REFUSED, Gate
+from roadworthy.runs.store.parts import RowBlock
+from roadworthy.runs.store.rows import row_of
 from roadworthy.seeding import rng_for
 
 ImageRetention: TypeAlias = Literal["failures", "sample", "all", "none"]
@@ -59,8 +64,7 @@ class Retention:
 
     def __post_init__(self) -> None:
         check_choice("images", self.images, get_args(ImageRetention))
-        if not 0 <= self.passes <= 1:
-            raise InputError(f"passes must be a share from 0 to 1, got {self.passes}")
+        check_number("passes", self.passes, least=0, most=1)
 
     def keeps(self, case: Case, verdict: Verdict) -> bool:
         """Return whether the frames of a case are kept."""
@@ -94,6 +98,7 @@ class BatchJob:
         simulator: What answers cases that ask for a drive.
         data: The frames; cases that speak of it need not carry it.
         gate: What looks at changed frames before a system is asked; None for nothing.
+        rows: Whether finished rows come back, where nobody has to be told the verdicts.
     """
 
     method: Method
@@ -104,40 +109,72 @@ class BatchJob:
     simulator: Simulator | None = None
     data: Dataset | None = None
     gate: Gate | None = None
+    rows: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class WorkUnit:
-    """A batch of cases, and the systems that are asked about them.
+    """What is sent to a worker at a time: cases, and the systems that are asked about them.
 
     Attributes:
         cases: The cases.
         systems: The names of the systems.
         blame: Where it is not empty no system is asked: each case is an error, for this reason.
+        sizes: How many of the cases are in its first, second … batch; empty where all are one batch.
     """
 
     cases: tuple[Case, ...]
     systems: tuple[str, ...]
     blame: str = ""
+    sizes: tuple[int, ...] = ()
+
+    def batches(self) -> Iterator[WorkUnit]:
+        """Yield its batches: what a network answers may depend on what else is in its batch."""
+        stop = 0
+        for size in self.sizes or (len(self.cases),):
+            start, stop = stop, stop + size
+            yield replace(self, cases=self.cases[start:stop], sizes=())
+
+
+Spent: TypeAlias = defaultdict[tuple[str, int | str], float]
+"""Seconds, by the id of a requirement and the number of a frame, for making it, or the name of a system."""
+
+
+@dataclass(slots=True)
+class Cost:
+    """What it took to test a requirement, in seconds, as if it had been tested alone.
+
+    Attributes:
+        making: For making the first, second … frame of its cases, all processes together.
+        evaluating: For asking each system and judging its answers.
+    """
+
+    making: list[float] = field(default_factory=list)
+    evaluating: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, requirement: str, spent: Spent) -> Cost:
+        """Return what was spent on a requirement."""
+        own = {what: seconds for (id, what), seconds in spent.items() if id == requirement}
+        making = [seconds for number, seconds in own.items() if isinstance(number, int)]
+        return cls(making, {name: seconds for name, seconds in own.items() if isinstance(name, str)})
 
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What became of one case on one system.
+    """What became of one case on one system, where somebody is told the verdict.
 
     Attributes:
         place: The number of the case in its batch.
         system: The name of the system.
         verdict: The verdict, with its visual change.
-        images: The numbers of the images to keep, among those of all results.
-        seconds: How long it took to answer and to judge.
+        images: The SHA-256 of the images to keep, among those of all results.
     """
 
     place: int
     system: str
     verdict: Verdict
-    images: tuple[int, ...] = ()
-    seconds: float = 0.0
+    images: tuple[str, ...] = ()
 
 
 @dataclass
@@ -145,16 +182,40 @@ class Done:
     """What became of a batch.
 
     Attributes:
-        results: One for each case and system that is tested on it, system after system.
-        images: The images to keep, as PNG files.
-        making: How long it took to make the first, second … frame of each case, by the number of the case.
+        results: One for each case and system that is tested on it, system after system; or else
+        rows: The finished rows of each requirement on each system.
+        images: The images to keep, as PNG files, by their SHA-256.
+        spent: What it took.
         error: What ended the work early: a bug, or something that cannot be used.
+        seconds: How long all of it took.
     """
 
     results: list[BatchResult] = field(default_factory=list)
-    images: list[bytes] = field(default_factory=list)
-    making: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    rows: defaultdict[Pair, RowBlock] = field(default_factory=lambda: defaultdict(RowBlock))
+    images: dict[str, bytes] = field(default_factory=dict)
+    spent: Spent = field(default_factory=lambda: defaultdict(float))
     error: Exception | None = None
+    seconds: float = 0.0
+
+    def add(self, job: BatchJob, place: int, case: Case, system: str, verdict: Verdict, *images: str) -> None:
+        """Add the verdict on a case, with its visual change, and the SHA-256 of its images."""
+        if job.rows:
+            self.rows[case.requirement_id, system].add(row_of(case, verdict, system, images))
+        else:
+            # A clue may hold whole frames.
+            told = verdict if verdict.clue is None or listens(job.method) else replace(verdict, clue=None)
+            self.results.append(BatchResult(place, system, told, images))
+
+    def join(self, later: Done, places: Sequence[int]) -> None:
+        """Add what became of other cases, given their numbers in the batch."""
+        self.results += [replace(one, place=places[one.place]) for one in later.results]
+        for pair, block in later.rows.items():
+            self.rows[pair].join(block)
+        self.images |= later.images
+        for what, seconds in later.spent.items():
+            self.spent[what] += seconds
+        self.error = later.error
+        self.seconds += later.seconds
 
 
 def carry(job: BatchJob, unit: WorkUnit) -> Done:
@@ -164,11 +225,11 @@ def carry(job: BatchJob, unit: WorkUnit) -> Done:
 
     Args:
         job: What all batches of the run have in common.
-        unit: The batch.
+        unit: The cases.
 
     Example:
         >>> from roadworthy.datasets import load
-        >>> from roadworthy.cases import BaseMethod
+        >>> from roadworthy.cases import BaseMethod, Predict
         >>> class Turns(BaseMethod):
         ...     name = "turns"
         ...     def cases(self, requirement, data, rng):
@@ -183,17 +244,23 @@ def carry(job: BatchJob, unit: WorkUnit) -> Done:
         ['passed']
     """
     done = Done()
+    start = time.perf_counter()
     try:
-        sources = distinct_sources(unit.cases)
-        found = looked_at(job.gate, sources, make_frames(sources))
-        frames = dict(zip(map(key_of, sources), found, strict=True))
-        done.making = {place: _making(case, frames) for place, case in enumerate(unit.cases)}
-        kept: dict[int, int] = {}
-        for name in unit.systems:
-            _answer(job, unit, name, frames, done, kept)
+        for batch in unit.batches():
+            sources = distinct_sources(batch.cases)
+            found = looked_at(job.gate, sources, make_frames(sources))
+            frames = dict(zip(map(key_of, sources), found, strict=True))
+            for case in batch.cases:
+                for place, source in enumerate(sources_of(case)):
+                    seconds = 0.0 if isinstance(source, Frame) else frames[key_of(source)].seconds
+                    done.spent[case.requirement_id, place] += seconds
+            kept: dict[int, str] = {}
+            for name in batch.systems:
+                _answer(job, batch, name, frames, done, kept)
     except Exception as error:
         # What was judged before it counts.
         done.error = error
+    done.seconds = time.perf_counter() - start
     return done
 
 
@@ -203,52 +270,42 @@ def listens(method: Method) -> bool:
 
 
 def _answer(
-    job: BatchJob, unit: WorkUnit, name: str, frames: Frames, done: Done, kept: dict[int, int]
+    job: BatchJob, unit: WorkUnit, name: str, frames: Frames, done: Done, kept: dict[int, str]
 ) -> None:
     """Add the results of one system."""
     places = [
         place for place, case in enumerate(unit.cases) if (case.requirement_id, name) in job.tested
     ]  # fmt: skip
-    if not places:
-        return
     each, verdicts = _verdicts(job, [unit.cases[place] for place in places], name, frames, unit.blame)
     start = time.perf_counter()
-    for place, judged in zip(places, verdicts, strict=True):
-        seconds = time.perf_counter() - start
-        if judged.verdict.margin is not None:
-            seconds += each * len(judged.frames)
-        images: list[int] = []
-        if job.retention.keeps(judged.case, judged.verdict):
-            images = [_kept(frame, done, kept) for frame in judged.frames]
-        verdict = judged.with_visual_change().verdict
-        if verdict.clue is not None and not listens(job.method):
-            # It may hold whole frames, and nobody wants it.
-            verdict = replace(verdict, clue=None)
-        done.results.append(BatchResult(place, name, verdict, tuple(images), seconds))
+    for place, (verdict, shown) in zip(places, verdicts, strict=True):
+        case, seconds = unit.cases[place], time.perf_counter() - start
+        if verdict.margin is not None:
+            seconds += each * len(shown)
+        keeps = job.retention.keeps(case, verdict)
+        images = [_kept(frame, done, kept) for frame in shown] if keeps else ()
+        done.add(job, place, case, name, with_visual_change(case, verdict, shown), *images)
+        done.spent[case.requirement_id, name] += seconds
         start = time.perf_counter()
 
 
 def _verdicts(
     job: BatchJob, cases: Sequence[Case], name: str, frames: Frames, blame: str
-) -> tuple[float, Iterator[JudgedCase]]:
+) -> tuple[float, Iterator[tuple[Verdict, tuple[Frame, ...]]]]:
     """Return how long the system took for a frame, and the verdicts."""
     if blame:
-        return 0.0, (JudgedCase(case, Verdict.error(case, blame), frames_of(case, frames)) for case in cases)
+        return 0.0, ((Verdict.error(case, blame), frames_of(case, frames)) for case in cases)
     answered = Answered(cases, job.systems[name], job.batch_size, frames, job.simulator)
     return answered.seconds / max(1, answered.asked), answered.judged(job.method)
 
 
-def _kept(frame: Frame, done: Done, kept: dict[int, int]) -> int:
-    """Return the number of a frame among the images; encoding takes long, and many share theirs."""
+def _kept(frame: Frame, done: Done, kept: dict[int, str]) -> str:
+    """Return the SHA-256 of a frame among the images; encoding takes long, and many share theirs."""
     if id(frame) not in kept:
-        kept[id(frame)] = len(done.images)
-        done.images.append(encode_image(frame.image, ".png"))
+        content = encode_image(frame.image, ".png")
+        kept[id(frame)] = sha256(content).hexdigest()
+        done.images[kept[id(frame)]] = content
     return kept[id(frame)]
-
-
-def _making(case: Case, frames: Frames) -> tuple[float, ...]:
-    sources = [one for item in case.asks if isinstance(item, Predict) for one in item.frames]
-    return tuple(0.0 if isinstance(source, Frame) else frames[key_of(source)].seconds for source in sources)
 
 
 class Session(Protocol):

@@ -18,10 +18,8 @@ from __future__ import annotations
 from roadworthy.runs.store.digests import digest_of_dataset, digest_of_model
 from roadworthy.runs.store.locking import locked
 from roadworthy.runs.store.manifest import (
-    Tested,
     add_notes,
     begin_manifest,
-    check_manifest,
     complete_manifest,
     model_notes,
     notes_of,
@@ -40,10 +38,8 @@ __all__ = [
     "RunStore",
     "StoredPair",
     "StoredRun",
-    "Tested",
     "add_notes",
     "begin_manifest",
-    "check_manifest",
     "clip_images",
     "complete_manifest",
     "digest_of_dataset",

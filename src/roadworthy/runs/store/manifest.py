@@ -32,6 +32,7 @@ from roadworthy._files import read_json
 from roadworthy._version import __version__
 from roadworthy.errors import InputError
 from roadworthy.runs.store.digests import Digest
+from roadworthy.runs.store.rows import TABLES
 from roadworthy.runs.store.writing import storing, write_whole
 
 MANIFEST = "manifest.json"
@@ -39,19 +40,6 @@ MANIFEST = "manifest.json"
 FORMAT = 3
 # The first format of runs that say what decides, and the cluster of every case.
 _WITH_CLUSTERS = 3
-_LIBRARIES = (
-    "numpy",
-    "scipy",
-    "opencv-python-headless",
-    "onnxruntime",
-    "onnx",
-    "torch",
-    "pyarrow",
-    "duckdb",
-    "spacy",
-    "z3-solver",
-    "ray",
-)
 # What must be the same for a run to go on.
 _SAME = ("tool", "seed", "settings")
 
@@ -218,7 +206,7 @@ def is_of_before(manifest: Mapping[str, Any] | None) -> bool:
     return int((manifest or {}).get("format", 0)) < _WITH_CLUSTERS
 
 
-def libraries(names: Sequence[str] = _LIBRARIES) -> dict[str, str]:
+def libraries(names: Sequence[str] = TABLES["libraries"]) -> dict[str, str]:
     """Return the versions of installed libraries, of those that compute if none are named, and of Python.
 
     Example:

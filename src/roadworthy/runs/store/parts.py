@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _OPEN = "open-"
 _REOPENED = "reopened-"
+_STATUSES = frozenset(map(str, Status))
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def encode_row(row: Row) -> bytes:
@@ -31,8 +33,46 @@ def encode_row(row: Row) -> bytes:
         >>> encode_row({"case": "c0", "margin": 0.1, "param.amount": 3, "measure.gap": float("inf")})
         b'{"case":"c0","margin":0.1,"param.amount":3,"measure.gap":Infinity}\n'
     """
-    given = {name: value for name, value in row.items() if value is not None}
-    return json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return _encoded({name: value for name, value in row.items() if value is not None}).encode() + b"\n"
+
+
+@dataclass
+class RowBlock:
+    r"""Rows of one requirement on one system, ready for the open file.
+
+    Attributes:
+        lines: The rows, as the file holds them.
+        statuses: What each shows.
+        telling: Those of the rows that tell of the kind of values in a column first.
+
+    Example:
+        >>> block = RowBlock()
+        >>> block.add({"case": "c0", "status": "passed"})
+        >>> block.lines, block.statuses
+        ([b'{"case":"c0","status":"passed"}\n'], ['passed'])
+    """
+
+    lines: list[bytes] = field(default_factory=list)
+    statuses: list[str] = field(default_factory=list)
+    telling: list[Row] = field(default_factory=list)
+    _kinds: Kinds = field(default_factory=Kinds)
+
+    def add(self, row: Row) -> None:
+        """Add a row.
+
+        Raises:
+            InputError: A column had another kind of value in an earlier row.
+        """
+        if self._kinds.check(row):
+            self.telling.append(row)
+        self.lines.append(encode_row(row))
+        self.statuses.append(str(row["status"]))
+
+    def join(self, later: RowBlock) -> None:
+        """Add the rows of another block."""
+        self.lines += later.lines
+        self.statuses += later.statuses
+        self.telling += later.telling
 
 
 def decode_rows(content: bytes) -> tuple[list[Row], int]:
@@ -45,43 +85,54 @@ def decode_rows(content: bytes) -> tuple[list[Row], int]:
         >>> decode_rows(b'{"case":"c0","status":"passed"}\n{"case":"c')
         ([{'case': 'c0', 'status': 'passed'}], 32)
     """
+    lines = content.splitlines(keepends=True)
+    try:
+        # All at once, which is much faster; two torn lines may also be one row, but then there are fewer.
+        found = parse_json(b"[%b]" % b",".join(lines)) if content.endswith(b"\n") else []
+    except ValueError:
+        found = []
     rows: list[Row] = []
-    kinds = Kinds()
-    good = 0
-    for line in content.splitlines(keepends=True):
-        try:
-            row = parse_json(line) if line.endswith(b"\n") else None
-        except ValueError:
-            row = None
-        if not _is_row(row, kinds):
+    good, kinds, shapes = 0, Kinds(), set[tuple[object, ...]]()
+    for line, row in zip(lines, found if len(found) == len(lines) else map(_parsed, lines), strict=True):
+        if not _is_row(row, kinds, shapes):
             break
         rows.append(row)
         good += len(line)
     return rows, good
 
 
-def _is_row(row: object, kinds: Kinds) -> TypeGuard[Row]:
-    """Tell whether what a line holds is a row that fits those before it."""
-    if not isinstance(row, dict) or "case" not in row or row.get("status") not in list(Status):
+def _parsed(line: bytes) -> object:
+    try:
+        return parse_json(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+
+
+def _is_row(row: object, kinds: Kinds, shapes: set[tuple[object, ...]]) -> TypeGuard[Row]:
+    """Tell whether what a line holds is a row that fits those before it, whose shapes are known."""
+    if not isinstance(row, dict) or "case" not in row or row.get("status") not in _STATUSES:
         return False
+    shape = (*row, *map(type, row.values()))
+    # Whole numbers may be too large.
+    if shape in shapes and int not in shape:
+        return True
     if not all(map(_fits, row, row.values())):
         return False
     try:
         kinds.check(row)
     except InputError:
         return False
+    shapes.add(shape)
     return True
 
 
 def _fits(name: str, value: object) -> bool:
     """Tell whether a column can hold a value; each of them holds scalars, and some of one kind only."""
-    if CORE_COLUMNS.get(name) == "string":
-        return isinstance(value, str)
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return False
     if isinstance(value, str):
-        return name not in CORE_COLUMNS
-    return isinstance(value, bool | int | float)
+        return CORE_COLUMNS.get(name, "string") == "string"
+    if CORE_COLUMNS.get(name) == "string":
+        return False
+    return isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**63)
 
 
 class Parts:
@@ -201,17 +252,12 @@ def add_statuses(counts: dict[Status, int], file: pyarrow.parquet.ParquetFile) -
         counts[Status(one["values"])] += one["counts"]
 
 
-def rows_of(table: pyarrow.Table | pyarrow.RecordBatch) -> list[Row]:
-    """Return the rows of a table, without what they have no value for."""
-    found: list[Mapping[str, Scalar]] = table.to_pylist()
-    return [{name: value for name, value in row.items() if value is not None} for row in found]
-
-
 def first_rows(path: Path, count: int) -> list[Row]:
     """Return so many rows from the beginning of a full shard."""
     with opened_part(path) as file:
         table: Any = file.read()
-        return rows_of(table.slice(0, count))
+        found: list[Row] = table.slice(0, count).to_pylist()
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,21 +288,24 @@ class Snapshot:
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows, reading a file at a time; each has every column that any of them has."""
-        newest = table_of(self.newest)
-        names = set(newest.schema.names)
+        names = set(table_of(self.newest).schema.names)
         for path in self.full:
             with opened_part(path) as file:
                 names.update(columns_of(file))
         columns = [*CORE_COLUMNS, *sorted(names - set(CORE_COLUMNS))]
+        for table in self.tables():
+            for batch in table.to_batches(max_chunksize=1000):
+                for row in batch.to_pylist():
+                    yield {name: row.get(name) for name in columns}
+
+    def tables(self) -> Iterator[pyarrow.Table]:
+        """Yield the rows as tables, a file at a time."""
         for path in self.full:
             # Not kept open: whoever merges runs reads very many at a time.
             with opened_part(path) as file:
                 table = file.read()
-            for batch in table.to_batches(max_chunksize=1000):
-                for row in batch.to_pylist():
-                    yield {name: row.get(name) for name in columns}
-        for row in newest.to_pylist():
-            yield {name: row.get(name) for name in columns}
+            yield table
+        yield table_of(self.newest)
 
     def counts(self) -> dict[Status, int]:
         """Return the number of rows of each status."""
@@ -278,9 +327,13 @@ def read_rows(folder: Path) -> Iterator[Row]:
     Raises:
         InputError: The folder is not a run, or one of its files is damaged.
     """
+    yield from _snapshot(folder).rows()
+
+
+def _snapshot(folder: Path) -> Snapshot:
     if not (folder / "requirements.jsonl").is_file():
         raise InputError(f"{folder} is not the folder of a run: expected requirements.jsonl in it")
-    yield from Snapshot.of(folder).rows()
+    return Snapshot.of(folder)
 
 
 def read_verdicts(folder: Path) -> Iterator[Verdict]:
@@ -289,7 +342,15 @@ def read_verdicts(folder: Path) -> Iterator[Verdict]:
     Raises:
         InputError: As `read_rows` and `verdict_of` do.
     """
-    yield from map(verdict_of, read_rows(folder))
+    for table in _snapshot(folder).tables():
+        columns = {name: table[name].to_pylist() for name in table.column_names}
+        core = [columns[name] for name in ("case", "requirement", "status", "margin", "reason")]
+        named = {name.removeprefix(MEASURE): columns[name] for name in columns if name.startswith(MEASURE)}
+        # The numbers are there so that each case has as many of these as of the others.
+        measured = zip(range(len(table)), *named.values(), strict=True)
+        measures = (dict(zip(named, values[1:], strict=True)) for values in measured)
+        clusters = (one or "" for one in columns.get("cluster", [""] * len(table)))
+        yield from map(Verdict, *core, measures, columns["visual_change"], clusters)
 
 
 def verdict_of(row: Row) -> Verdict:

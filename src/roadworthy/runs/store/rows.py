@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roadworthy._files import parse_json, read_text
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Acceptance, Case, Outcome, Requirement, Scalar, Verdict
 from roadworthy.errors import InputError
 
@@ -17,17 +18,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-CORE_COLUMNS = {
-    "requirement": "string",
-    "system": "string",
-    "case": "string",
-    "status": "string",
-    "margin": "double",
-    "reason": "string",
-    "visual_change": "double",
-    "images": "string",
-    "cluster": "string",
-}
+TABLES = read_yaml(Path(__file__).with_name("tables.yaml"), "file of tables", "'columns:'").data
+CORE_COLUMNS: Mapping[str, str] = TABLES["columns"]
 """The columns that every row has, with their Arrow types; ``images`` are hashes separated by spaces."""
 LATER_COLUMNS = frozenset({"cluster"})
 """Those that rows of older runs do not have: there, every case is a cluster of its own."""
@@ -60,7 +52,7 @@ def row_of(case: Case, verdict: Verdict, system: str, images: Iterable[str]) -> 
         "requirement": verdict.requirement_id,
         "system": system,
         "case": verdict.case_id,
-        "status": str(verdict.status),
+        "status": verdict.status.value,
         "margin": verdict.margin,
         "reason": verdict.reason,
         "visual_change": verdict.visual_change,
@@ -70,7 +62,10 @@ def row_of(case: Case, verdict: Verdict, system: str, images: Iterable[str]) -> 
         **{MEASURE + name: value for name, value in verdict.measures.items()},
     }
     return {
-        storable(name): storable(value) if isinstance(value, str) else value for name, value in row.items()
+        name if name.isascii() else storable(name): storable(value)
+        if isinstance(value, str) and not value.isascii()
+        else value
+        for name, value in row.items()
     }
 
 
@@ -79,8 +74,8 @@ class Kinds:
 
     Example:
         >>> kinds = Kinds()
-        >>> kinds.check({"case": "c0", "param.amount": 1})
-        >>> kinds.check({"case": "c1", "param.amount": 0.5})
+        >>> kinds.check({"case": "c0", "param.amount": 1}), kinds.check({"case": "c1", "param.amount": 0.5})
+        (True, False)
         >>> kinds.check({"case": "c2", "param.amount": "much"})
         Traceback (most recent call last):
         ...
@@ -91,12 +86,13 @@ of type str
     def __init__(self) -> None:
         self._kinds: dict[str, type] = {}
 
-    def check(self, row: Row) -> None:
-        """Take in a row.
+    def check(self, row: Row) -> bool:
+        """Take in a row; return whether it has a column that had no values before.
 
         Raises:
             InputError: A column had another kind of value in an earlier row.
         """
+        before = len(self._kinds)
         for name, value in row.items():
             if value is None or name in CORE_COLUMNS:
                 continue
@@ -106,6 +102,7 @@ of type str
                     f"{name} of case {row['case']!r} must be {known.__name__} as in earlier cases, "
                     f"got {value!r} of type {type(value).__name__}"
                 )
+        return len(self._kinds) > before
 
     def learn(self, columns: Mapping[str, str]) -> None:
         """Take in the columns of a stored table, by their Arrow types."""
@@ -120,15 +117,16 @@ def table_of(rows: Sequence[Row]) -> pyarrow.Table:
     import pyarrow
 
     fields = dict(CORE_COLUMNS)
-    for name in sorted({name for row in rows for name in row} - set(CORE_COLUMNS)):
-        kinds = {type(value) for row in rows if (value := row.get(name)) is not None}
-        fields[name] = _ARROW_TYPES[float if float in kinds else kinds.pop()]
-    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in fields.items()])
-    columns: dict[str, list[Scalar]] = {name: [row.get(name) for row in rows] for name in fields}
-    for name, kind in fields.items():
-        if kind == "double":
+    names = [*fields, *sorted(set[str]().union(*rows) - set(fields))]
+    columns: dict[str, list[Scalar]] = {name: [row.get(name) for row in rows] for name in names}
+    for name, values in columns.items():
+        kinds = set(map(type, values)) - {type(None)}
+        if name not in fields:
+            fields[name] = _ARROW_TYPES[float if float in kinds else kinds.pop()]
+        if fields[name] == "double" and kinds != {float}:
             # Arrow refuses whole numbers that a double holds only nearly.
-            columns[name] = [None if value is None else float(value) for value in columns[name]]
+            columns[name] = [None if value is None else float(value) for value in values]
+    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in fields.items()])
     return pyarrow.table(columns, schema=schema)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from roadworthy.cases import Case, Outcome, Requirement, Scalar, Status, Verdict
 from roadworthy.errors import InputError
 from roadworthy.runs.store.locking import LOCK, hold
-from roadworthy.runs.store.parts import Parts, add_statuses, columns_of, encode_row, first_rows, opened_part
+from roadworthy.runs.store.parts import Parts, RowBlock, add_statuses, columns_of, first_rows, opened_part
 from roadworthy.runs.store.rows import (
     Kinds,
     Row,
@@ -257,15 +257,29 @@ class RunStore:
             InputError: A column had another type in an earlier row, or the disk refuses.
         """
         hashes = [image if isinstance(image, str) else self.add_image(image) for image in images]
-        row = row_of(case, verdict, self.system, hashes)
-        self._kinds.check(row)
-        self._make_room()
-        self._waiting.append(encode_row(row))
-        self._open += 1
-        self._counts[verdict.status] += 1
-        if self._open >= self._shard_rows:
-            self._fill()
-        elif len(self._waiting) >= _WAITING_ROWS or time.monotonic() - self._flushed >= _WAITING_SECONDS:
+        block = RowBlock()
+        block.add(row_of(case, verdict, self.system, hashes))
+        self.extend(block)
+
+    def extend(self, rows: RowBlock, start: int = 0) -> None:
+        """Add rows whose images are stored, but for the first so many, which are there.
+
+        Raises:
+            InputError: As `append` does; then none of them is added.
+        """
+        for row in rows.telling:
+            self._kinds.check(row)
+        for status in rows.statuses[start:]:
+            self._counts[Status(status)] += 1
+        while start < len(rows.lines):
+            self._make_room()
+            taken = rows.lines[start : start + self._shard_rows - self._open]
+            self._waiting += taken
+            self._open += len(taken)
+            start += len(taken)
+            if self._open >= self._shard_rows:
+                self._fill()
+        if len(self._waiting) >= _WAITING_ROWS or time.monotonic() - self._flushed >= _WAITING_SECONDS:
             self.flush()
 
     def add_image(self, image: npt.NDArray[np.uint8] | bytes) -> str:

@@ -13,7 +13,7 @@ from roadworthy._files import file_name
 from roadworthy._importing import NotRunError, only_looking
 from roadworthy._yaml import FileProblem, Place
 from roadworthy.cases import Acceptance, Decision, Requirement, Severity
-from roadworthy.errors import InputError, RoadworthyError, RuleError, shortened, suggest
+from roadworthy.errors import InputError, RoadworthyError, RuleError, check_number, shortened, suggest
 from roadworthy.labelling import STREET as STREET_FILE
 from roadworthy.labelling import STREET_SOURCE, unlabelled
 from roadworthy.models import Truth, history_of
@@ -174,8 +174,7 @@ def plan_suite(
         SuiteError: Something that the suite names cannot be used, or a requirement fits no model or data.
         InputError: Nothing has one of the ids, tags or kinds.
     """
-    if sample is not None and sample < 1:
-        raise InputError(f"a sample must be 1 or more, got {sample}")
+    check_number("a sample", sample, least=1)
     seed = suite.form.seed if seed is None else seed
     context = Context(suite.folder, seed, allow_commands, sample, copies=copies)
     with only_looking() if look_only else nullcontext() as seen:

@@ -14,23 +14,16 @@ from roadworthy.cases import Outcome, OutcomeStatus, Requirement, Scalar, Status
 from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.models.network import device_of
 from roadworthy.runs.executors import Executor, ImageRetention
+from roadworthy.runs.executors.work import Cost
 from roadworthy.runs.gate import OFF
-from roadworthy.runs.loop import Cost
 from roadworthy.runs.model_notes import note_models
 from roadworthy.runs.several import pair_folder, run_several
 from roadworthy.runs.shards import Shard, Shards
-from roadworthy.runs.store import (
-    RunStore,
-    StoredRun,
-    Tested,
-    add_notes,
-    locked,
-    model_notes,
-    requirement_record,
-)
+from roadworthy.runs.store import RunStore, StoredRun, add_notes, locked, model_notes, requirement_record
 from roadworthy.runs.store.digests import digest_of_file, digest_of_model, digest_of_text
 from roadworthy.runs.store.locking import LOCK
 from roadworthy.runs.store.manifest import (
+    Tested,
     begin_manifest,
     check_manifest,
     complete_manifest,
