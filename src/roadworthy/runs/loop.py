@@ -25,8 +25,9 @@ from roadworthy.cases import (
 )
 from roadworthy.datasets import shuffled_clusters
 from roadworthy.errors import InputError
+from roadworthy.frames import Frame
 from roadworthy.models import Simulator, SystemUnderTest
-from roadworthy.runs.batches import MAX_CASES, group
+from roadworthy.runs.batches import MAX_CASES, group, sources_of
 from roadworthy.runs.executors.work import (
     BatchJob,
     BatchResult,
@@ -154,7 +155,9 @@ class Work:
                     continue
                 if not (known := self._is_known(batch)):
                     bundle.append(batch)
-                if known or len(bundle) >= together or sum(map(len, bundle)) >= MAX_CASES:
+                # Cases that bring their frames along would fill the memory.
+                heavy = any(isinstance(one, Frame) for case in batch for one in sources_of(case))
+                if known or heavy or len(bundle) >= together or sum(map(len, bundle)) >= MAX_CASES:
                     send()
                 if known:
                     # Known batches wait in line, too: what they hold is checked in order.
