@@ -58,6 +58,7 @@ _SAME_PIXELS = 1e-3  # the share of pixels, likewise
 _SAME_BOX, _SAME_SCORE = 0.8, 0.01  # the least IoU of a box, and what a score may change by, likewise
 _TIMED = 2.0  # seconds for measuring how long a model takes
 _UNITS = {"speed": " m/s", "steering": "°"}
+_OTHER_WORDS = {"velocity": "speed", "v": "speed", "angle": "steering", "steer": "steering"}
 _COLORS, _RANGES = ("rgb", "bgr", "yuv"), ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))
 _WELL = 0.6  # of the error of a constant, or with two boxes in five frames and more
 
@@ -449,7 +450,8 @@ def _alike(system: SystemUnderTest, answers: Sequence[Prediction]) -> Iterator[s
 def _misspelt(answers: Sequence[Prediction]) -> Iterator[str]:
     known = [one.name for one in fields(Signals) if one.name != "extra"]
     for name in {name: None for answer in answers if isinstance(answer, Signals) for name in answer.extra}:
-        for meant in get_close_matches(name.lower(), known, n=1, cutoff=0.7):
+        said = _OTHER_WORDS.get(name.lower())
+        for meant in [said] if said else get_close_matches(name.lower(), known, n=1, cutoff=0.7):
             yield f"{name!r} is kept as an extra signal; did you mean {meant!r}?"
 
 

@@ -150,7 +150,7 @@ def _check_labellers(suite: Suite) -> None:
 def _distrusted(file: str, name: str) -> str:
     return (
         f"{file} came with the run and names {name}, which may run code or reach another machine: if you "
-        "trust it, give it by --suite FILE, after unpacking a zip file"
+        "trust it, name the suite yourself, as in --suite night.suite.yaml, after unpacking a zip file"
     )
 
 
