@@ -29,7 +29,7 @@ STILL_SAID = {
     ("output", "any"), ("one", "one half"), ("a", "a half"), ("old", "of its old value"), ("may", "may not"),
     ("original", "of the original"), ("pedestrian", "what changed"), ("near", "what changed"),
     ("be", "be limit"), ("be", "be cap"), ("ahead", "front the ego-vehicle"), ("at", "dusk"), ("in", "in"),
-    ("are", "replace"), ("with", "remove"),
+    ("are", "replace"), ("with", "remove"), ("before", "of the speed before"),
 }  # fmt: skip
 """Words without which the same is said, if in bad English: "no pedestrian on the road", "at least half"."""
 NONSENSE = "blorf"
