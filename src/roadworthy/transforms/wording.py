@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from roadworthy._frozen import FrozenDict
 from roadworthy.errors import OntologyError
@@ -17,6 +20,17 @@ from roadworthy.frames import Frame
 from roadworthy.ontology import Element, Ontology, normalized, ontology
 
 _ARTICLES = ("a", "an", "the", "all", "every", "any")
+
+
+class Numbers:
+    """The numbers of one section of believable.yaml, by their names."""
+
+    def __init__(self, section: str) -> None:
+        text = Path(__file__).with_name("believable.yaml").read_text("utf-8")
+        self.__dict__.update(yaml.safe_load(text)[section])
+
+    def __getattr__(self, name: str) -> float:
+        raise AttributeError(f"believable.yaml has no {name}")
 
 
 @dataclass(frozen=True)

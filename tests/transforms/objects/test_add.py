@@ -280,7 +280,7 @@ def test_real_frames_get_solid_people_and_the_world_its_own(monkeypatch: pytest.
     assert added(real).startswith("solid-pedestrian")
     assert added(drawn).startswith("pedestrian")
     assert Gallery.shipped_for(False).select("stop sign") == Gallery.shipped().select("stop sign")
-    monkeypatch.setattr(compositing, "_LEAST_SEEN", 1.0)
+    monkeypatch.setattr(compositing, "_LEAST_OF_PEOPLE", {(0.0, 1.0): 1.01})
     assert added(drawn).startswith("pedestrian")
     with pytest.raises(NotApplicable, match="would not stand out from its background"):
         added(real)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -398,10 +399,11 @@ def test_shade_at_a_place_and_the_tint_of_a_real_camera(street: Street) -> None:
     ("name", "seen", "stands_out"),
     [
         ("pedestrian", [(0, 100)], True),
-        ("pedestrian", [(0, 55), (55, 68), (95, 100)], False),  # 13 of 40 rows of the legs
-        ("pedestrian", [(0, 55), (55, 69), (95, 100)], True),
-        ("pedestrian", [(0, 31), (55, 73)], False),  # 49 of 100 rows
-        ("pedestrian", [(0, 32), (55, 73)], True),
+        ("pedestrian", [(0, 55), (55, 74), (95, 100)], False),  # 19 of 40 rows of the legs
+        ("pedestrian", [(0, 55), (55, 75), (95, 100)], True),
+        ("pedestrian", [(0, 39), (55, 75)], False),  # 59 of 100 rows
+        ("pedestrian", [(0, 40), (55, 75)], True),
+        ("pedestrian", [(7, 100)], False),  # the head is not seen
         ("vehicle", [(0, 31)], True),
         ("vehicle", [(0, 29)], False),
         ("vehicle", [(20, 60)], False),  # its upper end is not seen
@@ -430,3 +432,31 @@ def test_nothing_is_added_where_its_light_or_size_is_not_known(street: Street) -
             add(frame, 1, measure=False)
     with pytest.raises(NotApplicable, match="the horizon is not seen"):
         add(street(horizon=115.0), 1, measure=False)
+
+
+def test_a_solid_person_is_no_silhouette_unless_asked_for(street: Street) -> None:
+    frame = street(brightness=150)
+    ids = frame.label_map.ids.copy()
+    ids[60:110, 150:170] = frame.label_map.classes.index("pedestrian")
+    image = frame.image.copy()
+    after = frame.replace(image=image, labels=LabelMap(ids, frame.label_map.classes))
+    for grey, believed in ((20, False), (60, True)):
+        image[60:110, 150:170] = grey
+        edited = Edited(after.replace(image=image.copy()), ids > 0)
+        if believed:
+            compositing._check_shade(frame, edited)
+        else:
+            with pytest.raises(NotApplicable, match="too dark or too bright for its place"):
+                compositing._check_shade(frame, edited)
+
+
+def test_a_vehicle_that_shows_its_side_is_not_put_near(street: Street) -> None:
+    one = cut_out((90, 90, 90))
+    for bearing, distance, fits in ((-24.0, 9.0, False), (-24.0, 20.0, True), (-3.0, 9.0, True)):
+        askew = dataclasses.replace(one, element="vehicle", bearing=bearing)
+        where = dataclasses.replace(place(askew), distance=distance)
+        if fits:
+            compositing._check_light(GroundSurroundings(street()), where)
+        else:
+            with pytest.raises(NotApplicable, match="seen from straight behind"):
+                compositing._check_light(GroundSurroundings(street()), where)

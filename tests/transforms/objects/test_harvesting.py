@@ -213,14 +213,14 @@ def test_frames_of_the_world_know_no_data() -> None:
 def test_a_grey_camera_gets_grey_people(crowd: Drive) -> None:
     frame = crowd.frames[8]
     grey = frame.replace(image=np.repeat(frame.image.mean(axis=2, keepdims=True).astype(np.uint8), 3, axis=2))
-    changed = make_transform("add", element="pedestrian")(grey, 3, measure=False)
+    changed = make_transform("add", element="pedestrian", gallery="shipped")(grey, 3, measure=False)
     assert (changed.image != grey.image).any()
     assert np.ptp(changed.image.astype(int), axis=2).max() == 0
 
 
 def test_nothing_is_smaller_than_asked_for(crowd: Drive) -> None:
     frame = crowd.frames[8]
-    add = make_transform("add", element="pedestrian")
+    add = make_transform("add", element="pedestrian", gallery="shipped")
     for seed in range(12):
         for smallest, least in ((0, 20), (60, 60)):
             changed = add.replace(smallest=smallest)(frame, seed, measure=False)

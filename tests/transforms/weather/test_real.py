@@ -11,7 +11,7 @@ from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame, LabelMap
 from roadworthy.labelling import estimated_by
 from roadworthy.transforms import make_transform, parse_transform
-from roadworthy.transforms.weather._condition import unfit_light
+from roadworthy.transforms.weather._condition import sharp_shadows, unfit_light
 from roadworthy.transforms.weather._estimates import _sharpened, believed
 from roadworthy.transforms.weather._scene import WeatherScene, surroundings
 from roadworthy.transforms.weather.night import lit_lights
@@ -170,9 +170,9 @@ def test_paint_stays_white_on_a_road_that_the_shade_makes_blue(name: str) -> Non
     frame = street()
     image = frame.image.copy()
     image[50:] = BLUE
-    image[50:, 60:64], image[50:, 90:96] = 255, (205, 228, 252)
+    image[50:, 60:64], image[50:, 90:94] = 255, (205, 228, 252)
     made = make_transform(name)(frame.replace(image=image), 1, measure=False).image.astype(int)
-    for columns in (slice(61, 63), slice(91, 95)):
+    for columns in (slice(61, 63), slice(91, 93)):
         red, green, blue = made[100:118, columns].mean(axis=(0, 1))
         assert abs(red - blue) < 0.22 * green
     assert made[100:118, 61:63].mean() > 1.5 * made[100:118, 75:85].mean()
@@ -442,3 +442,41 @@ def test_what_stands_up_gets_no_snow() -> None:
     snow = make_transform("snow", flakes=0, haze=0, overcast=0)
     bright = [snow(one, 1, measure=False).image[60:80, 5:30].mean() for one in (meadow, hedge)]
     assert bright[0] > bright[1] + 12
+
+
+def test_a_wire_casts_a_shadow_that_no_weather_takes_away() -> None:
+    frame = street()
+    for grey, fits in ((60, False), (92, True)):
+        image = frame.image.copy()
+        image[85:88] = grey
+        reason = sharp_shadows(WeatherScene(frame.replace(image=image)))
+        assert (reason == "") == fits
+
+
+def test_shadows_on_the_pavement_count_as_well() -> None:
+    frame = street()
+    ids, image = frame.label_map.ids.copy(), frame.image.copy()
+    ids[50:, :70] = len(CLASSES)
+    frame = frame.replace(labels=LabelMap(ids, (*CLASSES, "sidewalk")))
+    assert sharp_shadows(WeatherScene(frame)) == ""
+    image[50:, 10:60] = np.where(np.arange(50) % 20 < 10, 100, 45)[:, None]
+    assert "sharp shadows" in sharp_shadows(WeatherScene(frame.replace(image=image)))
+
+
+def test_a_given_label_map_must_fit_the_sky() -> None:
+    frame = street()
+    image = frame.image.copy()
+    image[5:18, 60:70] = 30  # a traffic light, say
+    reason = "label map does not fit the image"
+    assert reason in unfit_light(WeatherScene(frame.replace(image=image)))
+    assert reason not in unfit_light(WeatherScene(frame.replace(image=image, metadata=ESTIMATED)))
+    assert unfit_light(WeatherScene(frame)) == ""
+
+
+def test_clouds_stay_between_twigs_and_sunlit_leaves_are_none() -> None:
+    frame = street()
+    image = frame.image.copy()
+    image[:25] = (150, 155, 162)
+    for colour, stays in (((110, 115, 122), True), ((125, 115, 90), False)):
+        image[30:36, 20:60] = colour
+        assert ("between twigs" in unfit_light(WeatherScene(frame.replace(image=image)))) == stays

@@ -53,24 +53,15 @@ from roadworthy.transforms.objects.surroundings import GroundSurroundings, Windo
 from roadworthy.transforms.objects.traffic import agreeing
 from roadworthy.transforms.perspective import GROUND
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import chosen_by, described, metadata_with
+from roadworthy.transforms.wording import Numbers, chosen_by, described, metadata_with
 
 Floats = NDArray[np.float32]
 
 _GAIN = (0.06, 2.5)  # how much darker or brighter a cut-out may become
+_N = Numbers("adding")
 # How much a channel may differ from the others in that: real cameras see shade as blue as this.
 _TINT = {True: (0.75, 1.35), False: (0.5, 1.9)}
-_BRIGHTEST = 235.0  # level that the bright parts of a real cut-out reach at most
-_TRUST = 0.9  # how far the light follows the ground, whose own colour is not known
-_VERGE, _DARKEST = 0.5, 0.3  # of the road's light: what a verge throws back, and the darkest shade
-_LAMPS = 0.6  # at night, lamps light the ground before them more than what stands on it
-_QUIETEST = 0.3  # levels of noise that nobody sees
-_FAINTEST = 0.004  # share of a pixel below which nothing of a thing is seen
-_DIM = 0.8  # of a solid model's light: so much darker real people are, measured against the road beside them
-_PALE = 0.45  # of a solid model's colour: clothes are paler
-_FOLD, _FOLDS = 0.02, 0.12  # folds of clothes: of the height, and of the light
-_SHOES, _ANKLE = 0.6, 0.9  # how much darker its shoes are, and where they begin
-_DIMMED = 0.1  # how much darker a lamp looks at most, next to those of daylight
+_VIVID = np.float32(40)  # levels between the channels of a person's clearest colours at most: more glows
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
@@ -100,7 +91,7 @@ def composited(site: GroundSurroundings, place: CutOutPlace, rng: np.random.Gene
     colors = _colors(site, place, patch, look, rng)
     window = image[there]
     mixed = window * (1 - cover)[..., None] + np.where(cover[..., None] > 0, colors, np.float32(0))
-    touched = cover > _FAINTEST
+    touched = cover > _N.faintest
     window[touched] = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)[touched]
     region[there] |= touched
     solid = alpha > 0.5
@@ -153,14 +144,19 @@ def _colors(
     colors: Floats = patch[..., :3] * gain
     if place.cut_out.source == SOLID and place.cut_out.element in BELIEVED and not site.frame.drawn:
         colors = _worn(colors, rng)
+    elif place.cut_out.element == "pedestrian" and not site.frame.drawn:
+        level = gain @ _LUMA  # the tint of the scene comes after
+        colors = np.minimum(patch[..., :3], alpha * np.float32(_N.face * place.cut_out.highlights)) * level
+        grey, clear = (colors @ _LUMA)[..., None], np.ptp(colors, axis=2)[..., None]
+        colors = (grey + np.minimum(1, _VIVID / np.maximum(clear, 1)) * (colors - grey)) * (gain / level)
     if place.cut_out.element == "traffic light" or place.cut_out.pose == "braking":
         # A lamp shines by itself, however dark it is around.
         lit = _lit(patch)[..., None] if place.cut_out.pose == "" else brake_light(patch)[..., None]
-        colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _DIMMED) - colors)
+        colors += lit * (patch[..., :3] * np.maximum(gain, 1 - _N.dimmed) - colors)
     colors += alpha * lift
     if is_grey(site.frame):
         colors = np.repeat((colors @ _LUMA)[..., None], 3, axis=2)
-    if look.noise > _QUIETEST:
+    if look.noise > _N.quietest:
         noise = rng.standard_normal(patch.shape[:2], dtype=np.float32) * np.float32(look.noise)
         colors += noise[..., None] * alpha
     return colors
@@ -170,12 +166,14 @@ def _worn(colors: Floats, rng: np.random.Generator) -> Floats:
     """Return the clear, even colours of a solid model as clothes have them: paler, and with folds."""
     grey = (colors @ _LUMA)[..., None]
     noise = rng.standard_normal(colors.shape[:2], dtype=np.float32)
-    folds = np.asarray(cv2.GaussianBlur(noise, (0, 0), max(0.8, _FOLD * len(colors))), np.float32)
-    light = 1 + folds[..., None] * np.float32(_FOLDS / max(float(folds.std()), 1e-6))
+    folds = np.asarray(cv2.GaussianBlur(noise, (0, 0), max(0.8, _N.fold * len(colors))), np.float32)
+    light = 1 + folds[..., None] * np.float32(_N.folds / max(float(folds.std()), 1e-6))
     # Shoes are darker than clothes: little light from the sky reaches them.
     rows = np.linspace(0, 1, len(colors), dtype=np.float32)[:, None, None]
-    light *= 1 - _SHOES * np.clip((rows - _ANKLE) / (1 - _ANKLE), 0, 1)
-    return np.asarray((grey + np.float32(_PALE) * (colors - grey)) * (light * np.float32(_DIM)), np.float32)
+    light *= 1 - _N.shoes * np.clip((rows - _N.ankle) / (1 - _N.ankle), 0, 1)
+    return np.asarray(
+        (grey + np.float32(_N.pale) * (colors - grey)) * (light * np.float32(_N.dim)), np.float32
+    )
 
 
 def _lit(patch: Floats) -> Floats:
@@ -191,13 +189,13 @@ def _light(site: GroundSurroundings, place: CutOutPlace) -> tuple[Floats, Floats
     clear = 1.0 if haze is None else haze.clear(place.distance)
     ground = site.ground_color(place.window, place.cut_out.height) if haze is None else haze.ground
     target = np.array(ground, np.float32)
-    ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _TRUST
+    ratio = (np.maximum(target, 1) / np.maximum(np.array(place.cut_out.ambience, np.float32), 1)) ** _N.trust
     if is_night(site.frame):
-        ratio *= np.float32(_LAMPS)
+        ratio *= np.float32(_N.lamps)
     if not site.frame.drawn:
         ratio *= np.float32(_shade(site, place, float(target @ _LUMA)))
     # A cut-out that would be blown out was less bright than its ground says.
-    blown = _BRIGHTEST / max(place.cut_out.highlights, 1.0)
+    blown = min(_N.brightest, _N.shines * float(target @ _LUMA)) / max(place.cut_out.highlights, 1.0)
     most = _GAIN[1] if site.frame.drawn else min(_GAIN[1], blown)
     luma = float(np.clip(ratio @ _LUMA, _GAIN[0], max(most, _GAIN[0])))
     tint = np.clip(ratio / max(float(ratio @ _LUMA), 1e-3), *_TINT[site.frame.drawn])
@@ -213,7 +211,7 @@ def _shade(site: GroundSurroundings, place: CutOutPlace, road: float) -> float:
     here = slice(max(0, bottom - deep), bottom + deep), slice(max(0, left), right)
     ground = site.is_any(GROUND)[site.labels.ids[here]]
     level = float(cv2.mean(site.frame.image[here] @ _LUMA, ground.view(np.uint8))[0])
-    return float(np.clip(level / max(_VERGE * road, 1.0), _DARKEST, 1.0)) if ground.any() else 1.0
+    return float(np.clip(level / max(_N.verge * road, 1.0), _N.darkest, 1.0)) if ground.any() else 1.0
 
 
 def _truth(frame: Frame, place: CutOutPlace, there: Slices, solid: Mask, shown: Mask) -> dict[str, object]:
@@ -312,16 +310,14 @@ def _hidden_by(frame: Frame, boxes: Boxes, there: Slices, shown: Mask) -> Boxes:
     return boxes.replace(xyxy=corners, occlusion=occlusion)[kept]
 
 
-_LEAST_CONTRAST = 32  # levels: a thing that differs less from what it hides can hardly be seen
 # These come only where they are asked for.
 _RARE = ("school bus", "truck", "bus", "motorcycle", "ambulance", "police car", "taxi")
 _ENDS = (("", "away"), ("toward", "side"))  # how things are seen that may stand in for each other
 _LIKE, _FEW = 0.4, 10  # logarithm of how much brighter it may be where a cut-out comes from, if so many fit
 _VISIBLE = 20  # levels by which a thing must differ from what it hides,
-_LEAST_SEEN, _LEAST_HEAD, _HEAD = 0.3, 0.4, 0.16  # so much of it, and of its upper part: people look beheaded
-_LEAST_PERSON, _LEAST_LEGS, _LEGS = 0.5, 0.35, (0.55, 0.95)  # likewise of a person, and of the legs
-_GLARE, _FLARE = 215.0, 0.97  # level of a road that blinds the camera; green of red and blue in a flare
-_HORIZONS = (0.25, 0.64)  # of a real image's height: elsewhere nobody knows how large things are
+# Shares of its height, and how much of them, at least; likewise of people, who look beheaded or without legs.
+_LEAST_SEEN = {(0.0, 1.0): 0.3, (0.0, 0.16): 0.4}
+_LEAST_OF_PEOPLE = {(0.0, 1.0): 0.6, (0.0, 0.16): 0.6, (0.55, 0.95): 0.5}
 
 
 @register("add", summary="a thing stands in the frame that was not there, in the right place, size and light")
@@ -360,7 +356,7 @@ class Add(OpensLater, ObjectEdit):
     pose: str = choice("any", "What somebody does, as solid models show it.", ("any", *POSES))
     smallest: float = number(
         0,
-        "Least height in the image; 0 is 5% of its height, and 20 pixels (built-in world: 12) at least.",
+        "Least height in the image; 0 is 10% of its height (built-in world: 5%), at least 20 (12) pixels.",
         low=0,
         high=2000,
         unit="px",
@@ -498,8 +494,10 @@ class Add(OpensLater, ObjectEdit):
         """
         edited = composited(surroundings(frame), place, rng)
         change = cv2.absdiff(frame.image, edited.frame.image).max(axis=2)
-        if change.max() < _LEAST_CONTRAST or (not frame.drawn and not _stands_out(frame, edited, change)):
+        if change.max() < _N.least_contrast or (not frame.drawn and not _stands_out(frame, edited, change)):
             raise NotApplicable("the added object would not stand out from its background")
+        if place.cut_out.source == SOLID and self.gallery == OWN and self.pose == "any" and not frame.drawn:
+            _check_shade(frame, edited)
         return edited
 
 
@@ -507,14 +505,25 @@ def _check_light(site: GroundSurroundings, place: CutOutPlace) -> None:
     """See that a thing can look real at a place: that its light and its size are known.
 
     Raises:
-        NotApplicable: The sun blinds the camera there, or the horizon is where no camera has it.
+        NotApplicable: The sun blinds the camera there, the horizon is where no camera has it, or a vehicle
+            that was seen from the side would be near.
     """
-    low, high = _HORIZONS
-    if not low < site.view.horizon / site.frame.height < high:
+    if not _N.highest_horizon < site.view.horizon / site.frame.height < _N.lowest_horizon:
         raise NotApplicable("how large things are is not known: the horizon is not seen")
-    red, green, blue = site.ground_color(place.window, place.cut_out.height)
-    if green < _FLARE * min(red, blue) or float(np.dot((red, green, blue), _LUMA)) > _GLARE:
+    one = place.cut_out
+    if one.element == "vehicle" and abs(one.bearing) > _N.askew and place.distance < _N.far:
+        raise NotApplicable("no vehicle of this data is seen from straight behind, as one so near would be")
+    red, green, blue = site.ground_color(place.window, one.height)
+    if green < _N.flare * min(red, blue) or float(np.dot((red, green, blue), _LUMA)) > _N.glare:
         raise NotApplicable("the sun blinds the camera where it would stand")
+
+
+def _check_shade(frame: Frame, edited: Edited) -> None:
+    """See that a solid model is no silhouette, and does not shine in the shade: NotApplicable if it does."""
+    own = frame.label_map.ids != edited.frame.label_map.ids
+    before, after = (float((one.image[own] @ _LUMA).mean()) for one in (frame, edited.frame))
+    if not _N.darkest_model < after < _N.brighter * before:
+        raise NotApplicable("it would be too dark or too bright for its place to look real")
 
 
 def _stands_out(frame: Frame, edited: Edited, change: Mask) -> bool:
@@ -524,13 +533,12 @@ def _stands_out(frame: Frame, edited: Edited, change: Mask) -> bool:
         return False
     rows, columns = window_of(own)
     own, seen = own[rows, columns], change[rows, columns] >= _VISIBLE
-    top = max(1, round(_HEAD * len(own)))
-    if edited.frame.label_map.mask("pedestrian")[rows, columns][own].mean() > 0.5:
-        legs = slice(*(round(share * len(own)) for share in _LEGS))
-        hidden = own[legs].any() and seen[legs][own[legs]].mean() < _LEAST_LEGS
-        if hidden or seen[own].mean() < _LEAST_PERSON:
+    person = edited.frame.label_map.mask("pedestrian")[rows, columns][own].mean() > 0.5
+    for (start, end), least in (_LEAST_OF_PEOPLE if person else _LEAST_SEEN).items():
+        part = slice(round(start * len(own)), max(1, round(end * len(own))))
+        if own[part].any() and seen[part][own[part]].mean() < least:
             return False
-    return float(seen[own].mean()) >= _LEAST_SEEN and float(seen[:top][own[:top]].mean()) >= _LEAST_HEAD
+    return True
 
 
 def _lit_as_here(site: GroundSurroundings, place: CutOutPlace) -> CutOutPlace:

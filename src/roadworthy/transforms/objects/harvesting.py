@@ -20,6 +20,7 @@ from roadworthy.cases import Dataset
 from roadworthy.datasets import ChosenFrames, load, spread
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame
+from roadworthy.images import Mask
 from roadworthy.labelling import as_needed, is_estimated
 from roadworthy.labelling.cache import Arrays, cached
 from roadworthy.transforms.objects.cutting import Refusal, covered, harvest_frame, has_both_lamps
@@ -29,13 +30,14 @@ ELEMENTS = ("pedestrian", "vehicle", "bicyclist")
 """What is cut out of data without being asked for; all else comes from the gallery."""
 
 _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at; fewer if nobody labelled them
-_MOST = 48  # cut-outs of each element that are kept, the highest
+_MOST = 24  # cut-outs of each element that are kept, the highest: small ones have neither face nor feet
 _SMALLEST = 40  # pixels high,
 _SMALLEST_ESTIMATED = 1 / 6  # and of the image's height: what a network labels is coarser
-_LEAST = 6  # different cut-outs: with fewer, those of the gallery join them
+_LEAST = 4  # different cut-outs: with fewer, those of the gallery join them
 _TRUSTED = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
 _SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
 _UPPER, _SOLID_ABOVE = 0.6, 0.84  # likewise of the upper part of a person, in which there are no legs
+_LEAST_LEGS = 0.4  # of the width of the body: less is a person whose other leg is hidden
 _BLUNT = 0.04  # of the contrast that one step between pixels must make somewhere
 _APART = 15  # frames, at most, before and after one from which nothing comes: it may be there already
 
@@ -184,7 +186,7 @@ def _good(one: CutOut) -> bool:
     if one.element == "pedestrian":
         own = one.rgba[..., 3] > 127
         upper = own[: round(_UPPER * len(own))]
-        if covered(own) < _SOLID or covered(upper) < _SOLID_ABOVE:
+        if covered(own) < _SOLID or covered(upper) < _SOLID_ABOVE or _legs(own) < _LEAST_LEGS:
             return False
     grey = cv2.cvtColor(one.rgba, cv2.COLOR_RGBA2GRAY).astype(np.float32)
     inside = cv2.erode((one.rgba[..., 3] > 250).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
@@ -194,6 +196,12 @@ def _good(one: CutOut) -> bool:
     contrast = float(np.percentile(levels, 98) - np.percentile(levels, 2))
     steps = np.abs(cv2.Laplacian(grey, cv2.CV_32F))[inside]
     return contrast > 25 and float(np.percentile(steps, 95)) > _BLUNT * contrast
+
+
+def _legs(own: Mask) -> float:
+    """Return how wide a person is below the knees, of how wide between shoulders and hips."""
+    hips, knees, feet = (round(share * len(own)) for share in (0.55, 0.62, 0.92))
+    return float(own[knees:feet].sum(axis=1).mean() / own[len(own) // 5 : hips].sum(axis=1).mean())
 
 
 def _unpacked(arrays: Arrays) -> Iterator[CutOut]:

@@ -29,7 +29,7 @@ from roadworthy.transforms.objects.surroundings import (
     surroundings,
 )
 from roadworthy.transforms.perspective import Perspective
-from roadworthy.transforms.wording import added_things
+from roadworthy.transforms.wording import Numbers, added_things
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -37,23 +37,10 @@ Side = Literal["left", "right", "ahead"]
 Views = tuple[CutOut, ...]  # of one thing
 Things = tuple[Views, ...]
 
-_LANE = 3.5  # metres; how wide lanes usually are
+_N = Numbers("places")
 _SMALLEST = {True: 12, False: 20}  # pixels, in the built-in world and elsewhere
-_SMALLEST_SHARE = 0.05  # of the image's height: a smaller thing would hardly be seen
-_LARGEST = 0.95  # of the image's height
-_ENOUGH = 0.15  # of the image's height: cut-outs with so many pixels are preferred
-_ENLARGED = 2.0  # times: more would show that a cut-out has too few pixels
-_SLACK = 0.04  # share of a foot that may be off: label maps have holes
-_STANDS = 0.6  # of a foot must be on its ground where the way from another frame has put it
-_VISIBLE = 0.7  # share of a thing that must not be hidden
-_PEEKING = 0.35  # the same for a thing behind another, which hides it of course
-_NEARER, _FARTHER = 0.6, 1.6  # how the distance changes when a thing comes closer or goes away
-_ASIDE = 0.2  # metres beside the road's edge in real frames, whose label maps are not more exact
-_STRIPE = 0.6  # metres between two stripes of a crosswalk
-_TOLERANCE = 0.07  # share by which a distance may be missed
-_ALONGSIDE = 1.083  # times as far away as a thing, at most, is what stands beside it
-_CLOSE, _ROW = 1.5, 0.12  # in a group: times the room that one needs, or share of the distance
-_WIDER = 2.0  # metres more that a group takes up beside the road
+_SMALLEST_SHARE = {True: 0.05, False: 0.1}  # of the image's height: smaller things would hardly be seen
+_VISIBLE = {True: 0.7, False: 0.85}  # share of a thing that must not be hidden
 _TRIES = 12  # places that are looked at for what hides them
 
 
@@ -126,7 +113,7 @@ def stands(frame: Frame, place: CutOutPlace, ground: Sequence[str]) -> bool:
     rows = slice(max(0, bottom - 1 - near), max(0, bottom + near))
     columns = slice(max(0, low - near), max(0, high + near))
     found = site.is_any(ground)[site.labels.ids[rows, columns]].any(axis=0)
-    return bool(found.size) and float(found.mean()) >= _STANDS
+    return bool(found.size) and float(found.mean()) >= _N.stands
 
 
 def visible_share(frame: Frame, place: CutOutPlace) -> float:
@@ -155,7 +142,7 @@ def find_place(site: GroundSurroundings, things: Things, request: Request, draws
 
 def usual_smallest(frame: Frame) -> float:
     """Return how many pixels a thing is high in a frame, at least, unless a request says so."""
-    return max(_SMALLEST[frame.drawn], _SMALLEST_SHARE * frame.height)
+    return max(_SMALLEST[frame.drawn], _SMALLEST_SHARE[frame.drawn] * frame.height)
 
 
 @lru_cache(maxsize=64)
@@ -166,7 +153,7 @@ def _sharp(things: Things, height: int) -> Things:
     """
     pixels = [_pixels(views[0]) for views in things]
     known = [size for size in pixels if size is not None]
-    enough = min(_ENOUGH * height, float(np.percentile(known or [0], 50)))
+    enough = min(_N.enough * height, float(np.percentile(known or [0], 50)))
     return tuple(one for one, size in zip(things, pixels, strict=True) if size is None or size >= enough)
 
 
@@ -213,7 +200,7 @@ class _PlacementSearch:
         self._covers = self.habit.covers and not self._parks
         self.standing = self._reference()
         self._mates = np.array(list(self._group()), np.float64).reshape(-1, 2)
-        self._least_visible = _PEEKING if self.plan.relation == "behind" else _VISIBLE
+        self._least_visible = _N.peeking if self.plan.relation == "behind" else _VISIBLE[site.frame.drawn]
         self._smallest = request.smallest or usual_smallest(site.frame)
 
     def _reference(self) -> StandingObject | None:
@@ -327,7 +314,7 @@ class _PlacementSearch:
             last = width - int(shapes.width[row]) + first
             if last < first:
                 continue
-            needed = foot - int(_SLACK * foot)
+            needed = foot - int(_N.slack * foot)
             start, stop = slice(first, last + 1, step), slice(first + foot, last + 1 + foot, step)
             stands = counts[0][row, stop] - counts[0][row, start] >= needed
             stands &= counts[1][row, stop] - counts[1][row, start] >= needed
@@ -364,9 +351,9 @@ class _PlacementSearch:
                 return self._around(side, spots, shapes)
         gap = self._gap(side, spots, shapes) / scale
         least, most = self.habit.gap
-        most += _WIDER * grouped
+        most += _N.wider * grouped
         if not site.frame.drawn and not self.habit.edge:
-            least = max(least, _ASIDE)
+            least = max(least, _N.aside)
         return np.asarray(ours & (gap >= 0) & (gap >= least - 0.5 / scale) & (gap <= most))
 
     def _with_mates(self, spots: _Spots, shapes: _Shapes) -> Mask:
@@ -376,15 +363,15 @@ class _PlacementSearch:
         middle = spots.low + shapes.foot[spots.row] // 2
         away = self.site.metres_away(spots.row, middle)
         aside = (middle - self.site.frame.width / 2) / self.site.view.focal * away
-        reach = _CLOSE * self.habit.clear
-        close = np.abs(aside - self._mates[:, :1]) <= min(reach, _LANE)
-        close &= np.abs(away - self._mates[:, 1:]) <= np.maximum(reach, _ROW * self._mates[:, 1:])
+        reach = _N.close * self.habit.clear
+        close = np.abs(aside - self._mates[:, :1]) <= min(reach, _N.lane)
+        close &= np.abs(away - self._mates[:, 1:]) <= np.maximum(reach, _N.row * self._mates[:, 1:])
         return np.asarray(close.any(axis=0))
 
     def _among(self, spots: _Spots, shapes: _Shapes) -> Mask:
         """Return which feet have stripes close by on both sides, or under them."""
         stripes = self.site.counted((self.plan.among,))
-        reach = np.rint(_STRIPE * self.site.scale[spots.row]).astype(np.intp)
+        reach = np.rint(_N.stripe * self.site.scale[spots.row]).astype(np.intp)
         last = self.site.frame.width
         low, high = spots.low, spots.low + shapes.foot[spots.row]
         middle = stripes[spots.row, (low + high) // 2]
@@ -419,12 +406,12 @@ class _PlacementSearch:
         beside = (middle < left) & (middle > left - reach)
         if side != "left":
             beside = (middle >= right) & (middle < right + reach)
-        return np.asarray(beside & (away > metres / _ALONGSIDE) & (away < metres * _ALONGSIDE))
+        return np.asarray(beside & (away > metres / _N.alongside) & (away < metres * _N.alongside))
 
     def _sized(self, view: CutOut, shapes: _Shapes) -> Mask:
         """Return in which rows a thing is neither too small nor too large, nor too near."""
         site = self.site
-        largest = min(_LARGEST * site.frame.height, _ENLARGED * view.shape[0])
+        largest = min(_N.largest * site.frame.height, _N.enlarged * view.shape[0])
         fits = (shapes.height >= self._smallest) & (shapes.height <= largest)
         fits &= site.view.focal / site.scale >= self.habit.nearest
         if self.habit.whole:
@@ -480,7 +467,7 @@ class _PlacementSearch:
         nearest = partial(self._nearest, (side, views), found)
         asked, compare = self.request.distance, self.plan.compare
         if asked and not compare:
-            place = nearest(asked, 1 - _TOLERANCE, 1 + _TOLERANCE)
+            place = nearest(asked, 1 - _N.tolerance, 1 + _N.tolerance)
             small = views[0].height * self.site.view.focal / asked < self._smallest
             return _SIZE if place == _DISTANCE and small else place
         base: float = asked
@@ -497,8 +484,8 @@ class _PlacementSearch:
                 return place
             base = place.distance
         if compare == "closer":
-            return nearest(base * _NEARER, most=0.85 / _NEARER)
-        return nearest(base * _FARTHER, least=1 / 0.85 / _FARTHER)
+            return nearest(base * _N.nearer, most=0.85 / _N.nearer)
+        return nearest(base * _N.farther, least=1 / 0.85 / _N.farther)
 
     def _nearest(
         self, at: _Candidate, found: list[_Spot], goal: float, least: float = 0.0, most: float = math.inf
@@ -547,7 +534,7 @@ class _PlacementSearch:
         if low < 0 or high > frame.width or left < 0 or right > frame.width:
             return False
         ground = self.site.is_any(self.plan.ground)[self.site.labels.ids[bottom - 1, low:high]]
-        if np.count_nonzero(ground) < high - low - int(_SLACK * (high - low)):
+        if np.count_nonzero(ground) < high - low - int(_N.slack * (high - low)):
             return False
         if self._covers:
             return True
@@ -566,7 +553,7 @@ _REASONS = (_NO_GROUND, _SIZE, _OCCUPIED, _DISTANCE, _HIDDEN)
 
 def _lanes(side: Side) -> float:
     """Return how many metres to the right of our path a lane is."""
-    return {"ahead": 0.0, "left": -_LANE, "right": _LANE}[side]
+    return {"ahead": 0.0, "left": -_N.lane, "right": _N.lane}[side]
 
 
 def _visible_share(site: GroundSurroundings, place: CutOutPlace) -> float:
@@ -577,4 +564,10 @@ def _visible_share(site: GroundSurroundings, place: CutOutPlace) -> float:
     hidden = site.in_front((x, y, end, low), place.distance, bottom)
     solid = place.cut_out.scaled(bottom - top, right - left, place.mirrored)[..., 3] > 127
     solid = solid[y - top : low - top, x - left : end - left]
+    feet = slice(-max(1, len(solid) // 6), None)
+    if (
+        not site.frame.drawn
+        and np.count_nonzero(solid[feet] & hidden[feet]) > np.count_nonzero(solid[feet]) / 2
+    ):
+        return 0.0  # it would seem to stand on what hides its feet
     return int(np.count_nonzero(solid & ~hidden)) / max(1, int(np.count_nonzero(solid)))

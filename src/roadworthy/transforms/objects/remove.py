@@ -31,7 +31,7 @@ from roadworthy.transforms.objects.request import Edited, ObjectEdit, box_window
 from roadworthy.transforms.objects.selection import ObjectSelection, check_element, select
 from roadworthy.transforms.perspective import GROUND, ROAD, Perspective
 from roadworthy.transforms.transform import Presets, choice, number, register, word
-from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, REALISM_TEXT, metadata_without
+from roadworthy.transforms.wording import DO_IT_ANYWAY, REALISM, REALISM_TEXT, Numbers, metadata_without
 
 Ids = NDArray[np.uint8 | np.uint16]
 Labels = NDArray[np.int32]
@@ -41,13 +41,7 @@ Kind = Literal["thing", "paint", "backdrop"]
 STANDING = ("tree", "building", VOID)
 """The classes of what stands behind other things; void is mostly walls and fences."""
 
-_LONGEST = 1.25  # a wall or a row of trees goes on behind a gap of so many times its own length
-# Likewise where the gap was a wall or a row of trees itself: they are each other's end.
-_LONGEST_STATIC = 0.15
-_SMOOTH = 0.012  # of the image's width: the outline of what is filled in is not known more finely
-_BEHIND = 8.0  # metres: how far behind a thing at the edge of the image the backdrop stands, if nothing tells
-_FACED = 0.04  # of the image's height: where the backdrop's feet differ less than this, we face it
-_STRAIGHT = 17.0  # metres up to which a road is taken for straight
+_N = Numbers("removal")
 _COARSE = 400  # columns, at least, in which outlines are worked out
 _NOWHERE = np.float32(1e9)
 
@@ -139,13 +133,13 @@ def _behind(
     above = _smoothed(_last_known(known)[0][span], gap, (max(3, ids.shape[1] // 16 | 1), 1))
     ground = level + 0.5 >= feet
     on_ground = _on_ground(known, classes, gone, span, view)
-    longest = _LONGEST_STATIC if static else _LONGEST
+    longest = _N.longest_static if static else _N.longest
     upright = _upright(part, above, classes, level + 0.5 < view.horizon, longest)
     ground |= classes.table("sky")[upright] & (level > view.horizon + 1)
     found = np.where(gap, np.where(ground, on_ground, upright), part)
     _sink(found, gap, classes)
     _fill_columns(found, known, classes, ground)
-    size = max(3, int(_SMOOTH * ids.shape[1]) | 1)
+    size = max(3, int(_N.smooth * ids.shape[1]) | 1)
     known[span] = _smoothed(found, gap, (size, size))
     return known, feet
 
@@ -191,13 +185,13 @@ def _feet(known: Labels, classes: Classes, gone: Mask, view: Perspective) -> NDA
     # At the edge of the image nothing tells on one side: there the backdrop is not far behind the thing,
     # unless it is one that we face.
     outside = gone.any(axis=0) & ((columns < first) | (columns > last))
-    if outside.any() and high - low > _FACED * height:
+    if outside.any() and high - low > _N.faced * height:
         bottom = np.where(outside, height - gone[::-1].argmax(axis=0), 0).astype(np.float32)
         reach = max(3, width // 12 | 1)
         lowest = cv2.dilate(bottom[None, :], np.ones((1, reach), np.uint8))[0]
         below = np.maximum(lowest - view.horizon, 0.5)
         scale = view.focal * view.camera_height
-        near = view.horizon + scale / (scale / below + _BEHIND)
+        near = view.horizon + scale / (scale / below + _N.behind)
         feet = np.where(outside, np.maximum(feet, np.minimum(near, bottom - 1)), feet)
     return np.asarray(np.maximum(feet, horizon), np.float64)
 
@@ -225,7 +219,7 @@ def _on_ground(known: Labels, classes: Classes, gone: Mask, span: slice, view: P
     ground = np.where(flat[known], known, -1)
     sides = _sides(ground[span])
     foot = gone.shape[0] - gone[::-1].argmax(axis=0)
-    near = (foot - view.horizon) * _STRAIGHT > view.focal * view.camera_height
+    near = (foot - view.horizon) * _N.straight > view.focal * view.camera_height
     ahead = _led_away(ground, classes, span, view)
     led = near & (sides[0][0] != sides[1][0]) & (ahead >= 0)
     return np.where(led, ahead, _nearest(sides))
@@ -455,15 +449,10 @@ LEAST_SHARE = 0.001
 of them, half of what one filter of their first layer covers. Less can hardly count (RMT, 3.3.4)."""
 
 
-_LARGEST_HOLE = 0.035  # of a real image: what the filling network paints into a larger one smears
 # By whether they are vehicles: grey levels around holes up to which smears are hardly seen, and from which
 # they always are; between them, the shares of the image that may be holes together, and that one may be.
-_LIMITS = {True: (60.0, 70.0, 0.025, 0.035), False: (45.0, 100.0, 0.012, 0.0025)}
-_DETAIL = 100.0  # mean gradient of what stands around holes: the network does not paint so much of it
+_LIMITS = {True: (54.0, 66.0, 0.0125, 0.0125), False: (45.0, 55.0, 0.012, 0.0025)}
 _LOOK_WIDTH, _RING, _EDGE = 320, 10, 2  # pixels at which that is looked at, and how far around a hole
-_LEAST_PAINT = 0.15  # of what is labelled as paint, that must look like it
-_FEET = 0.15  # of a person's height, below what a network labels
-_CUT = 0.5  # of a thing's columns that end at what is removed: its feet are not seen
 # What everything else stands on and in front of.
 _NEVER = ("road", "sidewalk", "terrain", "sky", "ego-vehicle")
 
@@ -510,7 +499,7 @@ class Remove(ObjectEdit):
 def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
     """See that nobody would see that something was taken out of a real frame: NotApplicable if they would."""
     if gone.what.element in PAINTED:
-        if painted_share(frame.image, gone.mask, frame.label_map.mask("road")) < _LEAST_PAINT:
+        if painted_share(frame.image, gone.mask, frame.label_map.mask("road")) < _N.least_paint:
             raise NotApplicable(f"where the label map has a {gone.what}, hardly any paint is seen")
         return
     if gone.what.element == "pole":
@@ -518,7 +507,7 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
         if (frame.label_map.mask("traffic sign", "traffic light") & around).any():
             raise NotApplicable("without its pole a sign or a light would hang in the air")
     largest = max(np.count_nonzero(pixels) for _, pixels in parts_of(gone.mask)) / gone.mask.size
-    if largest > _LARGEST_HOLE:
+    if largest > _N.largest_hole:
         raise NotApplicable(
             f"a {gone.what} is too large in the image for what is behind it to be painted believably; "
             f"{DO_IT_ANYWAY}"
@@ -526,7 +515,7 @@ def _check_believable(frame: Frame, gone: ObjectSelection) -> None:
     detail, light = _look_around(frame, gone.mask)
     dark, bright, most, most_of_one = _LIMITS[gone.what.is_a("vehicle")]
     much = light > dark and (largest > most_of_one or float(np.mean(gone.mask)) > most)
-    if much or light > bright or detail > _DETAIL:
+    if much or light > bright or detail > _N.detail:
         why = "is too much of the image" if much else "has too much light and detail around it"
         raise NotApplicable(f"{gone.what}: what is to go {why} to be painted over believably; {DO_IT_ANYWAY}")
 
@@ -557,7 +546,7 @@ def _leaves_half_a_thing(frame: Frame, gone: ObjectSelection) -> bool:
         for window, pixels in parts_of(staying, least=int(LEAST_SHARE * staying.size)):
             foot = pixels.shape[0] - 1 - pixels[::-1].argmax(axis=0)
             cut = below[window][foot, np.arange(len(foot))]
-            if np.mean(cut[foot > foot.max() - 3] if names is posts else cut) > _CUT:
+            if np.mean(cut[foot > foot.max() - 3] if names is posts else cut) > _N.cut:
                 return True
     return False
 
@@ -567,7 +556,7 @@ def _with_feet(frame: Frame, gone: ObjectSelection) -> Mask:
     wide, unsure = gone.mask.copy(), gone.what.is_a("pedestrian") and is_estimated(frame)
     for (rows, columns), pixels in parts_of(gone.mask) if unsure else ():
         legs = pixels[len(pixels) // 2 :].any(axis=0)
-        wide[rows.stop : rows.stop + round(_FEET * len(pixels)), columns] |= legs
+        wide[rows.stop : rows.stop + round(_N.feet * len(pixels)), columns] |= legs
     return wide & (gone.mask | frame.label_map.mask(*GROUND))
 
 

@@ -15,18 +15,14 @@ from roadworthy.transforms.objects.placement import CutOutPlace
 from roadworthy.transforms.objects.request import parts_of
 from roadworthy.transforms.objects.surroundings import GroundSurroundings
 from roadworthy.transforms.perspective import GROUND, ROAD
+from roadworthy.transforms.wording import Numbers
 
 Floats = NDArray[np.float32]
 
 _SHADE = {True: 0.72, False: 0.5}  # how dark the ground is under a vehicle, and at the foot of other things
 # Likewise in real frames: measured under cars and at the feet of those who are there, by day and in the dark.
 _SHADE_REAL, _SHADE_DARK, _BY_DAY = {True: 0.92, False: 0.25}, 0.6, 60.0
-_REACH, _FADES = 0.035, 0.05  # of a real vehicle's height: the shade before it, and how soft its edge is
-_CLEARANCE = 0.35  # metres under a vehicle
-_SUN = 0.42  # how much darker the ground is where the sun does not reach it
-_LONG = 1.1  # metres of shadow for each metre of height
-_DARKER = 0.72  # of the other side: the side of a thing on which its shadow lies
-_LIT = 0.62  # of the road's usual brightness: a place below is in the shade already
+_N = Numbers("shadows")
 _VOTES = 8  # things, the largest, that are asked where the sun is
 
 
@@ -61,12 +57,12 @@ def _contact(image: Image, region: Mask, site: GroundSurroundings, place: CutOut
     middle = (low + high) / 2
     if wide:
         # The whole ground under it is dark, as far up as one sees it between the wheels.
-        across, up, down = (high - low) / 2, _CLEARANCE * scale, 0.1 * flat + 0.5
+        across, up, down = (high - low) / 2, _N.clearance * scale, 0.1 * flat + 0.5
     else:
         across, up, down = (high - low) / 2 + 0.14 * scale, 0.32 * flat + 0.5, 0.12 * flat + 0.5
     soft_x, soft_y = max(1.0, 0.12 * scale), max(0.8, 0.14 * flat)
     if wide and not frame.drawn:
-        down, soft_y = _REACH * (bottom - place.window[1]), max(0.8, _FADES * (bottom - place.window[1]))
+        down, soft_y = _N.reach * (bottom - place.window[1]), max(0.8, _N.fades * (bottom - place.window[1]))
         level = sum(site.ground_color(place.window, place.cut_out.height)) / 3
         shade = _SHADE_DARK + (shade - _SHADE_DARK) * min(1.0, level / _BY_DAY) ** 2
     x1, x2 = math.floor(middle - across - soft_x), math.ceil(middle + across + soft_x)
@@ -96,7 +92,7 @@ def _cast(
     flat = _rows_per_metre(site, bottom)
     scale = (bottom - top) / place.cut_out.height
     # A point so many pixels up falls so far to the side, and a little behind the thing.
-    across, back = side * _LONG, 0.35 * _LONG * flat / scale
+    across, back = side * _N.long, 0.35 * _N.long * flat / scale
     reach = math.ceil(abs(across) * (bottom - top))
     x1, x2 = max(0, left - reach), min(frame.width, right + reach)
     y1, y2 = max(0, bottom - math.ceil(back * (bottom - top)) - 2), min(frame.height, bottom + 2)
@@ -114,7 +110,7 @@ def _cast(
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     shadow = cv2.warpAffine(alpha, turn, (x2 - x1, y2 - y1), flags=flags).astype(np.float32) / 255
     shadow = np.asarray(cv2.GaussianBlur(shadow, (0, 0), max(0.6, 0.03 * scale)), np.float32)
-    _darken(image, region, site, (x1, y1), np.asarray(shadow * np.float32(_SUN * share), np.float32))
+    _darken(image, region, site, (x1, y1), np.asarray(shadow * np.float32(_N.sun * share), np.float32))
 
 
 def _darken(
@@ -146,7 +142,7 @@ def _is_lit(site: GroundSurroundings, place: CutOutPlace) -> bool:
     """Return whether the sun reaches a place: its ground is about as bright as the road is."""
     usual = _road_level(site)
     here = sum(site.ground_color(place.window, place.cut_out.height)) / 3
-    return usual > 0 and here > _LIT * usual
+    return usual > 0 and here > _N.lit * usual
 
 
 @lru_cache(maxsize=4)
@@ -190,6 +186,6 @@ def _vote(site: GroundSurroundings, rows: slice, columns: slice) -> int:
         if np.mean(road) < 0.6:
             return 0
         levels.append(float(site.frame.image[window][road].mean()))
-    if min(levels) > _DARKER * max(levels):
+    if min(levels) > _N.darker * max(levels):
         return 0
     return -1 if levels[0] < levels[1] else 1

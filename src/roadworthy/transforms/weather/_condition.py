@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from roadworthy.errors import NotApplicable
 from roadworthy.frames import Frame
 from roadworthy.images import Image
-from roadworthy.ontology import CONDITIONS, ontology
+from roadworthy.ontology import CONDITIONS, VOID, ontology
 from roadworthy.transforms.perspective import ROAD
 from roadworthy.transforms.transform import Presets, Transform, number
 from roadworthy.transforms.weather._scene import (
@@ -26,7 +26,7 @@ from roadworthy.transforms.weather._scene import (
     thinned,
     widened,
 )
-from roadworthy.transforms.wording import DO_IT_ANYWAY, MOMENT
+from roadworthy.transforms.wording import DO_IT_ANYWAY, MOMENT, Numbers
 
 LEVELS: Mapping[str, float] = {"light": 0.3333, "normal": 0.6667, "heavy": 1.0}
 """The amounts that the levels of the ontology stand for."""
@@ -45,27 +45,8 @@ def known(frame: Frame, fact: str) -> str | None:
     return word if element is None else element.name
 
 
-_CLIPPED, _MOST_CLIPPED = 244, 0.03  # grey level of glare, and the share of the ground that may show it
-_BLACK, _MOST_BLACK = 20, 0.5  # likewise of what is too dark
-# Likewise of ground in the sun and in the shade, if both are seen.
-_SUNLIT, _SHADED, _MOST_HARSH = 140, 30, 0.12
-# Of the road in the sun or the shade, how much brighter the sun makes it, and the share of woods and hills
-# that may be so bright beside the road.
-_LEAST_PART, _MOST_APART, _MOST_SUNLIT = 0.1, 2.5, 0.15
-_MOST_LIT_WALLS = 0.2  # likewise of façades
-_HILLS_APART = (0.2, 4.0)  # likewise of woods and hills themselves
-_BRIGHTER_HILLS = 1.6  # times brighter than the road that woods and hills may be
-_MOST_FLOATING, _MOST_LEFT = 0.003, 0.0045  # of the image, by the label map and by the sky that is painted
-_WHITE_SKY, _MOST_WHITE = 245, 0.005  # grey level of a burnt-out sky, and the share that may be called no sky
-# Grey level and share of a column in which the sun smears, from so much of the height above the horizon on.
-_SMEAR, _SMEARED, _ABOVE_HORIZON = 235, 0.9, 0.1
-_WARM, _MOST_WARM = 15, 0.01  # levels redder than blue, and the share of the image that may be such a sky
-# Likewise of the sky itself, if there is as much of it.
-_TINGED, _MOST_TINGED, _LEAST_TINGED = 8, 0.27, 0.002
-_LEAST_SKY, _NIGHT_SKY, _NIGHT_WOODS = 0.02, 60, 40  # share of the image, and grey levels at most
-_FLARE = 1.35  # times redder than green a road is in the flare of a lens
+_N = Numbers("weather")
 _PAINT, _BESIDE = 7, 4  # pixels of a thumbnail: what is narrower is paint, and what is too near to things
-_EDGE, _MOST_EDGES = 1.45, 0.03  # times darker beyond the edge of a shadow, and the share of the road there
 
 
 def unfit_light(scene: WeatherScene) -> str:
@@ -77,25 +58,30 @@ def unfit_light(scene: WeatherScene) -> str:
         return ""
     white, bright, dark, black = (
         np.count_nonzero(one) / len(grey)
-        for one in (grey > _CLIPPED, grey > _SUNLIT, grey < _SHADED, grey < _BLACK)
+        for one in (grey > _N.clipped, grey > _N.sunlit, grey < _N.shaded, grey < _N.black)
     )
-    if black > _MOST_BLACK:
+    if black > _N.most_black:
         return "the ground is black in the image: a change of weather or time would not show on it"
     if _at_night(scene):
         return "it is already night in the image, which other weather or light would turn into a grey day"
     red, green, _ = cv2.mean(scene.thumbnail, road)[:3]
-    harsh = white > _MOST_CLIPPED or min(bright, dark) > _MOST_HARSH or red > _FLARE * green
-    first = round(scene.view.horizon - _ABOVE_HORIZON * scene.height)
+    harsh = white > _N.most_clipped or min(bright, dark) > _N.most_harsh or red > _N.flare * green
+    first = round(scene.view.horizon - _N.above_horizon * scene.height)
     # Not in the thumbnail: a smear may be a few pixels wide.
     full = cv2.cvtColor(scene.frame.image[min(max(first, 0), scene.height - 1) :], cv2.COLOR_RGB2GRAY)
-    smear = np.mean(full > _SMEAR, axis=0).max() > _SMEARED
+    smear = np.mean(full > _N.smear, axis=0).max() > _N.smeared
     if harsh or smear or _parted(scene, scene.small_grey[road > 0]):
         return "the sun is too harsh in the image: glare and black shade would stay in any weather"
     red_plane, _, blue_plane = cv2.split(scene.thumbnail)
     warmer, sky = cv2.subtract(red_plane, blue_plane), scene.small_sky > 127
-    share = np.mean(warmer[sky] > _TINGED) if np.mean(sky) > _LEAST_TINGED else 0.0
-    if np.mean((warmer > _WARM) & sky) > _MOST_WARM or share > _MOST_TINGED:
+    share = np.mean(warmer[sky] > _N.tinged) if np.mean(sky) > _N.least_tinged else 0.0
+    if np.mean((warmer > _N.warm) & sky) > _N.most_warm or share > _N.most_tinged:
         return "sunlit leaves are burnt out in the image, and cannot be told from the sky"
+    if _clouds_between(scene):
+        return "clouds between twigs would stay in another sky"
+    faded = sky & (scene.small_grey < _N.dark_sky * np.median(scene.small_grey[sky] if sky.any() else 0))
+    if not scene.estimated and np.mean(faded) > _N.most_dark_sky:
+        return "the label map does not fit the image: things would fade with the sky"
     if scene.estimated and _sky_unclear(scene):
         return "the sky cannot be told in the image: parts of the ground would float in it"
     return ""
@@ -105,15 +91,29 @@ def _sky_unclear(scene: WeatherScene) -> bool:
     """Return whether woods or ground have sky all around, or a white sky is called something else."""
     sky = thinned(scene.sky, *scene.small) > 127
     hangs = scene.small_frame.label_map.mask("pole", "traffic sign", "traffic light")
-    if _floating(scene.small_frame.label_map.mask("sky") | hangs) > _MOST_FLOATING:
+    if _floating(scene.small_frame.label_map.mask("sky") | hangs) > _N.most_floating:
         return True
-    if _floating(sky | hangs) > _MOST_LEFT:
+    if _floating(sky | hangs) > _N.most_left:
         return True
-    white = (scene.small_grey >= _WHITE_SKY) & ~sky
+    white = (scene.small_grey >= _N.white_sky) & ~sky
     white[max(round(scene.small_view.horizon), 0) :] = False
     white = cv2.morphologyEx(white.view(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0
     _, parts = cv2.connectedComponents(cv2.dilate((white | sky).view(np.uint8), np.ones((3, 3), np.uint8)))
-    return float(np.mean(white & np.isin(parts, np.unique(parts[sky])))) > _MOST_WHITE
+    return float(np.mean(white & np.isin(parts, np.unique(parts[sky])))) > _N.most_white
+
+
+def _clouds_between(scene: WeatherScene) -> bool:
+    """Return whether clouds that are not burnt out are seen through what is called woods."""
+    there, grey = above(scene.small_sky, 127), scene.small_grey
+    if (percentile(grey, 0.5, there) or 255.0) > _N.bright_clouds:
+        return False
+    sky, woods = thinned(scene.sky, *scene.small), scene.small_frame.label_map.mask("tree", VOID)
+    woods[max(round(scene.small_view.horizon), 0) :] = False
+    # Leaves in the sun are warmer than clouds.
+    cool = scene.thumbnail[..., 2].astype(np.int16) - scene.thumbnail[..., 0]
+    woods &= cool > cv2.mean(cool, there)[0] - _N.warmer
+    through = woods & (sky <= 127) & (grey > _N.cloudy * (percentile(grey, 0.1, there) or 0.0))
+    return float(np.mean(through)) > _N.most_cloudy
 
 
 def _floating(sky: NDArray[np.bool_]) -> float:
@@ -125,11 +125,11 @@ def _floating(sky: NDArray[np.bool_]) -> float:
 
 def _at_night(scene: WeatherScene) -> bool:
     """Return whether the sky, or what stands before it, is as dark as at night."""
-    if cv2.countNonZero(scene.small_sky) > _LEAST_SKY * scene.small_grey.size:
-        return (percentile(scene.small_grey, 0.5, above(scene.small_sky, 127)) or 0.0) < _NIGHT_SKY
+    if cv2.countNonZero(scene.small_sky) > _N.least_sky * scene.small_grey.size:
+        return (percentile(scene.small_grey, 0.5, above(scene.small_sky, 127)) or 0.0) < _N.night_sky
     rows = len(scene.small_grey)
     upper = scene.small_grey[: min(max(round(scene.small_view.horizon), rows // 3), rows)]
-    return (percentile(upper, 0.9) or 0.0) < _NIGHT_WOODS
+    return (percentile(upper, 0.9) or 0.0) < _N.night_woods
 
 
 def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
@@ -138,16 +138,20 @@ def _parted(scene: WeatherScene, road: NDArray[np.uint8]) -> bool:
         return False
     where = scene.small_frame.label_map.mask("tree", "terrain")
     hills, soft = scene.small_grey[where], np.asarray(cv2.blur(scene.small_grey, (9, 9)), np.uint8)[where]
-    bright = max(float(_SUNLIT), _MOST_APART * float(np.median(road)))
+    bright = max(float(_N.sunlit), _N.most_apart * float(np.median(road)))
     walls = scene.small_grey[scene.small_frame.label_map.mask("building")]
-    if len(walls) > len(road) / 8 and np.mean(walls > bright) > _MOST_LIT_WALLS:
+    if len(walls) > len(road) / 8 and np.mean(walls > bright) > _N.most_lit_walls:
+        return True
+    red, _, blue = cv2.split(scene.thumbnail)
+    golden = (cv2.subtract(red, blue) > _N.golden) & (scene.small_grey > _N.golden_apart * np.median(road))
+    if np.mean(golden & scene.small_frame.label_map.mask("building")) > _N.most_golden:
         return True
     # What is whiter is sky between twigs.
     if len(hills) > len(road) / 8:
-        lit = np.mean((hills > bright) & (hills <= _CLIPPED)) > _MOST_SUNLIT
-        if lit or np.median(hills) > _BRIGHTER_HILLS * max(float(np.median(road)), 1.0):
+        lit = np.mean((hills > bright) & (hills <= _N.clipped)) > _N.most_sunlit
+        if lit or np.median(hills) > _N.brighter_hills * max(float(np.median(road)), 1.0):
             return True
-    return _in_two(road, _LEAST_PART, _MOST_APART) or _in_two(soft, *_HILLS_APART)
+    return _in_two(road, _N.least_part, _N.most_apart) or _in_two(soft, _N.least_hills, _N.hills_apart)
 
 
 def _in_two(grey: NDArray[np.uint8], least: float, apart: float) -> bool:
@@ -161,15 +165,28 @@ def _in_two(grey: NDArray[np.uint8], least: float, apart: float) -> bool:
 
 
 def sharp_shadows(scene: WeatherScene) -> str:
-    """Return a complaint where edges of shadows cross the road; tyres and puddles leave softer ones."""
+    """Return a complaint where edges of shadows cross road or pavement; tyres leave softer ones."""
     if scene.frame.labels is None:
         return ""
     hidden = widened(thinned(scene.known_mask("dynamic object", *ROAD[2:]), *scene.small), _BESIDE)
-    seen = (widened(above(scene.small_road, 127), -_BESIDE) > 0) & (hidden == 0)
+    pavement = thinned(scene.known_mask("sidewalk"), *scene.small)
+    road, walk = (
+        (widened(above(one, 127), -far) > 0) & (hidden == 0)
+        for one, far in ((scene.small_road, _BESIDE), (pavement, _BESIDE // 2))
+    )
     beside = np.ones((_PAINT, _PAINT), np.uint8)
-    plain = cv2.morphologyEx(cv2.blur(scene.small_grey, (3, 3)), cv2.MORPH_OPEN, beside)
-    bright, dark = (one(plain, beside)[seen].astype(np.float32) + 4 for one in (cv2.dilate, cv2.erode))
-    if not len(bright) or np.mean((bright > 44) & (bright > _EDGE * dark)) <= _MOST_EDGES:
+    grey = np.asarray(cv2.blur(scene.small_grey, (3, 3)), np.uint8)
+    plain = cv2.morphologyEx(grey, cv2.MORPH_OPEN, beside)
+    bright, dark = (one(plain, beside).astype(np.float32) + 4 for one in (cv2.dilate, cv2.erode))
+    edges = (bright > 44) & (bright > _N.edge * dark)
+    softer = (bright > _N.lit_road) & (bright > _N.soft_edge * dark)
+    around = cv2.morphologyEx(grey, cv2.MORPH_CLOSE, np.ones((9, 9), np.uint8)).astype(np.float32) + 4
+    narrow = (around > _N.lit_road) & (around > _N.narrow_edge * (grey + np.float32(4)))
+    crossed = road.any() and any(
+        share[road].mean() > most
+        for share, most in ((edges, _N.most_edges), (softer, _N.most_soft), (narrow, _N.most_narrow))
+    )
+    if not crossed and np.mean(edges & walk) <= _N.most_beside:
         return ""
     return "the sun casts sharp shadows on the road, which would stay in any weather"
 

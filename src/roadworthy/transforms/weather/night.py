@@ -19,15 +19,13 @@ from roadworthy.transforms.weather import _scene
 from roadworthy.transforms.weather._condition import WeatherTransform
 from roadworthy.transforms.weather._scene import Colour, Map, Mask, WeatherScene, lit, noisy, thinned
 from roadworthy.transforms.weather._sky import SkyLook, as_image, under, without_shadows
-from roadworthy.transforms.wording import REALISM, REALISM_TEXT
+from roadworthy.transforms.wording import REALISM, REALISM_TEXT, Numbers
 
 _WARM: Colour = (1.0, 0.80, 0.50)
 _WHITE: Colour = (1.0, 0.97, 0.88)
 _RED: Colour = (1.0, 0.16, 0.12)
 _WINDOW = np.array([255, 206, 132], np.float32)
-_LIT_SHARE = 0.45  # of the windows
-_LEAST_POST, _USUAL_POST = 3.6, 7.0  # metres: what is lower carries no lamp
-_UNTIL = 160.0  # metres
+_N = Numbers("lamps")
 _MOST = 40
 _POOL_STEPS = ((1.0, 60), (0.66, 110), (0.36, 170))
 _REAL_POOL_STEPS = ((1.0, 25), (0.85, 50), (0.7, 80), (0.55, 110), (0.4, 140), (0.25, 170))
@@ -94,8 +92,8 @@ def _street_lamps(scene: WeatherScene) -> Iterator[Lamp]:
         distance = _distance_at(scene, foot, top + height - 1)
         if not scene.ground[min(top + height, scene.height - 1), min(int(foot), scene.width - 1)]:
             # Something hides the foot: the distance is a guess, and a post of usual height a better one.
-            distance = max(distance, _USUAL_POST * focal / height)
-        if distance > _UNTIL or not (top <= 1 or height * distance / focal >= _LEAST_POST):
+            distance = max(distance, _N.usual_post * focal / height)
+        if distance > _N.until or not (top <= 1 or height * distance / focal >= _N.least_post):
             continue
         if top <= 1 and not scene.frame.drawn:
             continue  # most tall poles carry wires, no lamp
@@ -135,7 +133,7 @@ def _vehicles(scene: WeatherScene) -> Iterator[tuple[int, int, int, int]]:
 
 def _vehicle_lights(scene: WeatherScene, oncoming: str) -> Iterator[Lamp]:
     for (left, top, width, height), distance, spots, front in _vehicle_ends(scene, oncoming):
-        if distance > _UNTIL or not spots:
+        if distance > _N.until or not spots:
             continue
         colour, size, strength = (_WHITE, 1.3, 1.0) if front else (_RED, 0.55, 0.6)
         pool = (left + width / 2, max(distance - 3.2, 1.0), 3.4) if front and scene.frame.drawn else None
@@ -196,23 +194,15 @@ def _tail_lights(vehicle: Image) -> list[tuple[float, float]]:
     return found
 
 
-_LEAST_REAR = 10  # pixels of height, to see two lamps
-_SAME_HEIGHT = 0.15  # of a vehicle's height
-_SIDE = 0.36  # of its width
-_YELLOW, _NO_BLUER = 1.25, 1.15  # times as red as blue, and as blue as the road around it
-_LEAST_PAINT = 20  # pixels near a vehicle's foot
-_LANE = 2.0  # metres of one at least
-
-
 def _pair_of_tail_lights(vehicle: Image) -> list[tuple[float, float]]:
     """Return the red lamps of a real vehicle if both are seen, one at each side and as high as the other."""
     height, width = vehicle.shape[:2]
-    if height < _LEAST_REAR or width < 0.8 * height:
+    if height < _N.least_rear or width < 0.8 * height:
         return []
     red, green, blue = (vehicle[..., channel].astype(np.int16) for channel in range(3))
     glass = (red > 70) & (red > 1.6 * np.maximum(green, blue))
     glass[: height // 4] = glass[round(0.85 * height) :] = False
-    side = max(2, round(_SIDE * width))
+    side = max(2, round(_N.side * width))
     found = []
     for start in (0, width - side):
         rows, columns = np.nonzero(glass[:, start : start + side])
@@ -221,7 +211,9 @@ def _pair_of_tail_lights(vehicle: Image) -> list[tuple[float, float]]:
         found.append(((columns.mean() + start + 0.5) / width, (rows.mean() + 0.5) / height))
     # More red between them is a red car.
     red_car = glass[:, side : width - side].mean() > 0.08
-    return [] if red_car or abs(found[0][1] - found[1][1]) > _SAME_HEIGHT else found
+    (left, low), (right, high) = found
+    uneven = abs(low - high) > _N.same_height or abs(left + right - 1) > _N.amidst
+    return [] if red_car or uneven else found
 
 
 def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, width: int, height: int) -> bool:
@@ -230,10 +222,10 @@ def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, widt
     if oncoming == "right":
         paint, middle = paint[:, ::-1], scene.width - middle
     # What is yellow on our other side as well lines the kerbs, or hatches a junction.
-    side = 3 * scene.width // 4
+    side = scene.width // 2
     rows, columns = np.nonzero(paint[:, :side])
     near, others = (rows > foot - height) & (rows < foot + 2 * height), np.count_nonzero(paint[:, side:])
-    if np.count_nonzero(near) < _LEAST_PAINT or rows[near].min() > foot + height or others > len(rows) / 2:
+    if np.count_nonzero(near) < _N.least_paint or rows[near].min() > foot + height or others > len(rows) / 2:
         return False
     slope, start = np.polyfit(rows[near], columns[near], 1)
     if slope >= 0 or middle >= slope * foot + start:
@@ -242,7 +234,7 @@ def _comes_towards(scene: WeatherScene, oncoming: str, left: int, top: int, widt
     lanes = scene.known_mask(*ROAD, "vehicle")[:, :: 1 if oncoming == "left" else -1]
     row = min(foot, scene.height - 1)
     metre = max(row + 0.5 - scene.view.horizon, 1.0) / scene.view.camera_height
-    return cv2.countNonZero(lanes[row, : max(1, int(slope * row + start))]) > _LANE * metre
+    return cv2.countNonZero(lanes[row, : max(1, int(slope * row + start))]) > _N.lane * metre
 
 
 @lru_cache(maxsize=2)
@@ -253,10 +245,12 @@ def _yellow_paint(scene: WeatherScene) -> NDArray[np.bool_]:
     top = int(road.any(axis=1).argmax())
     planes = cv2.split(scene.frame.image[top:])
     red, green, blue = (one * np.float32(100 / level) for one, level in zip(planes, grey, strict=True))
-    yellow = (red > _YELLOW * blue) & (green > 0.5 * (_YELLOW + 1) * blue) & (red > 0.9 * green) & (red > 60)
+    yellow = (
+        (red > _N.yellow * blue) & (green > 0.5 * (_N.yellow + 1) * blue) & (red > 0.9 * green) & (red > 60)
+    )
     # White paint is less blue than a road in the shade as well, but brighter in blue.
     around = cv2.blur(blue, (max(3, scene.width // 16),) * 2)
-    yellow &= (planes[0] > 1.05 * planes[2]) | (blue < _NO_BLUER * around)
+    yellow &= (planes[0] > 1.05 * planes[2]) | (blue < _N.no_bluer * around)
     road[top:] &= yellow
     return road
 
@@ -324,7 +318,7 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
     width, height, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
     shaped = (area > 0.7 * width * height) & (width < 4 * height) & (height < 4 * width)
     sized = (np.minimum(width, height) >= max(3, size[0] / 120)) & (area < 0.02 * dark.size)
-    chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _LIT_SHARE))
+    chosen = np.flatnonzero(shaped & sized & (rng.random(count) < _N.lit_share))
     chosen = chosen[chosen > 0]
     glow = np.zeros((size[1], size[0], 3), np.uint8)
     for index, bright in zip(chosen.tolist(), rng.uniform(0.5, 1.0, len(chosen)).tolist(), strict=True):
@@ -335,9 +329,6 @@ def lit_windows(scene: WeatherScene, rng: np.random.Generator) -> Image | None:
 
 
 _LAMP_HUES = ((0, 12), (65, 92), (168, 180))  # of 180: red and amber, green, red
-_AMBER = 24  # likewise at most, of a labelled light; a yellow housing is darker than its lamp
-_MOST_LAMPS = 16  # more are leaves or tiles
-_LAMP_SHARE = 0.0012  # of the image: what is larger is no lamp
 
 
 def lit_lights(scene: WeatherScene) -> Mask:
@@ -350,13 +341,13 @@ def lit_lights(scene: WeatherScene) -> Mask:
     shining[cv2.blur(bright, (near, near)) > 0.75 * bright.astype(np.float32)] = 0
     _, parts, stats, _ = cv2.connectedComponentsWithStats(shining)
     wide, high, area = stats[:, cv2.CC_STAT_WIDTH :].astype(np.float32).T
-    lamp = (area >= 3) & (area < _LAMP_SHARE * hue.size) & (wide < 2.5 * high) & (high < 2.5 * wide)
+    lamp = (area >= 3) & (area < _N.lamp_share * hue.size) & (wide < 2.5 * high) & (high < 2.5 * wide)
     lamp[0] = False
-    if np.count_nonzero(lamp) > _MOST_LAMPS:
+    if np.count_nonzero(lamp) > _N.most_lamps:
         lamp[:] = False
     found = np.where(lamp[parts], np.uint8(255), np.uint8(0))
     if (labelled := scene.mask("traffic light")) is not None:
-        coloured |= (hue < _AMBER) & (bright > 200)
+        coloured |= (hue < _N.amber) & (bright > 200)
         found[(labelled > 0) & coloured & (colour > 80) & (bright > 150)] = 255
     if not cv2.countNonZero(found):
         return found
@@ -365,12 +356,6 @@ def lit_lights(scene: WeatherScene) -> Mask:
 
 _BEAM: Colour = (0.84, 0.82, 0.73)  # of our head lights, in relation to daylight
 _POOL: Colour = (0.91, 0.73, 0.47)  # of street lamps
-_HALO = 150.0
-_BODY = 70.0  # grey level at most of a vehicle of a real frame
-_TOO_NEAR, _NEAR = 7.0, 18.0  # metres: a vehicle that is nearer is seen so well that its lamps must be lit
-_REAL_UPRIGHT = 0.2  # of the last sun on walls: a real sky that is so bright lights all that stands alike
-_REAL_GRAIN = 0.5  # of the noise, on what has a camera's noise already
-_LEAST_LIGHT = 0.004
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,7 +395,7 @@ class _Darkness(WeatherTransform):
         # Without a label map the ground counts as upright too, so it gets less of that light.
         upright = shadows_gone * (0.5 if scene.frame.labels is None else 1.0)
         if not scene.frame.drawn:
-            upright *= _REAL_UPRIGHT
+            upright *= _N.real_upright
         red, green, blue = (1 + (factor - 1) * upright for factor in self.upright)
         image = without_shadows(scene, shadows_gone, upright=(red, green, blue), neutral=1.0)
         image = lit(_dulled(image, scene, lamps_on), self._light(scene, lamps, depth, lamps_on))
@@ -424,9 +409,9 @@ class _Darkness(WeatherTransform):
             lamps_seen = cv2.multiply(scene.frame.image, _scene.spread(shining), scale=1 / 255)
             image = np.asarray(cv2.max(image, lamps_seen), np.uint8)
         if lamps and self.lights > 0:
-            image = _with_halos(image, scene, lamps, _HALO * lamps_on * self.lights)
+            image = _with_halos(image, scene, lamps, _N.halo * lamps_on * self.lights)
         # A real frame has a camera's noise already.
-        grain = self.grain if scene.frame.drawn else _REAL_GRAIN * self.grain
+        grain = self.grain if scene.frame.drawn else _N.real_grain * self.grain
         return noisy(image, self.passing(scene.frame, rng), self.noise * grain * min(1.5, depth))
 
     def _unfit(self, scene: WeatherScene) -> str:
@@ -435,9 +420,9 @@ class _Darkness(WeatherTransform):
         ends = _vehicle_ends(scene, "left" if self.traffic == "right" else "right")
         for (_, _, _, height), _, spots, _ in ends:
             near = 1.5 * scene.view.focal / height
-            if near < _TOO_NEAR:
+            if near < _N.too_near:
                 return "a vehicle is so near that its lamps would look painted at night"
-            if near < _NEAR and not spots:
+            if near < _N.near and not spots:
                 return "a near vehicle's lamps cannot be told, and it would stand dark on the road"
         return ""
 
@@ -448,7 +433,7 @@ class _Darkness(WeatherTransform):
         pool = pools(scene, lamps) * np.float32(1.6 / 255 * self.lights * lamps_on**2)
         field = np.empty((height, width, 3), np.float32)
         for channel, left in enumerate(self.ambient):
-            field[..., channel] = max(left**depth, _LEAST_LIGHT)
+            field[..., channel] = max(left**depth, _N.least_light)
             field[..., channel] += beam * np.float32(_BEAM[channel])
             field[..., channel] += pool * np.float32(_POOL[channel])
         return field
@@ -460,7 +445,7 @@ def _dulled(image: Image, scene: WeatherScene, amount: float) -> Image:
     if scene.frame.drawn or vehicles is None or not cv2.countNonZero(vehicles):
         return image
     levels = np.arange(256)
-    dull = levels + (_BODY * (1 - np.exp(-levels / _BODY)) - levels) * amount
+    dull = levels + (_N.body * (1 - np.exp(-levels / _N.body)) - levels) * amount
     soft = np.asarray(cv2.blur(vehicles, (max(3, scene.width // 100),) * 2), np.uint8)
     return _scene.blended(image, np.asarray(cv2.LUT(image, dull.astype(np.uint8)), np.uint8), soft)
 
@@ -487,7 +472,7 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
     scale = width / scene.width
     glow = np.zeros((height, width, 3), np.float32)
     # Real air is clear: where there is other light, a lamp has hardly a halo.
-    veil = strength if scene.frame.drawn else strength * min(1.0, strength / _HALO)
+    veil = strength if scene.frame.drawn else strength * min(1.0, strength / _N.halo)
     falls = 2.2 if scene.frame.drawn else 4.0
     for lamp in lamps:
         if not lamp.visible:
@@ -507,7 +492,7 @@ def _with_halos(image: Image, scene: WeatherScene, lamps: list[Lamp], strength: 
         if lamp.visible and strength > 0:
             core = lamp.radius * 0.09
             if not scene.frame.drawn:
-                core = min(1.2 * core * strength / _HALO, scene.width / 160)
+                core = min(1.2 * core * strength / _N.halo, scene.width / 160)
             bright = 1.6 * strength * lamp.strength if scene.frame.drawn else 255.0
             colour = [min(255.0, bright * (0.35 + 0.65 * c)) for c in lamp.colour]
             cv2.circle(result, (round(lamp.x), round(lamp.y)), max(1, round(core)), colour, -1, cv2.LINE_AA)
