@@ -137,10 +137,9 @@ class _Rows:
                 return self._call(part)
             case syntax.Not():
                 return ~self.condition(part.operand)
-            case syntax.And():
-                return reduce(and_, (self.condition(one) for one in part.operands))
-            case syntax.Disjunction():
-                return reduce(or_, (self.condition(one) for one in part.operands))
+            case syntax.Junction():
+                joint = and_ if part.operator == "and" else or_
+                return reduce(joint, (self.condition(one) for one in part.operands))
             case syntax.Quantified():
                 return self._quantified(part)
             case syntax.SetLiteral():
