@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from roadworthy._files import is_file
-from roadworthy._frozen import FrozenDict
 from roadworthy._yaml import read_yaml
 from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, MissingExtraError
@@ -32,26 +31,9 @@ _MAGIC = b"\x89MCAP"  # what an MCAP file begins with
 _ADVICE = "`mcap recover` mends what broke off"
 _IMAGES = ("sensor_msgs/Image", "sensor_msgs/CompressedImage")
 _MESSAGES = Path(__file__).with_name("messages.yaml")
-# Where messages about motion have their twist.
-_TWISTS: Mapping[str, str] = FrozenDict(
-    {
-        "geometry_msgs/Twist": "",
-        "geometry_msgs/TwistStamped": "twist.",
-        "geometry_msgs/TwistWithCovarianceStamped": "twist.twist.",
-        "nav_msgs/Odometry": "twist.twist.",
-    }
-)
-_FIELDS: Mapping[str, Mapping[str, str]] = FrozenDict(
-    {
-        "ackermann_msgs/AckermannDrive": {"speed": "speed", "steering": "steering_angle"},
-        "ackermann_msgs/AckermannDriveStamped": {"speed": "drive.speed", "steering": "drive.steering_angle"},
-        "autoware_vehicle_msgs/VelocityReport": {"speed": "longitudinal_velocity"},
-        "autoware_vehicle_msgs/SteeringReport": {"steering": "steering_tire_angle"},
-        "std_msgs/Float32": {"speed": "data", "steering": "data"},
-        "std_msgs/Float64": {"speed": "data", "steering": "data"},
-        **{name: {"speed": f"{place}linear.x"} for name, place in _TWISTS.items()},
-    }
-)
+_FIELDS: Mapping[str, Mapping[str, str]] = read_yaml(
+    Path(__file__).with_name("fields.yaml"), "file of fields", "fields of messages"
+).data
 _ENCODINGS = read_yaml(Path(__file__).with_name("encodings.yaml"), "file of encodings", "encodings").data
 # The numbers of each pixel in an encoding, and what makes RGB of them.
 _PLAIN: Mapping[str, tuple[int, str]] = {name: (size, code) for name, (size, code) in _ENCODINGS.items()}
@@ -163,7 +145,7 @@ def _short(type: str) -> str:
 
 
 @datasets.register("bag", summary="MCAP files and ROS 2 bags: images, speed and steering")
-class BagDataset(_base.BaseDataset):
+class BagDataset(_base.RecordedDataset):
     """The images of one topic. Ids are the times of recording in nanoseconds; a pause begins another drive.
 
     Args:
@@ -241,10 +223,6 @@ class BagDataset(_base.BaseDataset):
         self.__dict__ |= state
         self._open()
 
-    def signals(self, index: SupportsIndex) -> Signals:
-        """Return the time of an image and what was recorded at it, without decoding it."""
-        return self._signals(self.number(index))
-
     def read(self, number: int) -> Frame:
         """Decode an image."""
         with _base.telling(self._path, _ADVICE), self._lock:
@@ -297,7 +275,7 @@ class BagDataset(_base.BaseDataset):
         topic_name, _, field = asked.partition(".")
         type = self._topic(topic_name).type
         field = field or _FIELDS.get(type, {}).get(name, "")
-        twist = _TWISTS.get(type) if name == "steering" and not field else None
+        twist = _FIELDS.get(type, {}).get("twist") if name == "steering" and not field else None
         if not field and twist is None:
             raise InputError(
                 f"{self._path}: {topic_name} has {type}, of which no field is known to be the {name}: "

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.cases import Prediction
 from roadworthy.datasets.world import WorldDataset
 from roadworthy.errors import InputError, NotApplicable
@@ -52,21 +53,6 @@ class TruthRule:
     caught: tuple[str, ...] = ()
 
 
-# The rules that each fault shows in. It shows in no other, though some are about the same things.
-_CAUGHT = {
-    "left-blind": ("see-left", "label-left"),
-    "unsure": ("see-sure",),
-    "wet-blind": ("label-road",),
-    "lane-cutting": ("plan-truck", "plan-walker"),
-    "heedless": ("plan-walker",),
-    "lines-only": ("R5", "CR2"),
-    "night-blind": ("R7", "CR3", "rain-night"),
-    "pedestrian-blind": ("R1", "R3", "R4", "CR3"),
-    "rain-hasty": ("rain", "rain-heavier", "rain-night"),
-    "sign-blind": ("R2", "CR1", "stop", "yield"),
-}
-
-
 def read_truth(file: str, caught: Mapping[str, Collection[str]]) -> tuple[TruthRule, ...]:
     """Return the rules of a file of this room, given the rules that each fault shows in."""
     return tuple(
@@ -75,7 +61,8 @@ def read_truth(file: str, caught: Mapping[str, Collection[str]]) -> tuple[TruthR
     )
 
 
-TRUTH_RULES = read_truth("truth.rules", _CAUGHT)
+_CAUGHT = read_yaml(Path(__file__).with_name("truth.yaml"), "file of faults", "rules by fault")
+TRUTH_RULES = read_truth("truth.rules", _CAUGHT.data)
 """The rules of the RMT paper, and more: on signs, on rain, on what is seen and planned, and on what none of
 the faults touches."""
 _SEEN_OR_PLANNED = ("see-", "label-", "plan-")  # what ids of such rules begin with
