@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _FOLDERS = (".", "images", "IMG", "frames")
 
 
 @datasets.register("table", summary="images listed in a CSV file, with time, speed and steering")
-class TableDataset(_base.BaseDataset):
+class TableDataset(_base.RecordedDataset):
     """Frames as the rows of a table. Names of columns count in any case; other columns may be there.
 
     Args:
@@ -100,10 +100,6 @@ class TableDataset(_base.BaseDataset):
             return Frame.from_file(
                 self._files[number], id=self.all_ids[number], signals=self._signals(number)
             )
-
-    def signals(self, index: SupportsIndex) -> Signals:
-        """Return the signals of a frame without reading its image."""
-        return self._signals(self.number(index))
 
     def _columns(self, asked: str, *, needed: bool = True) -> tuple[str, ...]:
         """Return the columns that a name stands for; none where there is none and none is needed."""
