@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from roadworthy.bbsl import FrameView, parse
-from roadworthy.bbsl.arrays import Intervals, Kleene, Reals, Sets, areas, common, joined, many_values
+from roadworthy.bbsl.arrays import Intervals, Kleene, Sets, areas, common, joined, many_values
 from roadworthy.bbsl.bindings import (
     Bindings,
     BoxesOf,
@@ -230,9 +230,9 @@ class TestMany:
         assert Kleene.constant(True).numbers(2).tolist() == [1, 1]
 
     def test_numbers_and_intervals(self) -> None:
-        one, two = Reals(np.array([1.0, 2.0, 3.0, np.nan])), Reals(np.array(2.0))
-        assert one.below(two, strictly=True).numbers(4).tolist() == [1, 0, 0, -1]
-        assert one.below(two, strictly=False).numbers(4).tolist() == [1, 1, 0, -1]
+        one, two = Intervals.points(np.array([1.0, 2.0, 3.0, np.nan])), Intervals.points(np.array(2.0))
+        assert one.below(two).numbers(4).tolist() == [1, 0, 0, -1]
+        assert one.at_most(two).numbers(4).tolist() == [1, 1, 0, -1]
         assert one.same(two).numbers(4).tolist() == [0, 1, 0, -1]
         many = Intervals(np.array([0.0, 3.0, 5.0, np.nan]), np.array([2.0, 4.0, 9.0, np.nan]))
         zone = Intervals(np.array(2.0), np.array(4.0))

@@ -616,7 +616,7 @@ class TestValues:
     )
     def test_one_row_of_many_is_the_value_of_its_frame(self, kind: Type, values: list[Any]) -> None:
         many = many_values(values, kind)
-        assert [one_value(many, row) for row in range(len(values))] == values
+        assert [one_value(many, row, kind) for row in range(len(values))] == values
 
 
 def test_what_is_done_when_nothing_is_said_stays() -> None:

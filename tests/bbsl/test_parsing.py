@@ -11,18 +11,16 @@ from hypothesis import strategies as st
 
 from roadworthy.bbsl import Spec, SpecificationError, load, parse
 from roadworthy.bbsl.syntax import (
-    Always,
-    And,
     AxisProjection,
     Bounds,
     BoxLiteral,
     BoxRelation,
     Combination,
-    Disjunction,
     Expression,
     FunctionCall,
     ImageBox,
     IntervalLiteral,
+    Junction,
     Name,
     Not,
     Previous,
@@ -30,6 +28,7 @@ from roadworthy.bbsl.syntax import (
     Ratio,
     RealNumber,
     SetLiteral,
+    Timed,
     TruthConstant,
     Type,
     Until,
@@ -66,7 +65,9 @@ def test_listing_1_as_it_is_printed() -> None:
         ("stoppingDistance", Type.INTERVAL, FunctionCall("stoppingDistance")),
     ]
     side, near = AxisProjection("y", Name("vehicle")), Name("stoppingDistance")
-    assert stop.condition == Disjunction((BoxRelation("overlaps", side, near), BoxRelation("<", side, near)))
+    assert stop.condition == Junction(
+        "or", (BoxRelation("overlaps", side, near), BoxRelation("<", side, near))
+    )
     assert not_stop.condition == BoxRelation(">", side, near)
 
 
@@ -93,8 +94,8 @@ def test_the_other_listings_as_they_are_printed(number: int, labels: tuple[str, 
         (["a ≤ b", "a <= b"], BoxRelation("<=", A, B)),
         (["a ≥ b", "a >= b"], BoxRelation(">=", A, B)),
         (["a ∈ b", "a in b"], BoxRelation("in", A, B)),
-        (["a and b", "a ∧ b", "(a)and(b)"], And((A, B))),
-        (["a or b", "a ∨ b"], Disjunction((A, B))),
+        (["a and b", "a ∧ b", "(a)and(b)"], Junction("and", (A, B))),
+        (["a or b", "a ∨ b"], Junction("or", (A, B))),
         (["not a", "¬a", "not(a)"], Not(A)),
         (["a ∪ b", "a union b"], Combination("union", A, B)),
         (["a ∩ b", "a intersect b"], Combination("intersection", A, B)),
@@ -116,8 +117,8 @@ def test_the_other_listings_as_they_are_printed(number: int, labels: tuple[str, 
         (["(a, b)"], BoxLiteral(A, B)),
         (["IMG"], ImageBox()),
         (["f(a, -2e3)"], FunctionCall("f", (A, RealNumber(-2000)))),
-        (["always[0, 3] a", "always [0,3](a)"], Always(A, Bounds(0, 3))),
-        (["always a", "always[0, inf] a", "always[0, ∞] a"], Always(A)),
+        (["always[0, 3] a", "always [0,3](a)"], Timed("always", A, Bounds(0, 3))),
+        (["always a", "always[0, inf] a", "always[0, ∞] a"], Timed("always", A)),
         (["a until[1, 2] b"], Until(A, B, Bounds(1, 2))),
         (["previous a"], Previous(A)),
         (["w"], Name("w")),
@@ -278,7 +279,7 @@ def test_deep_nesting_is_refused_and_no_recursion(text: str) -> None:
 
 def test_long_conjunctions_and_many_quantifiers_are_no_nesting() -> None:
     long = condition(" and ".join(["a"] * 10_000))
-    assert isinstance(long, And)
+    assert isinstance(long, Junction)
     assert len(long.operands) == 10_000
     assert isinstance(condition("(" * 99 + "a" + ")" * 99), Name)
 

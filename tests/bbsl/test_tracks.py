@@ -8,17 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roadworthy.bbsl import parse
-from roadworthy.bbsl.syntax import (
-    Always,
-    And,
-    Bounds,
-    Disjunction,
-    Eventually,
-    Expression,
-    Not,
-    Previous,
-    Until,
-)
+from roadworthy.bbsl.syntax import Bounds, Expression, Junction, Not, Previous, Timed, Until
 from roadworthy.bbsl.tracks import evaluate_track
 from roadworthy.errors import InputError
 
@@ -153,13 +143,13 @@ def naive(part: Expression, trace: Sequence[dict[str, bool]], now: int) -> bool:
     match part:
         case Not():
             return not naive(part.operand, trace, now)
-        case And():
+        case Junction(operator="and"):
             return all(naive(one, trace, now) for one in part.operands)
-        case Disjunction():
+        case Junction():
             return any(naive(one, trace, now) for one in part.operands)
-        case Always():
+        case Timed(operator="always"):
             return all(naive(part.operand, trace, then) for then in reach(part.bounds, now, trace))
-        case Eventually():
+        case Timed():
             return any(naive(part.operand, trace, then) for then in reach(part.bounds, now, trace))
         case Until():
             return any(

@@ -8,16 +8,15 @@ from hypothesis import strategies as st
 
 from roadworthy.bbsl.specification import CaseClause, ExternalFunction, Let, Spec
 from roadworthy.bbsl.syntax import (
-    And,
     AxisProjection,
     BoxLiteral,
     BoxRelation,
     Combination,
-    Disjunction,
     Expression,
     FunctionCall,
     ImageBox,
     IntervalLiteral,
+    Junction,
     Name,
     Not,
     Operator,
@@ -82,7 +81,7 @@ def bools(draw: st.DrawFn, depth: int, names: tuple[str, ...] = ()) -> Expressio
         return Not(draw(bools(depth - 1, names)))
     if kind in ("and", "or"):
         several = tuple(draw(st.lists(bools(depth - 1, names), min_size=2, max_size=3)))
-        return And(several) if kind == "and" else Disjunction(several)
+        return Junction(kind, several)
     variable = f"v{len(names)}"
     return Quantified(
         "forall" if kind == "forall" else "exists",
@@ -168,7 +167,9 @@ def specs(draw: st.DrawFn) -> Spec:
         Let("low", Type.REAL, AxisProjection("y", FunctionCall("box"), "lower")),
     )
     cases = (
-        CaseClause("first", lets, And((draw(bools(3)), BoxRelation("in", Name("low"), Name("near2"))))),
+        CaseClause(
+            "first", lets, Junction("and", (draw(bools(3)), BoxRelation("in", Name("low"), Name("near2"))))
+        ),
         CaseClause("second", (), draw(bools(3))),
     )
     return Spec(FUNCTIONS, draw(st.none() | bools(1)), cases)

@@ -39,7 +39,6 @@ def test_the_worked_example_of_fleiss_kappa() -> None:
     found = fleiss_kappa(WORKED_EXAMPLE)
     assert found.kappa == pytest.approx(0.20993, abs=1e-5)
     assert found.words == "fair"
-    assert (found.subjects, found.raters) == (10, 14)
     assert found.p_value < 0.001
 
 

@@ -71,32 +71,16 @@ class Kleene:
 
 
 @dataclass(frozen=True)
-class Reals:
-    """Numbers."""
-
-    value: Array
-
-    def taken(self, rows: Rows) -> Reals:
-        """Return the values of some rows."""
-        return Reals(_taken(self.value, rows))
-
-    def below(self, other: Reals, *, strictly: bool) -> Kleene:
-        """Say where these are less than others, or equal to them unless strictly."""
-        a, b = self.value, other.value
-        return Kleene(a < b, a >= b) if strictly else Kleene(a <= b, a > b)
-
-    def same(self, other: Reals) -> Kleene:
-        """Say where both are equal."""
-        a, b = self.value, other.value
-        return Kleene(a == b, (a < b) | (a > b))
-
-
-@dataclass(frozen=True)
 class Intervals:
-    """Intervals by their ends; an empty one is [∞, -∞], see `values.EMPTY`."""
+    """Intervals by their ends; an empty one is [∞, -∞], see `values.EMPTY`. Reals are point intervals."""
 
     lower: Array
     upper: Array
+
+    @classmethod
+    def points(cls, values: Array) -> Intervals:
+        """Return the intervals of single numbers."""
+        return cls(values, values)
 
     def taken(self, rows: Rows) -> Intervals:
         """Return the values of some rows."""
@@ -106,9 +90,15 @@ class Intervals:
         """Definition 3."""
         return Kleene(self.upper < other.lower, self.upper >= other.lower)
 
+    def at_most(self, other: Intervals) -> Kleene:
+        """Say where these reals are less than others or equal to them."""
+        return Kleene(self.lower <= other.lower, self.lower > other.lower)
+
     def same(self, other: Intervals) -> Kleene:
         """Definition 4."""
-        return Reals(self.lower).same(Reals(other.lower)) & Reals(self.upper).same(Reals(other.upper))
+        known = ~(np.isnan(self.lower) | np.isnan(other.lower))
+        alike = (self.lower == other.lower) & (self.upper == other.upper)
+        return Kleene(alike, known & ~alike)
 
     def within(self, other: Intervals) -> Kleene:
         """Definition 5."""
@@ -190,7 +180,7 @@ class Sets:
         return Sets(self.boxes.taken(np.flatnonzero(kept)), counts, self.known)
 
 
-Many = Kleene | Reals | Intervals | BoxArrays | Sets
+Many = Kleene | Intervals | BoxArrays | Sets
 """The values of an expression in many rows."""
 
 
@@ -398,7 +388,7 @@ class ArrayCoordinates:
             case Type.BOOL:
                 return Kleene(given == 1, given == 0)
             case Type.REAL:
-                return Reals(given)
+                return Intervals.points(given)
             case Type.INTERVAL:
                 return self._interval(given, name, axis)
             case Type.BB:
@@ -535,16 +525,15 @@ def _ordered(lower: Array, upper: Array, name: str) -> Intervals:
     return Intervals(lower, upper)
 
 
-def one_value(values: Many, row: int) -> Value:
+def one_value(values: Many, row: int, kind: Type) -> Value:
     """Return the value of one row as `evaluation` has it."""
     one = values.taken(np.array([row]))
     match one:
         case Kleene():
             return True if one.true.item() else False if one.false.item() else None
-        case Reals():
-            return None if np.isnan(one.value.item()) else one.value.item()
         case Intervals():
-            return _pair(one)
+            pair = _pair(one)
+            return pair.lower if pair is not None and kind is Type.REAL else pair
         case BoxArrays():
             x, y = _pair(one.x), _pair(one.y)
             return None if x is None or y is None else Box(x, y)
@@ -572,7 +561,7 @@ def many_values(values: Sequence[Any], kind: Type) -> Many:
                 np.array([one is False for one in values], np.bool_),
             )
         case Type.REAL:
-            return Reals(np.array([np.nan if one is None else one for one in values], np.float64))
+            return Intervals.points(np.array([np.nan if one is None else one for one in values], np.float64))
         case Type.INTERVAL:
             return _intervals(values)
         case Type.BB:

@@ -113,7 +113,7 @@ class _Rows:
         """Say whether a case holds."""
         self._names = {}
         for let in case.lets:
-            self._names[let.name] = _as_type(self.value(let.value), let.type)
+            self._names[let.name] = self.value(let.value)
         return self.condition(case.condition)
 
     def condition(self, part: syntax.Expression) -> arrays.Kleene:
@@ -126,7 +126,7 @@ class _Rows:
         """Return the values of an expression."""
         match part:
             case syntax.RealNumber():
-                return arrays.Reals(np.asarray(part.value))
+                return arrays.Intervals.points(np.asarray(part.value))
             case syntax.TruthConstant():
                 return arrays.Kleene.constant(part.value)
             case syntax.Name():
@@ -137,10 +137,9 @@ class _Rows:
                 return self._call(part)
             case syntax.Not():
                 return ~self.condition(part.operand)
-            case syntax.And():
-                return reduce(and_, (self.condition(one) for one in part.operands))
-            case syntax.Disjunction():
-                return reduce(or_, (self.condition(one) for one in part.operands))
+            case syntax.Junction():
+                joint = and_ if part.operator == "and" else or_
+                return reduce(joint, (self.condition(one) for one in part.operands))
             case syntax.Quantified():
                 return self._quantified(part)
             case syntax.SetLiteral():
@@ -171,13 +170,13 @@ class _Rows:
     def _call_rows(self, function: ExternalFunction, arguments: list[arrays.Many]) -> arrays.Many:
         """Ask a function with parameters row by row: what users write takes one box, not arrays."""
         heights, widths = self.coordinates.height, self.coordinates.width
-        typed = [_as_type(one, kind) for one, kind in zip(arguments, function.parameters, strict=True)]
+        typed = list(zip(arguments, function.parameters, strict=True))
         answers: list[Value] = []
         for row, frame in enumerate(self._roots()):
             height = None if heights is None else float(heights[frame] if heights.ndim else heights)
             width = None if widths is None else float(widths[frame] if widths.ndim else widths)
             caller = Evaluator(self.prepared, self.bindings, Coordinates(height, width))
-            answers.append(caller.call(function, [arrays.one_value(argument, row) for argument in typed]))
+            answers.append(caller.call(function, [arrays.one_value(one, row, kind) for one, kind in typed]))
         return arrays.many_values(answers, function.result)
 
     def _quantified(self, part: syntax.Quantified) -> arrays.Kleene:
@@ -210,29 +209,15 @@ def _single(box: arrays.BoxArrays, count: int) -> arrays.Sets:
     return arrays.Sets(whole.taken(np.flatnonzero(known)), known.astype(np.intp), known)
 
 
-def _as_type(value: arrays.Many, kind: syntax.Type) -> arrays.Many:
-    """Return ends of projections as reals where those are asked for."""
-    if kind is syntax.Type.REAL and isinstance(value, arrays.Intervals):
-        return arrays.Reals(value.lower)
-    return value
-
-
-def _as_reals(value: arrays.Many) -> arrays.Reals:
-    found = _as_type(value, syntax.Type.REAL)
-    assert isinstance(found, arrays.Reals)
-    return found
-
-
 def _projection(part: syntax.AxisProjection, box: arrays.BoxArrays) -> arrays.Intervals:
     side = box.x if part.axis == "x" else box.y
     if part.end is None:
         return side
-    end = side.lower if part.end == "lower" else side.upper
-    return arrays.Intervals(end, end)
+    return arrays.Intervals.points(side.lower if part.end == "lower" else side.upper)
 
 
-def _literal(_: syntax.Expression, lower: arrays.Many, upper: arrays.Many) -> arrays.Intervals:
-    low, high = np.broadcast_arrays(_as_reals(lower).value, _as_reals(upper).value)
+def _literal(_: syntax.Expression, lower: arrays.Intervals, upper: arrays.Intervals) -> arrays.Intervals:
+    low, high = np.broadcast_arrays(lower.lower, upper.lower)
     known = low <= high
     return arrays.Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
@@ -247,9 +232,9 @@ def _box(_: syntax.Expression, x: arrays.Intervals, y: arrays.Intervals) -> arra
     return arrays.BoxArrays(x, y)
 
 
-def _ratio(_: syntax.Expression, part: arrays.Sets, whole: arrays.Sets) -> arrays.Reals:
+def _ratio(_: syntax.Expression, part: arrays.Sets, whole: arrays.Sets) -> arrays.Intervals:
     size = arrays.areas(whole)
-    return arrays.Reals(arrays.areas(part) / np.where(size > 0, size, np.nan))
+    return arrays.Intervals.points(arrays.areas(part) / np.where(size > 0, size, np.nan))
 
 
 def _combination(part: syntax.Combination, left: Any, right: Any) -> arrays.Many:
@@ -262,37 +247,26 @@ def _relation(part: syntax.BoxRelation, left: Any, right: Any) -> arrays.Kleene:
     operator = part.operator
     if operator in syntax.MIRRORED:
         operator, left, right = syntax.MIRRORED[operator], right, left
-    if operator == "<=":
-        return _as_reals(left).below(_as_reals(right), strictly=False)
-    if operator == "in":
-        left = arrays.Intervals(_as_reals(left).value, _as_reals(left).value)
-        operator = "subseteq"
-    if isinstance(left, arrays.Reals) and isinstance(right, arrays.Reals):
-        return left.same(right) if operator == "=" else left.below(right, strictly=True)
-    # A real that is compared with an interval is a point interval.
-    left, right = (
-        arrays.Intervals(one.value, one.value) if isinstance(one, arrays.Reals) else one
-        for one in (left, right)
-    )
-    held: arrays.Kleene
-    match operator:
-        case "=":
-            held = left.same(right)
-        case "<":
-            held = left.below(right)
-        case "overlaps":
-            held = left.overlaps(right)
-        case "subseteq":
-            held = left.within(right)
-        case _:
-            held = left.within(right) & ~left.same(right)
-    return held
+    held: arrays.Kleene = getattr(left, _RELATIONS[operator])(right)
+    return held & ~left.same(right) if operator == "subset" else held
+
+
+# The methods of arrays; reals lie in intervals as points do.
+_RELATIONS = {
+    "=": "same",
+    "<": "below",
+    "<=": "at_most",
+    "overlaps": "overlaps",
+    **dict.fromkeys(("subseteq", "subset", "in"), "within"),
+}
 
 
 # What is compared and joined has these types, because they were checked.
 _COMPUTED: dict[type[syntax.Expression], Callable[..., arrays.Many]] = {
     syntax.AxisProjection: _projection,
-    syntax.Width: lambda _, interval: arrays.Reals(np.maximum(interval.upper - interval.lower, 0.0)),
+    syntax.Width: lambda _, interval: arrays.Intervals.points(
+        np.maximum(interval.upper - interval.lower, 0.0)
+    ),
     syntax.Ratio: _ratio,
     syntax.IntervalLiteral: _literal,
     syntax.BoxLiteral: _box,

@@ -35,7 +35,7 @@ from roadworthy.bbsl.checking.models import number_of
 from roadworthy.bbsl.evaluation import Evaluator
 from roadworthy.bbsl.margins import Margin, MarginContext, Margins
 from roadworthy.bbsl.specification import Spec
-from roadworthy.bbsl.syntax import And, Disjunction, Expression, Not, Quantified, TruthConstant, Type
+from roadworthy.bbsl.syntax import Expression, Junction, Not, Quantified, TruthConstant, Type
 from roadworthy.bbsl.testing import Corners, judge, labels_of
 from roadworthy.bbsl.values import Box, Coordinates, Interval, Value
 from roadworthy.errors import InputError
@@ -231,7 +231,7 @@ def _finite(value: float) -> float | None:
 def _atoms(expression: Expression) -> Iterator[Expression]:
     """Yield the relations and truth values that a condition is made of."""
     match expression:
-        case And() | Disjunction():
+        case Junction():
             for one in expression.operands:
                 yield from _atoms(one)
         case Not():
@@ -256,7 +256,7 @@ class _Recording(Margins):
     def condition(self, part: Expression, context: MarginContext) -> Margin:
         """Return the margin of a condition."""
         margin = super().condition(part, context)
-        if id(part) in self._atoms and not isinstance(part, And | Disjunction | Not | Quantified):
+        if id(part) in self._atoms and not isinstance(part, Junction | Not | Quantified):
             self._atoms[id(part)].add(margin, self._evaluator.condition(part, context.values))
         return margin
 

@@ -187,10 +187,9 @@ class Evaluator:
             case syntax.Not():
                 held = self.condition(part.operand, scope)
                 return None if held is None else not held
-            case syntax.And():
-                return _all(self.condition(operand, scope) for operand in part.operands)
-            case syntax.Disjunction():
-                return _any(self.condition(operand, scope) for operand in part.operands)
+            case syntax.Junction():
+                joint = _all if part.operator == "and" else _any
+                return joint(self.condition(operand, scope) for operand in part.operands)
             case syntax.Quantified():
                 return self._quantified(part, scope)
         # Everything else has no value where a part of it has none.

@@ -55,6 +55,13 @@ def any_of(margins: Iterable[Margin]) -> Margin:
     return opposite(all_of(map(opposite, margins)))
 
 
+JOINT = {
+    **dict.fromkeys(("and", "forall", "always"), all_of),
+    **dict.fromkeys(("or", "exists", "eventually"), any_of),
+}
+"""How the margins of parts make that of the whole, by the word that joins them."""
+
+
 @dataclass(frozen=True)
 class MarginContext:
     """What names stand for.
@@ -107,11 +114,8 @@ class Margins:
         match part:
             case syntax.Not():
                 return opposite(self.condition(part.operand, context))
-            case syntax.And():
-                together = all_of([self.condition(one, context) for one in part.operands])
-                return self._decided(part, together, context)
-            case syntax.Disjunction():
-                together = any_of([self.condition(one, context) for one in part.operands])
+            case syntax.Junction():
+                together = JOINT[part.operator]([self.condition(one, context) for one in part.operands])
                 return self._decided(part, together, context)
             case syntax.Quantified():
                 return self._decided(part, self._quantified(part, context), context)
@@ -136,7 +140,7 @@ class Margins:
             self.condition(part.body, context.with_box(part.variable, box, rate))
             for box in self._boxes(part.boxes, context)
         ]
-        margin = all_of(inside) if part.quantifier == "forall" else any_of(inside)
+        margin = JOINT[part.quantifier](inside)
         limit = self._limit(part.boxes, context)
         return None if margin is None else min(max(margin, -limit), limit)
 

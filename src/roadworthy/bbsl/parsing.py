@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from roadworthy._files import read_text
 from roadworthy.bbsl import syntax
@@ -189,10 +189,9 @@ class _Builder:
         parts = [one for one in node.children if not _is_token(one) or one.type in _LEAVES]
         signs = [one for one in node.children if _is_token(one) and one.type not in _LEAVES]
         match str(node.data):
-            case "or_":
-                return syntax.Disjunction(tuple(map(self.expression, parts)), span=span)
-            case "and_":
-                return syntax.And(tuple(map(self.expression, parts)), span=span)
+            case "or_" | "and_" as rule:
+                joint: Literal["and", "or"] = "or" if rule == "or_" else "and"
+                return syntax.Junction(joint, tuple(map(self.expression, parts)), span=span)
             case "not_":
                 return syntax.Not(self.expression(parts[0]), span=span)
             case "until" | "unary":
@@ -252,7 +251,8 @@ class _Builder:
             return syntax.Until(operands[0], operands[1], bounds, span=span)
         if operator == "PREVIOUS":
             return syntax.Previous(operands[0], span=span)
-        return (syntax.Always if operator == "ALWAYS" else syntax.Eventually)(operands[0], bounds, span=span)
+        word: Literal["always", "eventually"] = "always" if operator == "ALWAYS" else "eventually"
+        return syntax.Timed(word, operands[0], bounds, span=span)
 
     def _quantified(self, parts: list[Any], span: syntax.Span) -> syntax.Expression:
         *quantifiers, body = parts

@@ -14,13 +14,8 @@ _ASCII = {"overlaps": "~", "intersection": "intersect"}
 
 # How tightly the parts bind, the tightest last.
 _OR, _AND, _UNTIL, _UNARY, _RELATION, _UNION, _INTERSECTION, _ATOM = range(8)
-_SAID_OF_ONE = (syntax.Not, syntax.Always, syntax.Eventually, syntax.Previous, syntax.Quantified)
-_LEVELS: dict[type[syntax.Expression], int] = {
-    syntax.Disjunction: _OR,
-    syntax.And: _AND,
-    syntax.Until: _UNTIL,
-    **dict.fromkeys(_SAID_OF_ONE, _UNARY),
-}
+_SAID_OF_ONE = (syntax.Not, syntax.Timed, syntax.Previous, syntax.Quantified)
+_LEVELS: dict[type[syntax.Expression], int] = {syntax.Until: _UNTIL, **dict.fromkeys(_SAID_OF_ONE, _UNARY)}
 
 
 class Printer:
@@ -47,7 +42,7 @@ class Printer:
 
     def needs_brackets(self, outer: syntax.Expression, operand: syntax.Expression) -> bool:
         """Whether an operand of and, or must stand in brackets."""
-        return self._level(operand) <= (_OR if isinstance(outer, syntax.Disjunction) else _AND)
+        return self._level(operand) <= self._level(outer)
 
     def quantifiers(self, part: syntax.Quantified) -> tuple[str, syntax.Expression]:
         """Return quantifiers that follow each other, up to the dot, and what they are said of."""
@@ -100,18 +95,17 @@ class Printer:
 
     def _condition(self, part: syntax.Expression) -> str:
         match part:
-            case syntax.And():
-                return " and ".join(self._at(one, _UNTIL) for one in part.operands)
-            case syntax.Disjunction():
-                return " or ".join(self._at(one, _AND) for one in part.operands)
+            case syntax.Junction():
+                return f" {part.operator} ".join(
+                    self._at(one, self._level(part) + 1) for one in part.operands
+                )
             case syntax.Quantified():
                 prefix, body = self.quantifiers(part)
                 return f"{prefix} ({self.expression(body)})"
             case syntax.Not() | syntax.Previous():
                 return f"{type(part).__name__.lower()} {self._said_of(part.operand)}"
-            case syntax.Always() | syntax.Eventually():
-                word = type(part).__name__.lower()
-                return word + _after_bounds(part.bounds, self._said_of(part.operand))
+            case syntax.Timed():
+                return part.operator + _after_bounds(part.bounds, self._said_of(part.operand))
             case syntax.Until():
                 right = self._at(part.right, _UNTIL)
                 return f"{self._at(part.left, _UNARY)} until{_after_bounds(part.bounds, right)}"
@@ -138,6 +132,8 @@ class Printer:
             return _ATOM if self._ends_lets(part) else _RELATION
         if isinstance(part, syntax.Combination):
             return _UNION if part.operator == "union" else _INTERSECTION
+        if isinstance(part, syntax.Junction):
+            return _OR if part.operator == "or" else _AND
         return _LEVELS.get(type(part), _ATOM)
 
 
@@ -259,11 +255,10 @@ class _Page:
         if len(whole) <= width and not broken:
             return [_Line(part.span.start, whole)]
         match part:
-            case syntax.And() | syntax.Disjunction():
-                word = "and " if isinstance(part, syntax.And) else "or "
+            case syntax.Junction():
                 lines = []
                 for index, operand in enumerate(part.operands):
-                    before = word if index else ""
+                    before = f"{part.operator} " if index else ""
                     inner = self._operand(part, operand, width - len(before))
                     lines.append(inner[0].moved("", before))
                     lines += inner[1:]
@@ -288,7 +283,7 @@ class _Page:
 
     def _interrupted(self, part: syntax.Expression) -> bool:
         """Whether a comment stands between operands, so that they must stand on lines of their own."""
-        if not isinstance(part, (syntax.And, syntax.Disjunction)):
+        if not isinstance(part, syntax.Junction):
             return False
         last = part.operands[-1].span.start
         return any(part.span.start < one.start < last for one in self._comments)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, dataclass_transform
 
 from roadworthy.errors import InputError, excerpt
 
@@ -65,40 +65,40 @@ NOWHERE = Span()
 """The place of what was not read from a text."""
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Expression:
-    """A part of a condition that has a value."""
+    """A part of a condition that has a value; its subclasses are frozen dataclasses."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclass(frozen=True)(cls)
 
-@dataclass(frozen=True)
+
 class RealNumber(Expression):
     """A real number: ``0.3``."""
 
     value: float
 
 
-@dataclass(frozen=True)
 class TruthConstant(Expression):
     """``true`` or ``false``."""
 
     value: bool
 
 
-@dataclass(frozen=True)
 class Name(Expression):
     """A name that a ``let`` or a quantifier binds."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class ImageBox(Expression):
     """``IMG``: the box of the whole image."""
 
 
-@dataclass(frozen=True)
 class FunctionCall(Expression):
     """The value of an external function: ``stoppingDistance()``, ``laneAt(x)``."""
 
@@ -106,7 +106,6 @@ class FunctionCall(Expression):
     arguments: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True)
 class IntervalLiteral(Expression):
     """``[lower, upper]`` of two reals."""
 
@@ -114,7 +113,6 @@ class IntervalLiteral(Expression):
     upper: Expression
 
 
-@dataclass(frozen=True)
 class BoxLiteral(Expression):
     """``(x, y)``: the box of two intervals."""
 
@@ -122,14 +120,12 @@ class BoxLiteral(Expression):
     y: Expression
 
 
-@dataclass(frozen=True)
 class SetLiteral(Expression):
     """``{a, b}``: a set of boxes."""
 
     boxes: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
 class AxisProjection(Expression):
     """``PROJ_x(box)``, or an end of it, which is a point interval: ``PROJ_y.lower(box)`` (Definition 7)."""
 
@@ -138,14 +134,12 @@ class AxisProjection(Expression):
     end: Literal["lower", "upper"] | None = None
 
 
-@dataclass(frozen=True)
 class Width(Expression):
     """``w(interval)``: upper end minus lower end."""
 
     interval: Expression
 
 
-@dataclass(frozen=True)
 class Ratio(Expression):
     """``RAT(part, whole)``: the area of a set of boxes divided by that of another."""
 
@@ -153,7 +147,6 @@ class Ratio(Expression):
     whole: Expression
 
 
-@dataclass(frozen=True)
 class Combination(Expression):
     """``a ∪ b`` of two sets of boxes, ``a ∩ b`` of two sets of boxes or two intervals."""
 
@@ -162,7 +155,6 @@ class Combination(Expression):
     right: Expression
 
 
-@dataclass(frozen=True)
 class BoxRelation(Expression):
     """Two values compared: ``PROJ_y(a) ≈ stoppingDistance``."""
 
@@ -171,28 +163,19 @@ class BoxRelation(Expression):
     right: Expression
 
 
-@dataclass(frozen=True)
 class Not(Expression):
     """``not a``."""
 
     operand: Expression
 
 
-@dataclass(frozen=True)
-class And(Expression):
-    """``a and b and c``: two operands or more."""
+class Junction(Expression):
+    """``a and b and c``, ``a or b or c``: two operands or more."""
 
+    operator: Literal["and", "or"]
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Disjunction(Expression):
-    """``a or b or c``: two operands or more."""
-
-    operands: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
 class Quantified(Expression):
     """``forall x ∈ boxes. (body)`` or ``exists``; two quantifiers in a row are two of these, nested."""
 
@@ -210,23 +193,14 @@ class Bounds:
     upper: int | None = None
 
 
-@dataclass(frozen=True)
-class Always(Expression):
-    """``always[0, 3] a``: a holds in every one of these frames."""
+class Timed(Expression):
+    """``always[0, 3] a``: a holds in every one of these frames; ``eventually[0, 3] a``: in one at least."""
 
+    operator: Literal["always", "eventually"]
     operand: Expression
     bounds: Bounds = Bounds()
 
 
-@dataclass(frozen=True)
-class Eventually(Expression):
-    """``eventually[0, 3] a``: a holds in one of these frames at least."""
-
-    operand: Expression
-    bounds: Bounds = Bounds()
-
-
-@dataclass(frozen=True)
 class Until(Expression):
     """``a until[0, 3] b``: b holds in one of these frames, and a in every frame from now to before it."""
 
@@ -235,7 +209,6 @@ class Until(Expression):
     bounds: Bounds = Bounds()
 
 
-@dataclass(frozen=True)
 class Previous(Expression):
     """``previous a``: a held in the frame before."""
 
@@ -278,7 +251,7 @@ def is_temporal(expression: Expression) -> bool:
         >>> is_temporal(Not(Previous(TruthConstant(True))))
         True
     """
-    return any(isinstance(part, (Always, Eventually, Until, Previous)) for part in walk(expression))
+    return any(isinstance(part, (Timed, Until, Previous)) for part in walk(expression))
 
 
 _MOST = 50

@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 from roadworthy._files import naming
 from roadworthy.bbsl import syntax
 from roadworthy.bbsl.evaluation import Evaluator, SpecificationOutcome
-from roadworthy.bbsl.margins import Margin, MarginContext, Margins, all_of, any_of, opposite
+from roadworthy.bbsl.margins import JOINT, Margin, MarginContext, Margins, all_of, any_of, opposite
 from roadworthy.bbsl.specification import CaseClause, Spec
 from roadworthy.bbsl.values import Box, Coordinates
 from roadworthy.errors import check_choice
@@ -206,14 +206,10 @@ class _Reading:
         match part:
             case syntax.Name() if part.name in self._timed:
                 return self.at(self._timed[part.name], now, picked)
-            case syntax.Always():
+            case syntax.Timed():
                 frames, beyond = self._frames.window(part.bounds, now)
                 seen = [self.at(part.operand, one, picked) for one in frames]
-                return all_of([*seen, *[None] * beyond])
-            case syntax.Eventually():
-                frames, beyond = self._frames.window(part.bounds, now)
-                seen = [self.at(part.operand, one, picked) for one in frames]
-                return any_of([*seen, *[None] * beyond])
+                return JOINT[part.operator]([*seen, *[None] * beyond])
             case syntax.Until():
                 return self._until(part, now, picked)
             case syntax.Previous():
@@ -226,10 +222,8 @@ class _Reading:
         match part:
             case syntax.Not():
                 return opposite(self.at(part.operand, now, picked))
-            case syntax.And():
-                return all_of([self.at(one, now, picked) for one in part.operands])
-            case syntax.Disjunction():
-                return any_of([self.at(one, now, picked) for one in part.operands])
+            case syntax.Junction():
+                return JOINT[part.operator]([self.at(one, now, picked) for one in part.operands])
             case syntax.BoxRelation():
                 first, second = self.at(part.left, now, picked), self.at(part.right, now, picked)
                 return any_of([all_of([first, second]), all_of([opposite(first), opposite(second)])])
@@ -238,7 +232,7 @@ class _Reading:
         if boxes is None:
             return None
         inside = [self.at(part.body, now, {**picked, part.variable: (box, boxes[1])}) for box in boxes[0]]
-        return all_of(inside) if part.quantifier == "forall" else any_of(inside)
+        return JOINT[part.quantifier](inside)
 
     def _until(self, part: syntax.Until, now: int, picked: Picked) -> Margin:
         frames, beyond = self._frames.window(part.bounds, now)
@@ -259,7 +253,7 @@ class _Reading:
 
     def _speaks_of_time(self, part: syntax.Expression) -> bool:
         return any(
-            isinstance(one, syntax.Always | syntax.Eventually | syntax.Until | syntax.Previous)
+            isinstance(one, syntax.Timed | syntax.Until | syntax.Previous)
             or (isinstance(one, syntax.Name) and one.name in self._timed)
             for one in syntax.walk(part)
         )

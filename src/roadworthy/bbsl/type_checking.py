@@ -236,13 +236,12 @@ class _Checker:
                 self._relation(part, scope)
             case syntax.Quantified():
                 self._quantified(part, scope)
-            case syntax.Not() | syntax.Always() | syntax.Eventually() | syntax.Previous():
-                word = type(part).__name__.lower()
+            case syntax.Not() | syntax.Timed() | syntax.Previous():
+                word = part.operator if isinstance(part, syntax.Timed) else type(part).__name__.lower()
                 self._expect(part.operand, Type.BOOL, scope, f"what '{word}' is said of")
-            case syntax.And() | syntax.Disjunction():
-                word = type(part).__name__.lower()
+            case syntax.Junction():
                 for operand in part.operands:
-                    self._expect(operand, Type.BOOL, scope, f"what '{word}' joins")
+                    self._expect(operand, Type.BOOL, scope, f"what '{part.operator}' joins")
             case syntax.Until():
                 self._expect(part.left, Type.BOOL, scope, "what holds before 'until'")
                 self._expect(part.right, Type.BOOL, scope, "what 'until' waits for")

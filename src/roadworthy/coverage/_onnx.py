@@ -17,17 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.coverage import activations
-from roadworthy.coverage._uncounted import Operation, not_counted
+from roadworthy.coverage._uncounted import NAMES, Operation, not_counted
 from roadworthy.errors import InputError, MissingExtraError
 from roadworthy.models.onnx import wanted_threads
 from roadworthy.models.outputs import Arrays
 
-ACTIVATIONS = frozenset(
-    {
-        *("Relu", "Elu", "LeakyRelu", "PRelu", "Selu", "Celu", "Gelu", "Mish", "Softplus", "Sigmoid", "Tanh"),
-        *("HardSwish", "HardSigmoid", "Softsign", "Clip", "ThresholdedRelu"),
-    }
-)
+ACTIVATIONS = NAMES["ONNX activations"]
 """Nodes that are an activation function by themselves."""
 
 _BENDING = frozenset({"Erf", "Tanh", "Sigmoid", "Softplus", "HardSigmoid", "Clip", "Abs", "Exp"})

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from roadworthy.coverage._uncounted import Operation, not_counted
+from roadworthy.coverage._uncounted import NAMES, Operation, not_counted
 from roadworthy.coverage.activations import Activations, Assembler, Counting, Kind, Reduced, input_layer
 from roadworthy.errors import InputError
 from roadworthy.models.network import named_tensors
@@ -84,10 +84,7 @@ _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTra
 _RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
 _CELLS = (nn.LSTMCell, nn.GRUCell, nn.RNNCell)
 # The names of functions, with and without "_" for those that work in place.
-_ACTIVATIONS = {
-    *("relu", "elu", "leaky_relu", "prelu", "rrelu", "selu", "celu", "silu", "gelu", "mish", "softplus"),
-    *("sigmoid", "tanh", "hardtanh", "relu6", "hardswish", "hardsigmoid", "softsign", "clamp", "clip"),
-}
+_ACTIVATIONS = NAMES["torch activations"]
 _TRANSPARENT = {"batch_norm", "instance_norm", "dropout", "dropout2d", "dropout3d", "alpha_dropout"}
 
 

@@ -10,30 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-_REARRANGING = frozenset(
-    {
-        *("reshape", "view", "flatten", "unflatten", "transpose", "permute", "t", "squeeze", "unsqueeze"),
-        *("cat", "concat", "concatenate", "stack", "split", "chunk", "unbind", "slice", "getitem", "get"),
-        *("narrow", "select", "index_select", "gather", "gathernd", "expand", "expand_as", "repeat", "tile"),
-        *("roll", "flip", "pad", "identity", "contiguous", "clone", "detach", "to", "type", "float", "half"),
-        *("double", "cast", "castlike", "pixel_shuffle", "pixel_unshuffle", "depthtospace", "spacetodepth"),
-        *("movedim", "moveaxis", "swapaxes", "unfold", "fold", "interpolate", "upsample", "resize", "mean"),
-        *("sum", "amax", "amin", "where", "masked_fill", "argmax", "topk", "sort", "nonmaxsuppression"),
-        *("quantizelinear", "dequantizelinear", "dynamicquantizelinear", "zeros_like", "ones_like"),
-    }
-)
-_AFFINE = frozenset(
-    {*("add", "sub", "mul", "div", "truediv", "true_divide", "neg", "batch_norm", "batchnormalization")}
-)
-_PRODUCTS = frozenset({"matmul", "bmm", "baddbmm", "mm", "einsum"})
-_ATTENTION = frozenset(
-    {
-        *("scaled_dot_product_attention", "multi_head_attention_forward", "attention", "qattention"),
-        *("multiheadattention", "groupqueryattention", "packedattention", "packedmultiheadattention"),
-    }
-)
+from roadworthy._yaml import read_yaml
+
+_FILE = read_yaml(Path(__file__).with_name("operations.yaml"), "file of operations", "kinds of operations")
+NAMES: Mapping[str, frozenset[str]] = {kind: frozenset(names) for kind, names in _FILE.data.items()}
+"""The names of operations by what these are to coverage."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +41,7 @@ class Operation:
     def plain(self) -> str:
         """What it does, whatever its spelling."""
         name = self.name.lower()
-        if name.startswith("__") and name.strip("_")[1:] in _AFFINE | _PRODUCTS:
+        if name.startswith("__") and name.strip("_")[1:] in NAMES["affine"] | NAMES["products"]:
             return name.strip("_")[1:]  # "__radd__" and "__iadd__" add
         return name.strip("_")
 
@@ -65,9 +49,9 @@ class Operation:
     def passes_on(self) -> bool:
         """Whether it only rearranges, chooses, pools or scales what it takes."""
         name = self.plain
-        if name in _REARRANGING or name.startswith("reduce") or "pool" in name or "dropout" in name:
+        if name in NAMES["rearranging"] or name.startswith("reduce") or "pool" in name or "dropout" in name:
             return True
-        return name in _AFFINE and len(self.parents) <= 1
+        return name in NAMES["affine"] and len(self.parents) <= 1
 
     def __str__(self) -> str:
         return self.plain if self.name.startswith("_") else self.name
@@ -127,7 +111,7 @@ def not_counted(operations: Sequence[Operation]) -> tuple[Uncounted, ...]:
             children[parent].append(place)
     blocks, inside = 0, set[int]()
     for place, one in enumerate(operations):
-        if one.plain in _ATTENTION and not one.counted:
+        if one.plain in NAMES["attention"] and not one.counted:
             blocks += 1
             inside.add(place)
         if one.plain == "softmax" and not one.counted:
@@ -157,7 +141,7 @@ def _products(
         if place in seen:
             continue
         seen.add(place)
-        if operations[place].plain in _PRODUCTS and len(operations[place].parents) > 1:
+        if operations[place].plain in NAMES["products"] and len(operations[place].parents) > 1:
             found.add(place)
         elif operations[place].passes_on:
             waiting += following(place)

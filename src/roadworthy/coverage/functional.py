@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.coverage.criteria.neurons import Counted
 from roadworthy.errors import InputError, OntologyError, suggest
 from roadworthy.frames import Frame
 from roadworthy.ontology import CONDITIONS, VOID, normalized, ontology
@@ -342,7 +343,7 @@ class CoverageFigures(NamedTuple):
     outside: int
 
 
-class FunctionalCoverage:
+class FunctionalCoverage(Counted):
     """The share of the bins of an operating domain, crosses included, that frames have tried.
 
     Its memory does not grow with the number of frames, and it can be pickled.
@@ -382,14 +383,6 @@ class FunctionalCoverage:
     def total(self) -> int:
         """How many bins there are, those of the crosses included."""
         return sum(hits.size for hits in self._hits)
-
-    @property
-    def value(self) -> float:
-        """The share of bins that were tried, from 0 to 1."""
-        return self.covered / self.total
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.covered} of {self.total}, {self.value:.1%})"
 
     def update(self, frames: Iterable[Frame], /) -> None:
         """Add what frames try.

@@ -564,3 +564,15 @@ class BaseDataset(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self)} frames)"
+
+
+class RecordedDataset(BaseDataset):
+    """A data set that knows the signals of a frame without its image."""
+
+    def signals(self, index: SupportsIndex) -> Signals:
+        """Return the signals of a frame without reading its image; those that are not known are None."""
+        return self._signals(self.number(index))
+
+    @abstractmethod
+    def _signals(self, number: int) -> Signals:
+        """Return the signals of the frame with a number in `all_ids`."""

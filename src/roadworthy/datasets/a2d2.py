@@ -19,7 +19,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ _PAPER_SIZE = (320, 160)
 
 
 @datasets.register("a2d2", summary="A2D2: label maps in colours, steering and speed from the bus")
-class A2D2Dataset(_base.BaseDataset):
+class A2D2Dataset(_base.RecordedDataset):
     """Images with label maps and signals, as far as their files are there.
 
     Args:
@@ -119,10 +119,6 @@ class A2D2Dataset(_base.BaseDataset):
             with naming(file):
                 image, label_map = _as_in_the_paper(image, label_map)
         return Frame(id, image, labels=label_map, signals=signals)
-
-    def signals(self, index: SupportsIndex) -> Signals:
-        """Return the signals of a frame without reading its image; without a bus file they are unknown."""
-        return self._signals(self.number(index))
 
     def _signals(self, number: int) -> Signals:
         id = self.all_ids[number]

@@ -14,27 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from roadworthy._files import is_file
-from roadworthy._frozen import FrozenDict
 from roadworthy._yaml import read_yaml
-from roadworthy.datasets._base import (
-    BaseDataset,
-    OnError,
-    Side,
-    SignalTracks,
-    SpeedUnit,
-    SteeringUnit,
-    Track,
-    drives_by_time,
-    file_names,
-    telling,
-    track_of,
-    turned_wheels,
-)
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, MissingExtraError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import MOST_PIXELS, Image, decode_image
@@ -45,26 +31,9 @@ _MAGIC = b"\x89MCAP"  # what an MCAP file begins with
 _ADVICE = "`mcap recover` mends what broke off"
 _IMAGES = ("sensor_msgs/Image", "sensor_msgs/CompressedImage")
 _MESSAGES = Path(__file__).with_name("messages.yaml")
-# Where messages about motion have their twist.
-_TWISTS: Mapping[str, str] = FrozenDict(
-    {
-        "geometry_msgs/Twist": "",
-        "geometry_msgs/TwistStamped": "twist.",
-        "geometry_msgs/TwistWithCovarianceStamped": "twist.twist.",
-        "nav_msgs/Odometry": "twist.twist.",
-    }
-)
-_FIELDS: Mapping[str, Mapping[str, str]] = FrozenDict(
-    {
-        "ackermann_msgs/AckermannDrive": {"speed": "speed", "steering": "steering_angle"},
-        "ackermann_msgs/AckermannDriveStamped": {"speed": "drive.speed", "steering": "drive.steering_angle"},
-        "autoware_vehicle_msgs/VelocityReport": {"speed": "longitudinal_velocity"},
-        "autoware_vehicle_msgs/SteeringReport": {"steering": "steering_tire_angle"},
-        "std_msgs/Float32": {"speed": "data", "steering": "data"},
-        "std_msgs/Float64": {"speed": "data", "steering": "data"},
-        **{name: {"speed": f"{place}linear.x"} for name, place in _TWISTS.items()},
-    }
-)
+_FIELDS: Mapping[str, Mapping[str, str]] = read_yaml(
+    Path(__file__).with_name("fields.yaml"), "file of fields", "fields of messages"
+).data
 _ENCODINGS = read_yaml(Path(__file__).with_name("encodings.yaml"), "file of encodings", "encodings").data
 # The numbers of each pixel in an encoding, and what makes RGB of them.
 _PLAIN: Mapping[str, tuple[int, str]] = {name: (size, code) for name, (size, code) in _ENCODINGS.items()}
@@ -176,7 +145,7 @@ def _short(type: str) -> str:
 
 
 @datasets.register("bag", summary="MCAP files and ROS 2 bags: images, speed and steering")
-class BagDataset(BaseDataset):
+class BagDataset(_base.RecordedDataset):
     """The images of one topic. Ids are the times of recording in nanoseconds; a pause begins another drive.
 
     Args:
@@ -206,18 +175,18 @@ class BagDataset(BaseDataset):
         speed: str | None = None,
         steering: str | None = None,
         wheelbase: float = 2.7,
-        speed_unit: SpeedUnit = "m/s",
-        steering_unit: SteeringUnit = "rad",
-        steering_positive: Side = "left",
+        speed_unit: _base.SpeedUnit = "m/s",
+        steering_unit: _base.SteeringUnit = "rad",
+        steering_positive: _base.Side = "left",
         steering_ratio: float = 1.0,
-        on_error: OnError = "raise",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """List the images and read the signals; no image is decoded yet."""
         self.units = SignalUnits(speed_unit, steering_unit, steering_positive, steering_ratio)
         self._path = Path(path).expanduser()
         self._wheelbase = wheelbase
         self._open()
-        with telling(self._path, _ADVICE):
+        with _base.telling(self._path, _ADVICE):
             self._images = images or self._only_images()
             self._topic(self._images, _IMAGES)
             listed = [
@@ -229,15 +198,15 @@ class BagDataset(BaseDataset):
             asked = {"speed": speed, "steering": steering}
             tracks = {name: self._track(name, topic) for name, topic in asked.items() if topic is not None}
         self._listed = listed
-        self._tracks = SignalTracks(tracks, self.units)
+        self._tracks = _base.SignalTracks(tracks, self.units)
         ids = [str(time) for _, time in listed]
         twice = {id for id, next in pairwise(ids) if id == next}
         ids = [f"{id}-{number}" if id in twice else id for number, id in enumerate(ids)]
         super().__init__(f"bag:{path}", ids, on_error=on_error)
-        self._drives = drives_by_time([time / 1e9 for _, time in listed])
+        self._drives = _base.drives_by_time([time / 1e9 for _, time in listed])
 
     def _open(self) -> None:
-        with telling(self._path, _ADVICE):
+        with _base.telling(self._path, _ADVICE):
             self._files = [
                 _Mcap(file) if file.suffix == ".mcap" else _Sqlite(file) for file in _parts(self._path)
             ]
@@ -254,13 +223,9 @@ class BagDataset(BaseDataset):
         self.__dict__ |= state
         self._open()
 
-    def signals(self, index: SupportsIndex) -> Signals:
-        """Return the time of an image and what was recorded at it, without decoding it."""
-        return self._signals(self.number(index))
-
     def read(self, number: int) -> Frame:
         """Decode an image."""
-        with telling(self._path, _ADVICE), self._lock:
+        with _base.telling(self._path, _ADVICE), self._lock:
             if (self._process, self._next) != (os.getpid(), number):
                 place, time = self._listed[number]
                 same = self._listed.index((place, time), max(0, number - 1000))
@@ -270,7 +235,7 @@ class BagDataset(BaseDataset):
             more = number + 1 < len(self._listed) and self._listed[number + 1][0] == self._listed[number][0]
             self._next = number + 1 if more else -1
         where = Path(f"{self._path}: {self._images} at {self._listed[number][1]}")
-        with telling(where, "it is no usual image"):
+        with _base.telling(where, "it is no usual image"):
             image = _image_of(message)
         return Frame(self.all_ids[number], image, signals=self._signals(number))
 
@@ -305,12 +270,12 @@ class BagDataset(BaseDataset):
             )
         return topic.decode(data)
 
-    def _track(self, name: str, asked: str) -> Track:
+    def _track(self, name: str, asked: str) -> _base.Track:
         """Return a signal at the times of its messages."""
         topic_name, _, field = asked.partition(".")
         type = self._topic(topic_name).type
         field = field or _FIELDS.get(type, {}).get(name, "")
-        twist = _TWISTS.get(type) if name == "steering" and not field else None
+        twist = _FIELDS.get(type, {}).get("twist") if name == "steering" and not field else None
         if not field and twist is None:
             raise InputError(
                 f"{self._path}: {topic_name} has {type}, of which no field is known to be the {name}: "
@@ -325,9 +290,9 @@ class BagDataset(BaseDataset):
                     values.append(float(_field(message, field)))
                 else:
                     speed, turn = (_field(message, f"{twist}{one}") for one in ("linear.x", "angular.z"))
-                    angle = turned_wheels(speed, turn, self._wheelbase)
+                    angle = _base.turned_wheels(speed, turn, self._wheelbase)
                     values.append(None if angle is None else self.units.encode_steering(angle))
-        return track_of(times, values)
+        return _base.track_of(times, values)
 
 
 def _field(message: Any, path: str) -> Any:
@@ -342,7 +307,7 @@ def _parts(path: Path) -> list[Path]:
     """Return the files of a bag, in order."""
     if is_file(path) and path.suffix in _ENDINGS:
         return [path]
-    names = file_names(path, _ENDINGS)
+    names = _base.file_names(path, _ENDINGS)
     if not names:
         raise InputError(
             f"expected a file {' or '.join(_ENDINGS)} or the folder of a bag with such files, got {path}: "

@@ -25,15 +25,6 @@ from roadworthy.registry import datasets
 
 _BICYCLES = dict.fromkeys(("bicycle", "bike"), _base.BICYCLE)
 
-WEATHERS = {
-    "rainy": "rainy",
-    "snowy": "snowy",
-    "clear": "sunny",
-    "overcast": "cloudy",
-    "partly cloudy": "cloudy",
-    "foggy": "foggy",
-}
-TIMES = {"daytime": "day", "night": "night", "dawn/dusk": "dusk"}
 UNDEFINED = ("undefined", "", None)
 LIGHTS = {"red": "red", "green": "green", "yellow": "yellow", "R": "red", "G": "green", "Y": "yellow"}
 
@@ -145,7 +136,8 @@ class Bdd100kDataset(_base.BaseDataset):
         if not isinstance(given, Mapping):
             raise FrameError(f"the attributes of a frame must be a JSON object, got {given!r}")
         found: dict[str, object] = {}
-        for key, name, words in (("weather", "weather", WEATHERS), ("timeofday", "time", TIMES)):
+        for key, name in (("weather", "weather"), ("timeofday", "time")):
+            words = _base.known_classes(f"bdd100k {name}")
             value = given.get(key)
             if value in UNDEFINED:
                 continue

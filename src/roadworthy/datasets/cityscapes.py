@@ -26,16 +26,7 @@ from numpy.typing import NDArray
 from roadworthy._files import is_file, is_folder, naming, read_json
 from roadworthy._frozen import FrozenDict
 from roadworthy.class_lists import class_list
-from roadworthy.datasets._base import (
-    BICYCLE,
-    BaseDataset,
-    Meaning,
-    OnError,
-    existing_folder,
-    listed_classes,
-    meaning_of,
-    natural_order,
-)
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, suggest
 from roadworthy.frames import Boxes, Frame, LabelMap, Signals
 from roadworthy.images import read_ids, read_image
@@ -50,16 +41,16 @@ def label_classes() -> tuple[tuple[str, str], ...]:
 
     Void are what was not recognised and what the ontology has no class for, such as walls and fences.
     """
-    return listed_classes(_LIST)
+    return _base.listed_classes(_LIST)
 
 
 @cache
-def _instance_meanings() -> Mapping[int, Meaning]:
+def _instance_meanings() -> Mapping[int, _base.Meaning]:
     """Return class and attributes of the boxes of every label id that has instances."""
     words = list(class_list(_LIST).words.values())
-    found = {number: meaning_of(words[number] or VOID) for number in range(24, 33)}
+    found = {number: _base.meaning_of(words[number] or VOID) for number in range(24, 33)}
     # The rider of a bicycle, if there is one, is an instance of its own and the bicyclist.
-    return FrozenDict({**found, 33: BICYCLE})
+    return FrozenDict({**found, 33: _base.BICYCLE})
 
 
 SPLITS = ("train", "val", "test", "train_extra", "demoVideo")
@@ -67,7 +58,7 @@ IMAGE_ENDING = "_leftImg8bit.png"
 
 
 @datasets.register("cityscapes", summary="Cityscapes: label maps, instances, boxes and odometry of cities")
-class CityscapesDataset(BaseDataset):
+class CityscapesDataset(_base.BaseDataset):
     """Frames of Cityscapes with label maps, instances, boxes, speed and yaw rate.
 
     A track id is the number in the instance map, such as 26001 for the second car. Groups that were not told
@@ -87,11 +78,11 @@ class CityscapesDataset(BaseDataset):
         *,
         split: str | None = None,
         annotations: Literal["gtFine", "gtCoarse"] = "gtFine",
-        on_error: OnError = "raise",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """Find the images; nothing is opened yet."""
-        self._root = existing_folder(path, "Cityscapes")
-        folder = existing_folder(self._root / "leftImg8bit", "leftImg8bit of Cityscapes")
+        self._root = _base.existing_folder(path, "Cityscapes")
+        folder = _base.existing_folder(self._root / "leftImg8bit", "leftImg8bit of Cityscapes")
         self._annotations = annotations
         self._places = _places(folder, split)
         super().__init__(f"cityscapes:{path}", [name for _, _, name in self._places], on_error=on_error)
@@ -147,7 +138,7 @@ def _places(folder: Path, split: str | None) -> list[tuple[str, str, str]]:
 
 
 def _by_name(file: Path) -> tuple[tuple[int, int, str], ...]:
-    return natural_order(file.name)
+    return _base.natural_order(file.name)
 
 
 def _with_labels(frame: Frame, file: Path) -> Frame:

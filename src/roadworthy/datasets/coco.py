@@ -12,16 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from roadworthy._files import is_file, is_folder, naming, read_json
-from roadworthy.datasets._base import (
-    BaseDataset,
-    ClassNames,
-    OnError,
-    OnUnknown,
-    Outside,
-    box_reading,
-    existing_folder,
-    placed,
-)
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError
 from roadworthy.frames import Boxes, Frame
 from roadworthy.images import read_image
@@ -29,7 +20,7 @@ from roadworthy.registry import datasets
 
 
 @datasets.register("coco", summary="COCO: a JSON file of annotations, or the folder above annotations/")
-class CocoDataset(BaseDataset):
+class CocoDataset(_base.BaseDataset):
     """Images with boxes in COCO's format.
 
     The id of a frame is the file name of its image without the ending.
@@ -53,11 +44,11 @@ class CocoDataset(BaseDataset):
         *,
         images: Path | None = None,
         split: str | None = None,
-        class_names: ClassNames | str | None = None,
-        on_unknown: OnUnknown = "error",
-        on_invalid: OnUnknown = "error",
-        outside: Outside = "error",
-        on_error: OnError = "raise",
+        class_names: _base.ClassNames | str | None = None,
+        on_unknown: _base.OnUnknown = "error",
+        on_invalid: _base.OnUnknown = "error",
+        outside: _base.Outside = "error",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """Read the JSON file; no image is opened yet."""
         self._file = _annotation_file(Path(path), split)
@@ -67,8 +58,8 @@ class CocoDataset(BaseDataset):
             self._annotations = _annotations(document, {one["id"]: one for one in self._images})
             self._categories = _categories(document)
         self._folder = _image_folder(self._file, images, [one["file_name"] for one in self._images])
-        self._reading = box_reading(class_names, on_unknown, on_invalid)
-        self._outside: Outside = outside
+        self._reading = _base.box_reading(class_names, on_unknown, on_invalid)
+        self._outside: _base.Outside = outside
         ids = [str(Path(one["file_name"]).with_suffix("").as_posix()) for one in self._images]
         super().__init__(f"coco:{path}", ids, on_error=on_error)
 
@@ -86,7 +77,7 @@ class CocoDataset(BaseDataset):
             if self._annotations is None:
                 return Frame(self.all_ids[number], image)
             boxes = Boxes.from_coco(self._annotations.get(entry["id"], ()), self._categories, **self._reading)
-            boxes, counted = placed(boxes, width, height, self._outside)
+            boxes, counted = _base.placed(boxes, width, height, self._outside)
         return Frame(self.all_ids[number], image, boxes=boxes, metadata=counted)
 
 
@@ -189,7 +180,7 @@ def _key(where: str, one: Mapping[str, Any], key: str) -> object:
 
 def _image_folder(file: Path, given: Path | None, names: list[str]) -> Path:
     if given is not None:
-        return existing_folder(given, "images")
+        return _base.existing_folder(given, "images")
     root = file.parent.parent if file.parent.name == "annotations" else file.parent
     split = file.stem.rpartition("_")[2]
     tried = [root / "images" / split, root / split, root / "images", root, file.parent]

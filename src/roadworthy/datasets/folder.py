@@ -22,23 +22,7 @@ from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder
 from roadworthy._tables import TimeUnit
-from roadworthy.datasets._base import (
-    FILM_ENDINGS,
-    IMAGE_ENDINGS,
-    BaseDataset,
-    OnError,
-    Side,
-    SignalTracks,
-    SpeedUnit,
-    SteeringUnit,
-    Track,
-    existing_folder,
-    file_names,
-    is_film,
-    natural_order,
-    telling,
-    track_of,
-)
+from roadworthy.datasets import _base
 from roadworthy.errors import FrameError, InputError, check_number
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import MOST_PIXELS, Image
@@ -232,7 +216,7 @@ class FilmPart:
     film: FilmReader
     numbers: range
     times: NDArray[np.float64] | None
-    tracks: SignalTracks
+    tracks: _base.SignalTracks
 
     def signals(self, number: int) -> Signals:
         """Return the time of a frame and the signals at it."""
@@ -244,7 +228,7 @@ class FilmPart:
 @datasets.register(
     "video", summary="a film, or a folder of films: MP4, AVI, MKV, HEVC and what else OpenCV decodes"
 )
-class VideoDataset(BaseDataset):
+class VideoDataset(_base.BaseDataset):
     """The frames of films. All frames of a film belong to one drive, and have their time in it.
 
     Ids are the name of the film and the number of the frame in it, whichever are chosen.
@@ -285,11 +269,11 @@ class VideoDataset(BaseDataset):
         signals: Path | None = None,
         time_unit: TimeUnit = "s",
         offset: float = 0.0,
-        speed_unit: SpeedUnit = "m/s",
-        steering_unit: SteeringUnit = "deg",
-        steering_positive: Side = "right",
+        speed_unit: _base.SpeedUnit = "m/s",
+        steering_unit: _base.SteeringUnit = "deg",
+        steering_positive: _base.Side = "right",
         steering_ratio: float = 1.0,
-        on_error: OnError = "raise",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """List the frames; none is decoded but the first of each film."""
         check_number("step", step, least=1)
@@ -311,11 +295,11 @@ class VideoDataset(BaseDataset):
             )
         self._begin(f"video:{path}", clips, on_error)
 
-    def _begin(self, name: str, clips: Sequence[FilmPart], on_error: OnError) -> None:
+    def _begin(self, name: str, clips: Sequence[FilmPart], on_error: _base.OnError) -> None:
         self._clips = clips
         self._starts = np.cumsum([0, *(len(clip.numbers) for clip in clips)])
         ids = [f"{clip.name}-{number:06d}" for clip in clips for number in clip.numbers]
-        BaseDataset.__init__(self, name, ids, on_error=on_error)
+        _base.BaseDataset.__init__(self, name, ids, on_error=on_error)
 
     def cluster(self, number: int) -> str:
         """Return the film of a frame."""
@@ -343,10 +327,10 @@ def _film_files(given: Path, recursive: bool) -> list[Path]:
         if not is_file(given):
             raise InputError(f"expected a film or a folder of films, found nothing at {given}")
         return [given]
-    files = [given / name for name in file_names(given, FILM_ENDINGS, recursive=recursive)]
+    files = [given / name for name in _base.file_names(given, _base.FILM_ENDINGS, recursive=recursive)]
     if not files:
         hint = "" if recursive else "; recursive=true looks into the folders below it too"
-        raise InputError(f"{given} has no films: expected {', '.join(FILM_ENDINGS)}{hint}")
+        raise InputError(f"{given} has no films: expected {', '.join(_base.FILM_ENDINGS)}{hint}")
     return files
 
 
@@ -395,11 +379,11 @@ def _frame_at(
 
 def _tracks(
     given: Path | None, film: Path, units: SignalUnits, time_unit: TimeUnit, offset: float
-) -> SignalTracks:
+) -> _base.SignalTracks:
     if given is None:
-        return SignalTracks({}, units)
+        return _base.SignalTracks({}, units)
     file = given / f"{film.stem}.csv" if is_folder(given) else given
-    return SignalTracks.read(file, units, time_unit, offset)
+    return _base.SignalTracks.read(file, units, time_unit, offset)
 
 
 def ids_of(names: Sequence[str]) -> list[str]:
@@ -438,12 +422,14 @@ class Comma2k19Dataset(VideoDataset):
     """
 
     def __init__(
-        self, path: str, *, step: int = 1, steering_ratio: float = 15.3, on_error: OnError = "raise"
+        self, path: str, *, step: int = 1, steering_ratio: float = 15.3, on_error: _base.OnError = "raise"
     ) -> None:
         """List the frames; none is decoded but the first of each segment."""
         self.units = SignalUnits(steering="deg", steering_positive="left", steering_ratio=steering_ratio)
-        folder = existing_folder(path, "the comma2k19 data set")
-        found = sorted((file.parent for file in folder.rglob(_FILM)), key=lambda one: natural_order(str(one)))
+        folder = _base.existing_folder(path, "the comma2k19 data set")
+        found = sorted(
+            (file.parent for file in folder.rglob(_FILM)), key=lambda one: _base.natural_order(str(one))
+        )
         if not found:
             raise InputError(f"{folder} has no segment with {_FILM}")
         check_number("step", step, least=1)
@@ -457,7 +443,9 @@ class Comma2k19Dataset(VideoDataset):
                 )
             name = "/".join(segment.resolve().parts[-2:])
             numbers = range(0, len(film), step)
-            clips.append(FilmPart(name, film, numbers, times, SignalTracks(_logged(segment), self.units)))
+            clips.append(
+                FilmPart(name, film, numbers, times, _base.SignalTracks(_logged(segment), self.units))
+            )
         self._begin(f"comma2k19:{path}", clips, on_error)
 
     def cluster(self, number: int) -> str:
@@ -465,7 +453,7 @@ class Comma2k19Dataset(VideoDataset):
         return super().cluster(number).rpartition("/")[0]
 
 
-def _logged(segment: Path) -> dict[str, Track]:
+def _logged(segment: Path) -> dict[str, _base.Track]:
     tracks = {}
     for signal, names in _LOGS.items():
         folders = [segment / "processed_log" / "CAN" / name for name in names]
@@ -473,18 +461,18 @@ def _logged(segment: Path) -> dict[str, Track]:
             times, values = _array(folder / "t"), _array(folder / "value")
             if len(times) != len(values):
                 raise InputError(f"{folder} has {len(times)} times and {len(values)} values")
-            tracks[signal] = track_of(times, values.tolist())
+            tracks[signal] = _base.track_of(times, values.tolist())
     return tracks
 
 
 def _array(path: Path) -> NDArray[np.float64]:
     """Return the numbers of a file of numpy, one after the other."""
-    with telling(path, "it must be an array of numpy"):
+    with _base.telling(path, "it must be an array of numpy"):
         return np.asarray(np.load(path, allow_pickle=False), np.float64).reshape(-1)
 
 
 @datasets.register("folder", summary="a folder of images (PNG, JPEG, BMP), or of films")
-class FolderDataset(BaseDataset):
+class FolderDataset(_base.BaseDataset):
     """The images of a folder, in the order in which people number them: 9 comes before 10.
 
     The id of a frame is the path of its file below the folder, without the ending unless two files differ
@@ -502,23 +490,27 @@ class FolderDataset(BaseDataset):
     """
 
     def __init__(
-        self, path: str, *, recursive: bool = False, classes: bool = False, on_error: OnError = "raise"
+        self, path: str, *, recursive: bool = False, classes: bool = False, on_error: _base.OnError = "raise"
     ) -> None:
         """List the files; nothing is read yet."""
-        if is_film(Path(path).expanduser()):
+        if _base.is_film(Path(path).expanduser()):
             raise InputError(f"{path} is a film and no folder: write video:{path}")
-        self._folder = existing_folder(path, "a data set of images")
+        self._folder = _base.existing_folder(path, "a data set of images")
         self._classes = classes
         recursive = recursive or classes
-        self._names = file_names(self._folder, recursive=recursive)
+        self._names = _base.file_names(self._folder, recursive=recursive)
         self._films: VideoDataset | None = None
-        if not self._names and not classes and file_names(self._folder, FILM_ENDINGS, recursive=recursive):
+        if (
+            not self._names
+            and not classes
+            and _base.file_names(self._folder, _base.FILM_ENDINGS, recursive=recursive)
+        ):
             self._films = VideoDataset(path, recursive=recursive, on_error=on_error)
         elif not self._names:
             hint = "" if recursive else "; recursive=true looks into the folders below it too"
             raise InputError(
-                f"{self._folder} has no images: expected {', '.join(IMAGE_ENDINGS)}, "
-                f"or films: {', '.join(FILM_ENDINGS)}{hint}"
+                f"{self._folder} has no images: expected {', '.join(_base.IMAGE_ENDINGS)}, "
+                f"or films: {', '.join(_base.FILM_ENDINGS)}{hint}"
             )
         ids = ids_of(self._names) if self._films is None else self._films.all_ids
         super().__init__(f"folder:{path}", ids, on_error=on_error)

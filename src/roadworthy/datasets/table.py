@@ -6,25 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from roadworthy._files import is_file, naming
 from roadworthy._frozen import FrozenDict
 from roadworthy._tables import SECONDS, Table, TimeUnit, csv_file, read_rows
-from roadworthy.datasets._base import (
-    SIGNAL_COLUMNS,
-    BaseDataset,
-    OnError,
-    Side,
-    SpeedUnit,
-    SteeringUnit,
-    drives_by_time,
-    existing_folder,
-    file_names,
-    stem_of,
-)
+from roadworthy.datasets import _base
 from roadworthy.errors import InputError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.registry import datasets
@@ -33,7 +22,7 @@ _FOLDERS = (".", "images", "IMG", "frames")
 
 
 @datasets.register("table", summary="images listed in a CSV file, with time, speed and steering")
-class TableDataset(BaseDataset):
+class TableDataset(_base.RecordedDataset):
     """Frames as the rows of a table. Names of columns count in any case; other columns may be there.
 
     Args:
@@ -59,7 +48,7 @@ class TableDataset(BaseDataset):
         InputError: The table cannot be read, or has no such column.
     """
 
-    names: Mapping[str, str] = FrozenDict({name: name for name in SIGNAL_COLUMNS})
+    names: Mapping[str, str] = FrozenDict({name: name for name in _base.SIGNAL_COLUMNS})
     """The column of each signal; a bar is between names of which a file has one."""
 
     def __init__(
@@ -74,13 +63,13 @@ class TableDataset(BaseDataset):
         rate: float | None = None,
         speed: str | None = None,
         steering: str | None = None,
-        speed_unit: SpeedUnit = "m/s",
-        steering_unit: SteeringUnit = "deg",
-        steering_positive: Side = "right",
+        speed_unit: _base.SpeedUnit = "m/s",
+        steering_unit: _base.SteeringUnit = "deg",
+        steering_positive: _base.Side = "right",
         steering_ratio: float = 1.0,
         unknown: str = "",
         drive: str | None = None,
-        on_error: OnError = "raise",
+        on_error: _base.OnError = "raise",
     ) -> None:
         """Read the table and list the images; none is read yet."""
         if rate is not None and not 0 < rate < np.inf:
@@ -103,7 +92,7 @@ class TableDataset(BaseDataset):
             (named,) = self._columns(drive)
             self._drives = [self._table.key(row, named) for row in rows]
         else:
-            self._drives = drives_by_time([self._timestamp(row) for row in rows])
+            self._drives = _base.drives_by_time([self._timestamp(row) for row in rows])
 
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
@@ -111,10 +100,6 @@ class TableDataset(BaseDataset):
             return Frame.from_file(
                 self._files[number], id=self.all_ids[number], signals=self._signals(number)
             )
-
-    def signals(self, index: SupportsIndex) -> Signals:
-        """Return the signals of a frame without reading its image."""
-        return self._signals(self.number(index))
 
     def _columns(self, asked: str, *, needed: bool = True) -> tuple[str, ...]:
         """Return the columns that a name stands for; none where there is none and none is needed."""
@@ -130,8 +115,8 @@ class TableDataset(BaseDataset):
         """Return the image of each row, whether it exists or not."""
         beside = self._table.path.parent
         if (column := next(iter(self._columns(image, needed=images is None)), None)) is None:
-            folder = existing_folder(images or beside, "the images of a table without their names")
-            names = file_names(folder)
+            folder = _base.existing_folder(images or beside, "the images of a table without their names")
+            names = _base.file_names(folder)
             if len(names) != len(self._table.rows):
                 raise InputError(
                     f"{self._table.path} has {len(self._table.rows)} rows and {folder} {len(names)} images: "
@@ -139,10 +124,14 @@ class TableDataset(BaseDataset):
                 )
             return [folder / name for name in names]
         folders = [images] if images else [beside / name for name in _FOLDERS]
-        known = {stem_of(name): folder / name for folder in reversed(folders) for name in file_names(folder)}
+        known = {
+            _base.stem_of(name): folder / name
+            for folder in reversed(folders)
+            for name in _base.file_names(folder)
+        }
         told = [self._table.key(row, column).replace("\\", "/") for row in range(len(self._table.rows))]
         return [
-            beside / one if is_file(beside / one) else known.get(stem_of(one), folders[0] / one)
+            beside / one if is_file(beside / one) else known.get(_base.stem_of(one), folders[0] / one)
             for one in told
         ]
 
@@ -188,8 +177,8 @@ def _sentinels(text: str) -> dict[str, tuple[float, ...]]:
             found[name] = (*found.get(name, ()), float(number))
         except ValueError:
             raise InputError(f"unknown must be like 9999,speed=-1, got {text!r}") from None
-        if equals and name not in SIGNAL_COLUMNS:
-            raise InputError(f"unknown: {name!r} is no signal: expected {', '.join(SIGNAL_COLUMNS)}")
+        if equals and name not in _base.SIGNAL_COLUMNS:
+            raise InputError(f"unknown: {name!r} is no signal: expected {', '.join(_base.SIGNAL_COLUMNS)}")
     return found
 
 
@@ -217,7 +206,7 @@ class ThunderhillDataset(TableDataset):
 
     names = FrozenDict({**TableDataset.names, "speed": "vel0+vel1+vel2"})
 
-    def __init__(self, path: str, *, steering_ratio: float = 14.4, on_error: OnError = "raise") -> None:
+    def __init__(self, path: str, *, steering_ratio: float = 14.4, on_error: _base.OnError = "raise") -> None:
         """Read the table; no image is read yet."""
         super().__init__(
             str(csv_file(path, "output.txt")),
@@ -255,7 +244,7 @@ class TorcsDataset(TableDataset):
     )
 
     def __init__(
-        self, path: str, *, images: Path | None = None, rate: float = 50.0, on_error: OnError = "raise"
+        self, path: str, *, images: Path | None = None, rate: float = 50.0, on_error: _base.OnError = "raise"
     ) -> None:
         """Read the table; no image is read yet."""
         super().__init__(

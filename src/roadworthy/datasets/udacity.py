@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._files import is_file, is_folder, naming
 from roadworthy._tables import Table, csv_file, read_rows
-from roadworthy.datasets._base import BaseDataset, OnError, by_stem, drives_by_time, file_names, stem_of
+from roadworthy.datasets._base import OnError, RecordedDataset, by_stem, drives_by_time, file_names, stem_of
 from roadworthy.errors import FrameError, InputError, UnknownNameError, suggest
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.images import read_image
@@ -32,7 +32,7 @@ _NO_PREDICTIONS = frozenset(
 
 
 @datasets.register("udacity-ch2", summary="Udacity challenge 2: a real drive with its steering")
-class UdacityCh2Dataset(BaseDataset):
+class UdacityCh2Dataset(RecordedDataset):
     """Frames of a real drive. The time is in the names of the frames, in nanoseconds.
 
     Args:
@@ -80,10 +80,6 @@ class UdacityCh2Dataset(BaseDataset):
         file = self._table.path.parent / self._files[number]
         with naming(self._table.path):
             return Frame.from_file(file, id=self.all_ids[number], signals=signals, metadata=metadata)
-
-    def signals(self, index: SupportsIndex) -> Signals:
-        """Return the signals of a frame without reading its image."""
-        return self._signals(self.number(index))
 
     def recorded_steering(self) -> NDArray[np.float64]:
         """Return what the driver steered in every frame, in the units of the file."""
@@ -153,7 +149,7 @@ _UDACITY_SIM_TIME = re.compile(r"(\d{4}(?:_\d{2}){5})_(\d{1,6})$")
 
 
 @datasets.register("udacity-sim", summary="a driving_log.csv of the Udacity simulator, and its images")
-class UdacitySimDataset(BaseDataset):
+class UdacitySimDataset(RecordedDataset):
     """Frames of a drive in the Udacity simulator. Signals are those of the vehicle, whichever the camera.
 
     The images are looked for in the folder IMG beside the log, beside the log itself, and where the log says.
@@ -183,10 +179,6 @@ class UdacitySimDataset(BaseDataset):
     def read(self, number: int) -> Frame:
         """Read a frame with its signals."""
         return Frame(self.all_ids[number], read_image(self._file(number)), signals=self._signals(number))
-
-    def signals(self, index: SupportsIndex) -> Signals:
-        """Return the signals of a frame without reading its image."""
-        return self._signals(self.number(index))
 
     def _file(self, number: int) -> Path:
         written = PureWindowsPath(self._table.text(number, self._camera))

@@ -53,9 +53,6 @@ class TruthRule:
     caught: tuple[str, ...] = ()
 
 
-_CAUGHT = read_yaml(Path(__file__).with_name("truth.yaml"), "table of faults", "faults").data
-
-
 def read_truth(file: str, caught: Mapping[str, Collection[str]]) -> tuple[TruthRule, ...]:
     """Return the rules of a file of this room, given the rules that each fault shows in."""
     return tuple(
@@ -64,7 +61,8 @@ def read_truth(file: str, caught: Mapping[str, Collection[str]]) -> tuple[TruthR
     )
 
 
-TRUTH_RULES = read_truth("truth.rules", _CAUGHT)
+_CAUGHT = read_yaml(Path(__file__).with_name("truth.yaml"), "file of faults", "rules by fault")
+TRUTH_RULES = read_truth("truth.rules", _CAUGHT.data)
 """The rules of the RMT paper, and more: on signs, on rain, on what is seen and planned, and on what none of
 the faults touches."""
 _SEEN_OR_PLANNED = ("see-", "label-", "plan-")  # what ids of such rules begin with

@@ -15,16 +15,7 @@ from roadworthy.errors import InputError
 from roadworthy.frames import Boxes
 from roadworthy.images import write_image
 from roadworthy.runs import RunResult
-from roadworthy.selftest.bbsl import (
-    ANYBODY,
-    PRESENT,
-    SPECIFICATION,
-    counted,
-    number_of,
-    rows_of_vehicles,
-    run_detector,
-    true_boxes,
-)
+from roadworthy.selftest import bbsl
 from roadworthy.selftest.faults import SOUND, FaultBench, Frames, Probe, Sighting, answering, described
 
 _COLOURS = {"Road": (128, 64, 128), "Sky": (128, 128, 128)}
@@ -46,7 +37,7 @@ def _kitti(seed: Callable[[Path, float], None]) -> Probe:
     """Write three frames as KITTI, seed a fault into the files of the second, and read them."""
 
     def probe(size: float, bench: FaultBench) -> Sighting:
-        data = Frames("rows", list(rows_of_vehicles()[:3]))
+        data = Frames("rows", list(bbsl.rows_of_vehicles()[:3]))
         folder = export(data, bench.folder / "kitti", "kitti").folder
         if size != SOUND:
             seed(folder, size)
@@ -123,14 +114,14 @@ def _second_opinion(
     bench: FaultBench, relabelled: Callable[[int, Boxes], Boxes], *specification: Any
 ) -> RunResult:
     """Change the ground truth frame by frame, and test a detector on it that finds all where it really is."""
-    true = rows_of_vehicles()
+    true = bbsl.rows_of_vehicles()
     wrong = [
         frame.replace(boxes=relabelled(number, frame.boxes or Boxes.empty()))
         for number, frame in enumerate(true)
     ]
-    text, bindings = specification or (SPECIFICATION, None)
-    system = answering(lambda frame: true_boxes(true[number_of(frame)]))
-    return run_detector(system, text, Frames("labels", wrong), bindings, seed=bench.seed)
+    text, bindings = specification or (bbsl.SPECIFICATION, None)
+    system = answering(lambda frame: bbsl.true_boxes(true[bbsl.number_of(frame)]))
+    return bbsl.run_detector(system, text, Frames("labels", wrong), bindings, seed=bench.seed)
 
 
 def _disagreement(result: RunResult) -> Sighting:
@@ -156,7 +147,7 @@ def _missing(size: float, bench: FaultBench) -> Sighting:
     def relabelled(number: int, boxes: Boxes) -> Boxes:
         return Boxes.empty() if number < size else boxes
 
-    return counted(_second_opinion(bench, relabelled, PRESENT, ANYBODY), int(size), size)
+    return bbsl.counted(_second_opinion(bench, relabelled, bbsl.PRESENT, bbsl.ANYBODY), int(size), size)
 
 
 FAULTS = described(

@@ -27,14 +27,10 @@ class Agreement:
     Attributes:
         kappa: 1 where all agree, 0 where they agree as chance would have it.
         p_value: How probable a κ this far from 0 is when raters answer by chance; two-sided.
-        subjects: How many things were rated.
-        raters: How many ratings each has.
     """
 
     kappa: float
     p_value: float
-    subjects: int
-    raters: int
 
     @property
     def words(self) -> str:
@@ -85,7 +81,7 @@ def fleiss_kappa(counts: ArrayLike) -> Agreement:
     spread = math.sqrt(2 * (rest.sum() ** 2 - (rest * (1 - 2 * share)).sum())) / (
         rest.sum() * math.sqrt(subjects * each * (each - 1))
     )
-    return Agreement(kappa, math.erfc(abs(kappa) / spread / math.sqrt(2)), subjects, int(each))
+    return Agreement(kappa, math.erfc(abs(kappa) / spread / math.sqrt(2)))
 
 
 def krippendorff_alpha(

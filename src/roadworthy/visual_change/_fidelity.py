@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import cv2
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy._frozen import described
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import FrameError
 
 Image = NDArray[np.uint8] | NDArray[np.floating[Any]]
@@ -75,35 +77,12 @@ def _unfolded(quarter: list[list[float]], *, sign: int = 1) -> Doubles:
     return np.vstack([upper, sign * upper[-2::-1]])
 
 
-FIRST_LOW = _unfolded(
-    [
-        [0.00341614, -0.01551246, -0.03848215],
-        [-0.01551246, 0.05586982, 0.15925570],
-        [-0.03848215, 0.15925570, 0.40304148],
-    ]
-)
+_FILTERS = read_yaml(Path(__file__).with_name("filters.yaml"), "file of filters", "filters by name").data
+FIRST_LOW = _unfolded(_FILTERS["lo0filt"])
 """lo0filt: takes away what lies above the finest level."""
-
-LOW = 2 * _unfolded(
-    [
-        [0.00085404, -0.00244917, -0.00387812, -0.00944432, -0.00962054],
-        [-0.00244917, -0.00523281, -0.00661117, 0.00410600, 0.01002988],
-        [-0.00387812, -0.00661117, 0.01396746, 0.03277038, 0.03981393],
-        [-0.00944432, 0.00410600, 0.03277038, 0.06426333, 0.08169618],
-        [-0.00962054, 0.01002988, 0.03981393, 0.08169618, 0.10096540],
-    ]
-)
+LOW = 2 * _unfolded(_FILTERS["lofilt"])
 """lofilt: what goes on to the next level, which has every second row and column."""
-
-BAND = _unfolded(
-    [
-        [0.00277643, 0.00496194, 0.01026699, 0.01455399],
-        [-0.00986904, -0.00893064, 0.01189859, 0.02755155],
-        [-0.01021852, -0.03075356, -0.08226445, -0.11732297],
-        [0.0, 0.0, 0.0, 0.0],
-    ],
-    sign=-1,
-)
+BAND = _unfolded(_FILTERS["bfilts"], sign=-1)
 """One column of bfilts. Its transpose is, but for the sign, the one three columns on."""
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import SceneError
 from roadworthy.frames import Signals
 from roadworthy.world.conditions import Conditions
@@ -109,18 +111,10 @@ _CORRECTION_LENGTH = 8.0  # metres over which an error in position is driven out
 _CAR_LENGTH, _STANDSTILL_GAP = 4.4, 3.0
 _LOOKOUT = 70.0  # metres; no cause counts from farther away
 
-# Cause: (seen from this many metres, factor right in front of us, factor at that distance).
-_REACTIONS: dict[str, tuple[float, float, float]] = {
-    "pedestrian": (60.0, 0.45, 0.69),
-    "bicyclist": (50.0, 0.55, 0.90),
-    "stop": (50.0, 0.30, 0.90),
-    "yield": (50.0, 0.60, 0.92),
-    "turn": (50.0, 0.85, 0.95),
-    "speed limit": (50.0, 0.88, 0.95),
-    "red": (50.0, 0.20, 0.90),
-    "yellow": (50.0, 0.45, 0.92),
-    "vehicle": (60.0, 0.05, 0.97),
-}
+# Cause: seen from this many metres, factor right in front of us, factor at that distance.
+_REACTIONS: dict[str, tuple[float, float, float]] = read_yaml(
+    Path(__file__).with_name("reactions.yaml"), "file of reactions", "causes"
+).data
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
+from roadworthy._yaml import read_yaml
 from roadworthy.world import classes
 from roadworthy.world.camera import Array, Ints, vector
 
@@ -186,18 +188,8 @@ class MeshBuilder:
         return Mesh(corners, surface, layout, footprint, float(corners[:, 2].max()), self._upright, shadow)
 
 
-PAINTS: dict[str, Color] = {
-    "white": (226, 228, 230),
-    "black": (38, 39, 43),
-    "silver": (176, 180, 186),
-    "grey": (112, 116, 122),
-    "blue": (38, 78, 150),
-    "red": (168, 34, 36),
-    "green": (42, 98, 66),
-    "yellow": (232, 178, 34),
-    "orange": (214, 108, 32),
-    "brown": (98, 70, 52),
-}
+_PAINTS = read_yaml(Path(__file__).with_name("paints.yaml"), "file of paints", "colours by name").data
+PAINTS: dict[str, Color] = {name: (r, g, b) for name, (r, g, b) in _PAINTS.items()}
 
 
 Outline = list[Pair]

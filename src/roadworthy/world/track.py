@@ -127,10 +127,6 @@ class Track:
         """Curvature in 1/m, positive where the road bends to the right."""
         return self.sample(s)[..., 4]
 
-    def grade(self, s: float | Floats) -> Floats:
-        """Slope of the road: metres of climb for each metre of road."""
-        return self.sample(s)[..., 5]
-
     def position(self, s: float | Floats, d: float | Floats = 0.0) -> Floats:
         """World coordinates (…, 3) of points on the road surface."""
         line = self.sample(s)

@@ -90,10 +90,11 @@ class Encoding:
                 return self._call(expression, scope)
             case syntax.Not():
                 return ~self._truth(expression.operand, scope)
-            case syntax.And():
-                return symbols.SymbolicBool.every([self._truth(one, scope) for one in expression.operands])
-            case syntax.Disjunction():
-                return symbols.SymbolicBool.some([self._truth(one, scope) for one in expression.operands])
+            case syntax.Junction():
+                joint = symbols.SymbolicBool
+                return (joint.every if expression.operator == "and" else joint.some)(
+                    [self._truth(one, scope) for one in expression.operands]
+                )
             case syntax.Quantified():
                 return self._quantified(expression, scope)
         return self._computed(expression, [self.value(one, scope) for one in syntax.children(expression)])

@@ -133,7 +133,7 @@ class _Demands:
         match expression:
             case syntax.Not():
                 self.collect(expression.operand, not wanted, around, lets, bound)
-            case syntax.And() | syntax.Disjunction():
+            case syntax.Junction():
                 for one in expression.operands:
                     self.collect(one, wanted, around, lets, bound)
             case syntax.Quantified():

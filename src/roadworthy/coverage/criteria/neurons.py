@@ -38,6 +38,9 @@ class Counted:
         """How many cells there are."""
         return len(self.seen)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.covered} of {self.total}, {self.value:.1%})"
+
 
 class Cells(Counted, ABC):
     """A criterion over a fixed number of cells.
@@ -65,9 +68,6 @@ class Cells(Counted, ABC):
     def settings(self) -> dict[str, Any]:
         """Return what must be equal for two of a kind to be merged, by name."""
         return {}
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.covered} of {self.total}, {self.value:.1%})"
 
     def update(self, batch: Activations, /) -> None:
         """Add what a batch visits.

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roadworthy.driving.simulators.loop import Controls, pedals
 from roadworthy.errors import FrameError, InputError, SimulatorError, check_number
 from roadworthy.images import decode_image
 
@@ -50,20 +51,46 @@ BROKEN_IN_A_ROW = 10
 """How many messages in a row may be broken before the drive ends."""
 
 
-class Mended(Counter[str]):
-    """What went wrong and was mended, and how often.
+class RemoteSimulator:
+    """What all simulators have in common that run in a process of their own.
 
-    Example:
-        >>> mended = Mended()
-        >>> mended["an image was broken"] += 2
-        >>> mended.notes
-        ('2 × an image was broken',)
+    Args:
+        name: What drives in it are called.
+        limit: The speed in m/s that is not passed.
+        full_lock: The degrees at the wheels that steering 1 stands for.
+        half_lane: Metres from the middle of the lane to its lines, beyond which a line is crossed.
+        wait: Seconds to wait for a simulator that is not there.
+        stall: Seconds without telemetry after which the simulator has stopped answering.
+
+    Raises:
+        InputError: An option is not above 0.
     """
+
+    def __init__(
+        self, name: str, limit: float, full_lock: float, half_lane: float | None, wait: float, stall: float
+    ) -> None:
+        check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
+        self.name = name
+        self._limit, self._full_lock, self._half_lane = limit, full_lock, half_lane
+        self._wait, self._stall = wait, stall
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget the drive before."""
+        self._mended: Counter[str] = Counter()
+        self._start = time.monotonic()
+        self._speed = 0.0
+        self._frames = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence for each kind of it."""
-        return tuple(f"{count} × {what}" for what, count in self.items())
+        """What went wrong since the last reset and was mended."""
+        return tuple(f"{count} × {what}" for what, count in self._mended.items())
+
+    def _wanted(self, controls: Controls) -> tuple[float, float]:
+        """Return the share of the full lock and the pedal, below 0 for the brake, that controls ask for."""
+        share = controls.share(self._full_lock)
+        return share, pedals(controls, share, self._speed, self._limit)
 
 
 def check_above_0(**options: float) -> None:

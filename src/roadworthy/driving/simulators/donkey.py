@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roadworthy.driving.simulators import _remote
-from roadworthy.driving.simulators.loop import Controls, Situation, pedals
+from roadworthy.driving.simulators.loop import Controls, Situation
 from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals
 from roadworthy.registry import simulators
@@ -20,7 +20,7 @@ _SIGNALS = {"speed": "speed", "cte": "lane_offset", "pos_x": "x", "pos_z": "y", 
 
 
 @simulators.register("donkey", summary="the Donkey simulator, to which we connect over TCP")
-class DonkeySimulator:
+class DonkeySimulator(_remote.RemoteSimulator):
     """A drive in the Donkey simulator, which must be running.
 
     The simulator sends telemetry all the time; each step takes the newest. Where it says no time, the clock
@@ -60,37 +60,23 @@ class DonkeySimulator:
         wait: float = 60.0,
         stall: float = 10.0,
     ) -> None:
-        _remote.check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
         if (width > 0) != (height > 0) or width < 0:
             raise InputError(f"give width and height of the camera, or neither, got {width}x{height}")
-        self.name = f"donkey:{scene}" if scene else "donkey"
+        name = f"donkey:{scene}" if scene else "donkey"
+        super().__init__(name, limit, full_lock, half_lane, wait, stall)
         self._scene = scene
         self._size = (width, height)
-        self._limit = limit
-        self._full_lock = full_lock
-        self._half_lane = half_lane
         self._max_offset = max_offset
         self._settle = settle
-        self._wait = wait
-        self._stall = stall
         self._client = _remote.LineClient(*_remote.address_of(path, 9091), patience=stall)
-        self._forget()
 
     def _forget(self) -> None:
-        self._mended = _remote.Mended()
-        self._start = time.monotonic()
+        super()._forget()
         self._first_stamp: float | None = None
-        self._speed = 0.0
-        self._frames = 0
         self._line: object = None
         self._line_passed = 0
         self._ended = ""
         self._told = {"msg_type": "control", "steering": "0", "throttle": "0", "brake": "0"}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What went wrong since the last reset and was mended."""
-        return self._mended.notes
 
     def reset(self) -> Situation:
         """Connect and load the scene where that is needed, put the car at the start, and look.
@@ -116,8 +102,7 @@ class DonkeySimulator:
         Raises:
             SimulatorError: It stopped answering, went away for good, or sends nothing but broken images.
         """
-        share = controls.share(self._full_lock)
-        pedal = pedals(controls, share, self._speed, self._limit)
+        share, pedal = self._wanted(controls)
         self._told = {
             "msg_type": "control",
             "steering": f"{share:.6g}",

@@ -44,6 +44,9 @@ class MetaDriveSimulator:
         InputError: An option makes no sense.
     """
 
+    notes: tuple[str, ...] = ()
+    """Nothing is mended here."""
+
     def __init__(
         self,
         path: str = "3",
@@ -65,11 +68,6 @@ class MetaDriveSimulator:
         self._limit = limit
         self._env: Any = None
         self._steps = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing is mended here."""
-        return ()
 
     def reset(self) -> Situation:
         """Build the map where that is needed and put the vehicle at its start.

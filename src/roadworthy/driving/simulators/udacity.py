@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from roadworthy.driving.simulators import _remote
 from roadworthy.driving.simulators._udacity_wire import EventServer, Message
-from roadworthy.driving.simulators.loop import Controls, Situation, pedals
+from roadworthy.driving.simulators.loop import Controls, Situation
 from roadworthy.errors import FrameError, InputError, SimulatorError
 from roadworthy.frames import Frame, Signals, SignalUnits
 from roadworthy.registry import simulators
@@ -114,7 +114,7 @@ _REPLY = {"telemetry": "steer", "car_telemetry": "action"}
 @simulators.register(
     "udacity", summary="the Udacity simulator and its research versions, which connect to us over a websocket"
 )
-class UdacitySimulator:
+class UdacitySimulator(_remote.RemoteSimulator):
     """A drive in the Udacity simulator. Start it in autonomous mode while this listens.
 
     Time is that of the clock, for the simulator runs on by itself. The original version cannot be reset from
@@ -153,45 +153,30 @@ class UdacitySimulator:
         wait: float = 60.0,
         stall: float = 10.0,
     ) -> None:
-        _remote.check_above_0(limit=limit, full_lock=full_lock, wait=wait, stall=stall)
         if track is not None and version == "original":
             raise InputError("the original version loads the track that its menu chose: leave out track")
-        self.name = "udacity"
+        super().__init__("udacity", limit, full_lock, half_lane, wait, stall)
         self._version = version
         self._episode = {"track_name": track or "lake", "weather_name": weather, "daytime_name": daytime}
         self._track = track
-        self._limit = limit
-        self._full_lock = full_lock
-        self._half_lane = half_lane
-        self._wait = wait
-        self._stall = stall
         self._reply = "action" if version == "gym" else "steer"
         self._owed = False
         self._connection = 0
         self._server = EventServer(*_remote.address_of(path, 4567))
-        self._forget()
 
     def _forget(self) -> None:
         """Begin a drive with nothing known."""
-        self._start = time.monotonic()
+        super()._forget()
         self._told = {"steering_angle": "0", "throttle": "0"}
-        self._speed = 0.0
         self._metres: float | None = None
         self._first_lap: int | None = None
         self._counts: dict[str, float] = {}
         self._happened: set[str] = set()
-        self._mended = _remote.Mended()
-        self._frames = 0
 
     @property
     def address(self) -> tuple[str, int]:
         """The host and port that are listened on."""
         return self._server.host, self._server.port
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What went wrong since the last reset and was mended."""
-        return self._mended.notes
 
     def reset(self) -> Situation:
         """Wait for the simulator, let it begin anew where its version can, and return what it shows first.
@@ -215,8 +200,7 @@ class UdacitySimulator:
         Raises:
             SimulatorError: It stopped answering, went away for good, or sends nothing but broken images.
         """
-        share = controls.share(self._full_lock)
-        throttle = pedals(controls, share, self._speed, self._limit)
+        share, throttle = self._wanted(controls)
         self._told = {"steering_angle": f"{share:.6g}", "throttle": f"{throttle:.6g}"}
         self._answer()
         return self._next()

@@ -253,6 +253,9 @@ class WorldSimulator:
         ('town-01', False, (320, 160))
     """
 
+    notes: tuple[str, ...] = ()
+    """Nothing goes wrong here."""
+
     def __init__(
         self,
         path: str = "meadow",
@@ -287,11 +290,6 @@ class WorldSimulator:
         self._now: Observation | None = None
         self._foot = Foot(self._limits, self._dt, 0.0)
         self._distance = self._along = self._furthest = 0.0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing goes wrong here."""
-        return ()
 
     def reset(self) -> Situation:
         """Put the ego-vehicle at the start, in the middle of its lane, at the careful driver's speed."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, dataclass_transform
 
 from roadworthy.errors import InputError, suggest
 from roadworthy.models.torch_module import imported_torch
@@ -89,9 +89,10 @@ class NetworkInputs:
 _CLASSES: dict[str, type[NetworkSettings]] = {}
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 @dataclass(frozen=True)
 class NetworkSettings:
-    """The sizes of a generator; one class per layout."""
+    """The sizes of a generator; one class per layout, which is a frozen dataclass as well."""
 
     architecture: ClassVar[str] = ""
     kind: ClassVar[Kind]
@@ -101,6 +102,7 @@ class NetworkSettings:
     def __init_subclass__(cls, **facts: Any) -> None:
         """Take what is true of all networks of a layout: name, kind, class, and what halves sizes."""
         super().__init_subclass__()
+        dataclass(frozen=True)(cls)
         for name, value in facts.items():
             setattr(cls, name, value)
         if "architecture" in facts:
@@ -135,7 +137,6 @@ class NetworkSettings:
         return {name: list(one) if isinstance(one, tuple) else one for name, one in vars(self).items()}
 
 
-@dataclass(frozen=True)
 class GlobalSettings(
     NetworkSettings,
     architecture="pix2pixhd-global",
@@ -166,7 +167,6 @@ class GlobalSettings(
     norm: Norm = "instance"
 
 
-@dataclass(frozen=True)
 class LocalSettings(
     NetworkSettings,
     architecture="pix2pixhd-local",
@@ -201,7 +201,6 @@ class LocalSettings(
     norm: Norm = "instance"
 
 
-@dataclass(frozen=True)
 class CycleganSettings(GlobalSettings, architecture="cyclegan", kind="translation"):
     """CycleGAN's residual generator (Zhu et al., 2017), which has the layout of Pix2pixHD's global one.
 
@@ -217,7 +216,6 @@ class CycleganSettings(GlobalSettings, architecture="cyclegan", kind="translatio
     n_downsampling: Halvings = 2
 
 
-@dataclass(frozen=True)
 class UnitSettings(
     NetworkSettings, architecture="unit", kind="translation", network="unit.VAEGen", halving=("n_downsample",)
 ):
@@ -244,7 +242,6 @@ class UnitSettings(
     pad_type: Padding = "reflect"
 
 
-@dataclass(frozen=True)
 class UgatitSettings(
     NetworkSettings, architecture="ugatit", kind="translation", network="ugatit.ResnetGenerator", halving=(2,)
 ):
@@ -294,7 +291,6 @@ class UgatitSettings(
         return None if self.light else self.img_size
 
 
-@dataclass(frozen=True)
 class _SmallSettings(NetworkSettings, halving=(4,)):
     """What the small networks have in common: a U of four levels, from 1/2 to 1/16 of the image's size."""
 
@@ -304,7 +300,6 @@ class _SmallSettings(NetworkSettings, halving=(4,)):
     position: bool = True
 
 
-@dataclass(frozen=True)
 class SmallSynthesisSettings(
     _SmallSettings, architecture="small-synthesis", kind="synthesis", network="small.SmallSynthesis"
 ):
@@ -336,7 +331,6 @@ class SmallSynthesisSettings(
             )
 
 
-@dataclass(frozen=True)
 class SmallTranslationSettings(
     _SmallSettings, architecture="small-translation", kind="translation", network="small.SmallTranslation"
 ):

@@ -26,6 +26,7 @@ from roadworthy.training.settings import StepResult, Watcher
 HISTORY = "history.csv"
 SHEETS = "sheets"
 _SHOWN = 6  # pictures on a sheet
+_BETAS = (0.5, 0.999)  # Adam's
 _MOST_MEASURED = 256  # pictures each time, so that measuring takes no more time than learning
 
 Column = tuple[str, torch.Tensor]
@@ -46,17 +47,12 @@ class EngineMethod(ABC):
         settings: How it is trained.
         networks: All that learn, by name.
         generators: The names of those whose weights are averaged over time; they make the engine.
-        betas: Adam's.
     """
 
     name: str
 
     def __init__(
-        self,
-        settings: EngineSettings,
-        networks: Mapping[str, nn.Module],
-        generators: Sequence[str],
-        betas: tuple[float, float] = (0.5, 0.999),
+        self, settings: EngineSettings, networks: Mapping[str, nn.Module], generators: Sequence[str]
     ) -> None:
         self.settings = settings
         self.device = loop.chosen_device(settings.device)
@@ -75,7 +71,7 @@ class EngineMethod(ABC):
         if others:
             modules["discriminator"] = others
             self.rates["discriminator"] = settings.discriminator_rate or settings.learning_rate
-        self.optimizers = {name: self._adam(modules[name], rate, betas) for name, rate in self.rates.items()}
+        self.optimizers = {name: self._adam(modules[name], rate) for name, rate in self.rates.items()}
 
     @abstractmethod
     def step(self, batch: Batch) -> dict[str, torch.Tensor]:
@@ -116,14 +112,12 @@ class EngineMethod(ABC):
         for name in names:
             self.networks[name].requires_grad_(requires_grad=not frozen)
 
-    def _adam(
-        self, modules: Sequence[nn.Module], rate: float, betas: tuple[float, float]
-    ) -> torch.optim.Optimizer:
+    def _adam(self, modules: Sequence[nn.Module], rate: float) -> torch.optim.Optimizer:
         weights = [one for module in modules for one in module.parameters()]
         # One kernel for all weights: small networks spend more time starting kernels than in them.
         fused = self.device.type == "cuda"
         return torch.optim.Adam(
-            weights, rate, betas, weight_decay=self.settings.weight_decay, fused=fused or None
+            weights, rate, _BETAS, weight_decay=self.settings.weight_decay, fused=fused or None
         )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roadworthy._yaml import read_yaml
 from roadworthy.errors import InputError, check_number, suggest
 from roadworthy.models.torch_module import imported_torch
 from roadworthy.seeding import rng_for
@@ -19,19 +21,10 @@ if TYPE_CHECKING:
     from roadworthy.training.mutants._chain import Chain
 
 
-RATIO_OPERATORS: Mapping[str, str] = {
-    "GF": "Gaussian fuzzing: adds noise to some of the weights",
-    "WS": "weight shuffling: shuffles what comes into some of the neurons",
-    "NEB": "neuron effect blocking: nothing after some of the neurons hears of them",
-    "NAI": "neuron activation inverse: some of the neurons get the opposite before their activation",
-    "NS": "neuron switch: some of the neurons of a layer trade places",
-}
+_FILE = read_yaml(Path(__file__).with_name("deepmutation.yaml"), "file of operators", "operators").data
+RATIO_OPERATORS: Mapping[str, str] = _FILE["share"]
 """What changes a share of the weights or neurons."""
-LAYER_OPERATORS: Mapping[str, str] = {
-    "LR": "layer removal: leaves out a layer that keeps the shape",
-    "LA": "layer addition: puts a layer that keeps the shape after another",
-    "LD": "layer duplication: runs a copy of a layer, with weights of its own, after it",
-}
+LAYER_OPERATORS: Mapping[str, str] = _FILE["layer"]
 """What changes one layer."""
 OPERATORS: Mapping[str, str] = {**RATIO_OPERATORS, **LAYER_OPERATORS}
 """The eight operators of DeepMutation++, with what they do."""

@@ -71,11 +71,8 @@ class _VehicleBody:
     def centre(self) -> Point:
         return ((self.low.back + self.low.front) / 2, 0.0, (self.low.up + self.high.up) / 2)
 
-    def back(self) -> list[Point]:
-        return [*self.low.edge(-1, "back"), *self.high.edge(1, "back")]
-
-    def front(self) -> list[Point]:
-        return [*self.low.edge(-1, "front"), *self.high.edge(1, "front")]
+    def end(self, end: Literal["back", "front"]) -> list[Point]:
+        return [*self.low.edge(-1, end), *self.high.edge(1, end)]
 
     def side(self, sign: int) -> list[Point]:
         low, high = self.low.side(sign), self.high.side(sign)
@@ -92,7 +89,7 @@ def _strip(forward: Pair, half_width: float, up: Pair) -> _VehicleBody:
 
 def _hull(mesh: MeshBuilder, body: _VehicleBody, paint: Color, *, roof: Color) -> None:
     """Add all visible faces of a body."""
-    for face in (body.back(), body.front(), body.side(-1), body.side(1)):
+    for face in (body.end("back"), body.end("front"), body.side(-1), body.side(1)):
         mesh.face(face, paint, centre=body.centre)
     mesh.face(body.top(), roof, centre=body.centre)
 
@@ -226,7 +223,7 @@ def _add_cabin(mesh: MeshBuilder, paint: Color, near: bool) -> None:
     waist, roof = _Level(-1.75, 1.0, 0.82, up=0.86), _Level(-1.15, 0.2, 0.62, up=1.44)
     cabin = _VehicleBody(waist, roof)
     _hull(mesh, cabin, paint, roof=shaded(paint, 1.08))
-    panes = (cabin.back(), cabin.front(), cabin.side(-1), cabin.side(1))
+    panes = (cabin.end("back"), cabin.end("front"), cabin.side(-1), cabin.side(1))
     for pane, tint in zip(panes, (_GLASS, _WINDSCREEN, *[shaded(_GLASS, 1.15)] * 2), strict=True):
         mesh.face(_inset(pane, 0.14), tint, centre=cabin.centre, rank=1)
     if near:
@@ -248,7 +245,7 @@ def _add_van(mesh: MeshBuilder, paint: Color, near: bool) -> None:
         _patch(mesh, -2.49, rear_window, (1.3, 1.9), _GLASS, rank=2)
         _on_side(mesh, sign, cab, shaded(_GLASS, 1.2), rank=2)
     windscreen = _VehicleBody(_Level(0.0, 1.9, 0.86, up=1.25), _Level(0.0, 1.42, 0.8, up=2.02))
-    mesh.face(windscreen.front(), _WINDSCREEN, centre=windscreen.centre, rank=2)
+    mesh.face(windscreen.end("front"), _WINDSCREEN, centre=windscreen.centre, rank=2)
     if near:
         _patch(mesh, -2.495, (-0.015, 0.015), (0.5, 2.05), shaded(paint, 0.6), rank=2)
     _lights(mesh, -2.5, 2.5, half, (0.82, 1.02), near)
