@@ -48,7 +48,7 @@ def test_the_worked_example_of_fleiss_kappa() -> None:
      (0.8, "substantial"), (0.81, "almost perfect"), (1.0, "almost perfect")],
 )  # fmt: skip
 def test_the_words_of_landis_and_koch(kappa: float, words: str) -> None:
-    assert Agreement(kappa, 0.5, 10, 3).words == words
+    assert Agreement(kappa, 0.5).words == words
 
 
 def test_full_agreement_is_1_and_raters_who_guess_are_near_0() -> None:
