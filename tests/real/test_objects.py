@@ -67,14 +67,14 @@ def check(found: Counter[str], tries: int, least: float) -> None:
 
 def test_some_frames_of_camvid(real_data: Path) -> None:
     data = load(f"camvid:{real_data / 'camvid'}")
-    check(*placed((data[number] for number in range(5, 367, 9)), make_transform("add")), least=0.5)
+    check(*placed((data[number] for number in range(5, 367, 9)), make_transform("add")), least=0.35)
 
 
 def test_the_frames_of_a2d2(real_data: Path) -> None:
-    """The public prototype yields 4 of 7 such frames; ours leaves out people who would not be seen."""
-    check(*placed(load(f"a2d2:{real_data / 'a2d2'}"), make_transform("add"), range(3)), least=0.75)
+    """The public prototype yields 4 of 7 such frames; ours leaves out people whom nobody would believe."""
+    check(*placed(load(f"a2d2:{real_data / 'a2d2'}"), make_transform("add"), range(3)), least=0.35)
     small = load(f"a2d2:{real_data / 'a2d2'}", prepare="paper")
-    check(*placed(small, make_transform("add"), range(5)), least=0.5)
+    check(*placed(small, make_transform("add"), range(5)), least=0.2)
 
 
 def test_people_of_camvid_are_cut_out_and_put_back(real_data: Path, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_people_of_camvid_are_cut_out_and_put_back(real_data: Path, tmp_path: Pa
         assert low <= one.height <= high
     result.gallery().save(tmp_path)
     # Who hardly stands out from the background is left out.
-    check(*placed(frames, make_transform("add", gallery=str(tmp_path))), least=0.65)
+    check(*placed(frames, make_transform("add", gallery=str(tmp_path))), least=0.5)
 
 
 def test_vehicles_and_signs_of_a2d2(real_data: Path) -> None:
@@ -153,7 +153,7 @@ def test_all_frames_of_camvid(real_data: Path, tmp_path: Path, gallery: str) -> 
         harvest(data, ["pedestrian"]).gallery().save(tmp_path)
         options["gallery"] = str(tmp_path)
     # Solid models are as dark as real people, and stand out from fewer backgrounds.
-    check(*placed(data, make_transform("add", **options)), least=0.65 if options else 0.5)
+    check(*placed(data, make_transform("add", **options)), least=0.5 if options else 0.3)
 
 
 @pytest.mark.slow
