@@ -13,7 +13,7 @@ from roadworthy.bbsl.checking import CheckFinding
 from roadworthy.bbsl.comparing import compare
 from roadworthy.bbsl.coverage import SpecCoverage
 from roadworthy.bbsl.method import BbslMethod
-from roadworthy.bbsl.syntax import And, AxisProjection, BoxRelation, FunctionCall
+from roadworthy.bbsl.syntax import AxisProjection, BoxRelation, FunctionCall, Junction
 from roadworthy.bbsl.testing import find_role, row_of
 from roadworthy.cases import Requirement
 from roadworthy.datasets import load as load_data
@@ -46,7 +46,7 @@ def cases(spec: Spec) -> list[CheckFinding]:
     """An example of every case of Listing 4; of the second one that is nearer than the stopping distance."""
     vehicle, zone = AxisProjection("y", FunctionCall("vehicle")), FunctionCall("stoppingDistance")
     assert spec.precondition is not None
-    nearer = replace(spec, precondition=And((spec.precondition, BoxRelation("<", vehicle, zone))))
+    nearer = replace(spec, precondition=Junction("and", (spec.precondition, BoxRelation("<", vehicle, zone))))
     first, _, *others = spec.check().of("non-redundant")
     return [first, nearer.check().of("non-redundant")[1], *others]
 

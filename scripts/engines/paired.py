@@ -63,8 +63,8 @@ class PairedMethod(EngineMethod):
         networks: dict[str, nn.Module] = {"generator": generator}
         if self.weights.adversarial:
             networks["discriminator"] = MultiscaleDiscriminator(6, ndf=discriminator, num_D=2)
-        betas = (0.5, 0.999) if self.weights.adversarial else (0.9, 0.99)
-        super().__init__(settings, networks, ["generator"], betas)
+        self.betas = (0.5, 0.999) if self.weights.adversarial else (0.9, 0.99)
+        super().__init__(settings, networks, ["generator"])
         self.teacher = None if teacher is None else teacher.to(self.device).eval().requires_grad_(False)
 
     def made(self, batch: Batch, network: nn.Module | None = None) -> torch.Tensor:

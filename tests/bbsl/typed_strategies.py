@@ -81,7 +81,7 @@ def bools(draw: st.DrawFn, depth: int, names: tuple[str, ...] = ()) -> Expressio
         return Not(draw(bools(depth - 1, names)))
     if kind in ("and", "or"):
         several = tuple(draw(st.lists(bools(depth - 1, names), min_size=2, max_size=3)))
-        return Junction(kind, several)
+        return Junction("and" if kind == "and" else "or", several)
     variable = f"v{len(names)}"
     return Quantified(
         "forall" if kind == "forall" else "exists",

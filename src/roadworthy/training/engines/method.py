@@ -26,7 +26,6 @@ from roadworthy.training.settings import StepResult, Watcher
 HISTORY = "history.csv"
 SHEETS = "sheets"
 _SHOWN = 6  # pictures on a sheet
-_BETAS = (0.5, 0.999)  # Adam's
 _MOST_MEASURED = 256  # pictures each time, so that measuring takes no more time than learning
 
 Column = tuple[str, torch.Tensor]
@@ -50,6 +49,7 @@ class EngineMethod(ABC):
     """
 
     name: str
+    betas: tuple[float, float] = (0.5, 0.999)  # Adam's
 
     def __init__(
         self, settings: EngineSettings, networks: Mapping[str, nn.Module], generators: Sequence[str]
@@ -117,7 +117,7 @@ class EngineMethod(ABC):
         # One kernel for all weights: small networks spend more time starting kernels than in them.
         fused = self.device.type == "cuda"
         return torch.optim.Adam(
-            weights, rate, _BETAS, weight_decay=self.settings.weight_decay, fused=fused or None
+            weights, rate, self.betas, weight_decay=self.settings.weight_decay, fused=fused or None
         )
 
 
