@@ -155,7 +155,8 @@ OUTCOMES = {
         "turn left", "steer to the right", "make a left turn", "the steering angle should increase",
     ),
     "The same, or not": (
-        "the steering angle should stay the same", "the steering should stay about the same", "keep your speed", "remain at the current speed",
+        "the steering angle should stay the same", "the steering should stay about the same",
+        "keep your speed", "remain at the current speed",
         "go straight", "stay on course", "drive as fast as before", "the speed should not change",
         "we expect the speed to be different", "swerve", "the steering should deviate",
     ),
