@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from roadworthy.runs.store import read_manifest, read_verdicts
 from roadworthy.runs.suites import run_suite, suite_of
 
 COUNT = 24
+LAST: list[Any] = []
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Pretended:
     device: str = "pretended"
     room: int = 10**6
     fatal: float = -1.0
+    fault: str = ""
     input: Tensor | None = None
     outputs: tuple[Tensor, ...] = ()
 
@@ -49,7 +52,16 @@ class Pretended:
             raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
         means = images.mean((1, 2, 3), dtype=np.float64)
         if np.abs(means - self.fatal).min() < 1e-6:
+            if self.fault == "hangs":
+                time.sleep(600)
+            if self.fault == "raises":
+                raise FileNotFoundError("anchors.npy is missing")
             os._exit(7)
+        if self.fault == "remembers":
+            # As a module does that keeps something on itself.
+            LAST[:] = [means]
+            time.sleep(0.2)
+            (means,) = LAST
         added = float(self.files[0].read_text())
         return {"speed": (means * 255 + added).astype(np.float32)[:, None]}
 
@@ -87,7 +99,7 @@ def test_one_process_answers_for_all_workers(tmp_path: Path) -> None:
 
 
 def test_a_frame_that_ends_the_holder_is_the_only_error(tmp_path: Path) -> None:
-    fatal = float((Frames(COUNT)[5].image.astype(np.float32) / 255).mean(dtype=np.float64))
+    fatal = brightness(5)
     with executor_for("processes", workers=2) as executor:
         found = run(
             Bright(), REQUIREMENT, Frames(COUNT), network(tmp_path, fatal=fatal), out=tmp_path / "run",
@@ -98,6 +110,46 @@ def test_a_frame_that_ends_the_holder_is_the_only_error(tmp_path: Path) -> None:
     (error,) = [one for one in read_verdicts(tmp_path / "run") if one.status is Status.ERROR]
     assert error.case_id == "c5"
     assert "ended its process on pretended" in error.reason
+
+
+def brightness(number: int) -> float:
+    """Return the mean by which a frame is known to the network."""
+    return float((Frames(COUNT)[number].image.astype(np.float32) / 255).mean(dtype=np.float64))
+
+
+def test_two_workers_never_ask_at_once(tmp_path: Path) -> None:
+    here = run(Bright(), REQUIREMENT, Frames(8), network(tmp_path), out=tmp_path / "here", batch_size=2)
+    with executor_for("processes", workers=2) as executor:
+        run(
+            Bright(), REQUIREMENT, Frames(8), network(tmp_path, fault="remembers"), out=tmp_path / "there",
+            executor=executor, batch_size=2,
+        )  # fmt: skip
+    margins = [[one.margin for one in read_verdicts(tmp_path / name)] for name in ("here", "there")]
+    assert here.counts[Status.ERROR] == 0
+    assert margins[0] == margins[1]
+
+
+def test_what_the_network_raises_is_told(tmp_path: Path) -> None:
+    with executor_for("processes", workers=1) as executor:
+        run(
+            Bright(), REQUIREMENT, Frames(4), network(tmp_path, fatal=brightness(2), fault="raises"),
+            out=tmp_path / "run", executor=executor,
+        )  # fmt: skip
+    (error,) = [one for one in read_verdicts(tmp_path / "run") if one.status is Status.ERROR]
+    assert error.case_id == "c2"
+    assert "FileNotFoundError" in error.reason
+    assert "anchors.npy is missing" in error.reason
+
+
+def test_a_frame_that_hangs_costs_itself_and_the_holder_is_replaced(tmp_path: Path) -> None:
+    with executor_for("processes", workers=1, timeout_s=15) as executor:
+        run(
+            Bright(), REQUIREMENT, Frames(4), network(tmp_path, fatal=brightness(1), fault="hangs"),
+            out=tmp_path / "run", executor=executor,
+        )  # fmt: skip
+    found = {one.case_id: one for one in read_verdicts(tmp_path / "run")}
+    assert [id for id, one in found.items() if one.status is Status.ERROR] == ["c1"]
+    assert len({process for process, _ in asked(tmp_path)}) > 1
 
 
 def test_a_network_that_is_overwritten_is_held_anew(tmp_path: Path) -> None:

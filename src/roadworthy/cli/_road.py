@@ -179,7 +179,8 @@ def planned(
     """
     from roadworthy.runs.suites import plan_suite, read_suite, suite_of
 
-    os.environ["ROADWORTHY_DEVICE"] = how.device
+    if how.device != "auto":
+        os.environ["ROADWORTHY_DEVICE"] = how.device
     if not isinstance(suite, Path):
         suite = {**suite, "gate": how.gate} if how.gate else suite
     return plan_suite(

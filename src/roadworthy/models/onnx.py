@@ -198,12 +198,13 @@ def found_device(device: Device) -> Literal["cpu", "cuda"]:
     """
     import onnxruntime
 
-    wanted = wanted_device(device).partition(":")[0]
+    wanted = wanted_device(device).removesuffix(":0")
     if wanted == "auto":
         has_cuda = _PROVIDERS["cuda"][0] in onnxruntime.get_available_providers()
         wanted = "cuda" if has_cuda and Path("/dev/nvidiactl").exists() else "cpu"
     if wanted not in _PROVIDERS:
-        raise InputError(f"--device, or ROADWORTHY_DEVICE, must be auto, cpu or cuda, got {wanted!r}")
+        known = "auto, cpu or cuda for networks of ONNX"
+        raise InputError(f"--device, or ROADWORTHY_DEVICE, must be {known}, got {wanted!r}")
     return "cuda" if wanted == "cuda" else "cpu"
 
 

@@ -105,14 +105,13 @@ def torch_device(device: str, label: str) -> str:
     """
     library = imported_torch("run a torch module")
     wanted = wanted_device(device)
-    has_gpu = library.cuda.is_available()
     if wanted == "auto":
-        return "cuda" if has_gpu else "cpu"
+        return "cuda" if library.cuda.is_available() else "cpu"
     try:
         if library.device(wanted).type != "cuda":
             library.zeros(1, device=wanted)
-        elif not has_gpu:
-            raise RuntimeError("torch finds no GPU")
+        elif (library.device(wanted).index or 0) >= library.cuda.device_count():
+            raise RuntimeError(f"torch finds {library.cuda.device_count()} GPUs")
     except RuntimeError as error:
         raise InputError(f"{label} cannot run on device {wanted!r}: {str(error).splitlines()[0]}") from error
     return wanted
@@ -280,7 +279,7 @@ def _answers(module: Any, images: NDArray[Any], device: str, wanted: Sequence[Te
 
 
 @dataclass(frozen=True, eq=False)
-class TorchRuntime:
+class TorchRuntime(OpensLater):
     """Runs a torch module, in evaluation mode and without gradients."""
 
     module: torch.nn.Module

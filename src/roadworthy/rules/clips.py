@@ -297,7 +297,7 @@ def judged_clip(plan: RulePlan, case: Case, answers: Answers, judge: Judge) -> V
         "decides": whole.deciding,
         "time": found[whole.deciding].time - first,
         "reaction": None if unsaid else whole.reaction,
-        "seen": len(verdicts),
+        "seen": sum(one.visible for one in found),
     }
     for number in range(1, each):
         course = [_moment(one.time - first, verdicts.get(place), number) for place, one in enumerate(found)]

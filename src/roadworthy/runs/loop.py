@@ -134,6 +134,7 @@ class Work:
             for item in self._rounds(data, seed):
                 yield item
                 if isinstance(item, AwaitVerdicts):
+                    send()
                     finish(0)
                     if self.settled is not None:
                         self.settled()
@@ -153,10 +154,12 @@ class Work:
             for batch in group(in_step(), self.batch_size):
                 if self.shard is not None and not self.shard.takes(*batch_key(batch)):
                     continue
-                if not (known := self._is_known(batch)):
-                    bundle.append(batch)
                 # Cases that bring their frames along would fill the memory.
                 heavy = any(isinstance(one, Frame) for case in batch for one in sources_of(case))
+                if heavy:
+                    send()
+                if not (known := self._is_known(batch)):
+                    bundle.append(batch)
                 if known or heavy or len(bundle) >= together or sum(map(len, bundle)) >= MAX_CASES:
                     send()
                 if known:

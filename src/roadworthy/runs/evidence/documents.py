@@ -308,7 +308,7 @@ def _write_conditions(place: Path, found: Sequence[Condition]) -> list[str]:
 def _write_requirements(place: Path, tested: Sequence[TestedPair]) -> list[str]:
     records = [requirement_coverage.coverage_record(one) for one in tested]
     tags = requirement_coverage.tag_coverage(tested)
-    _write_csv(place / "requirement_coverage.csv", list(next(iter(records), {})), records)
+    _write_csv(place / "requirement_coverage.csv", requirement_coverage.COLUMNS, records)
     _write_json(
         place / "requirement_coverage.json",
         {

@@ -84,6 +84,7 @@ class Actor:
         """
         with suppress(OSError):
             os.chdir(folder)
+        gc.unfreeze()
         refusal = self._bench.open(received(found, copied=True))
         gc.freeze()
         return refusal, os.getpid()

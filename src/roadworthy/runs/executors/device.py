@@ -27,12 +27,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roadworthy.errors import InputError, SystemUnderTestError
+from roadworthy.errors import InputError, RoadworthyError, SystemUnderTestError
 from roadworthy.frames import Frame
 from roadworthy.models import Network
-from roadworthy.models.network import Runtime, Tensor, device_of
+from roadworthy.models.network import OpensLater, Runtime, Tensor, device_of
 from roadworthy.runs.executors.faults import TIMEOUT
 
+_LONGEST = 80  # characters of the folder of sockets: systems take paths of 104 and more
 _POLL = 0.05  # seconds between two looks whether the holder has opened the network
 _ENDS = (EOFError, OSError)  # what is raised where the other side of a connection is gone
 
@@ -55,7 +56,7 @@ def held(network: Network[Any], digest: str) -> Network[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldRuntime:
+class HeldRuntime(OpensLater):
     """Asks the process that holds a network on its device.
 
     Attributes:
@@ -81,19 +82,18 @@ class HeldRuntime:
             SystemUnderTestError: It ended the holder, twice: the second time nobody else was asking.
         """
         for alone in (False, True):
-            with suppress(*_ENDS), self._turn(alone=alone):
+            with self._turn(alone=alone):
                 connection = self._connection()
                 try:
                     connection.send((images.shape, images.dtype.str))
                     connection.send_bytes(np.ascontiguousarray(images).data)
                     found = connection.recv()
-                except BaseException:
-                    # An answer that comes later would be taken for that to the next question.
+                except _ENDS:
                     self.__dict__.pop("_open").close()
-                    raise
-                if isinstance(found, Exception):
-                    raise found
-                return found
+                    continue
+            if isinstance(found, Exception):
+                raise found
+            return found
         raise SystemUnderTestError(f"it ended its process on {self.device}")
 
     @contextmanager
@@ -106,8 +106,8 @@ class HeldRuntime:
     @property
     def _socket(self) -> Path:
         # Ray gives each of its actors a part of the machine's GPUs by this variable.
-        seen = sha256(os.environ.get("CUDA_VISIBLE_DEVICES", "").encode()).hexdigest()[:8]
-        return _own_folder() / f"{self.name}-{seen}.socket"
+        seen = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        return _own_folder() / sha256(f"{self.name} {seen}".encode()).hexdigest()[:16]
 
     def _connection(self) -> Connection:
         """Return a connection to the holder, which is started where there is none."""
@@ -133,9 +133,6 @@ class HeldRuntime:
             time.sleep(_POLL)
         return found
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_open"}
-
 
 def _own_folder() -> Path:
     """Return a folder in which nobody else can put a socket."""
@@ -143,6 +140,8 @@ def _own_folder() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid() or folder.stat().st_mode & 0o077:
         raise InputError(f"{folder} must be a folder that only you can open: delete it")
+    if len(str(folder)) > _LONGEST:
+        raise InputError(f"{folder} is too long a path for sockets: let TMPDIR name a shorter one")
     return folder
 
 
@@ -162,27 +161,36 @@ def hold(network: bytes, socket: Path, starter: int) -> None:
         starter: The process of that worker.
     """
     runtime: Runtime = pickle.loads(network)
+    turn, asking = threading.Lock(), list[Connection]()
     with Listener(str(socket), "AF_UNIX", backlog=64) as listener:
-        threading.Thread(target=_end_with, args=(starter,), daemon=True).start()
+        threading.Thread(target=_watch, args=(starter, asking), daemon=True).start()
         while True:
-            connection = listener.accept()
-            threading.Thread(target=_answer, args=(connection, runtime), daemon=True).start()
+            given = listener.accept(), runtime, turn, asking
+            threading.Thread(target=_answer, args=given, daemon=True).start()
 
 
-def _end_with(starter: int) -> None:
-    while os.getppid() == starter:
-        time.sleep(1)
-    os._exit(0)
+def _watch(starter: int, asking: list[Connection]) -> None:
+    """End this process with the worker that started it, or with the one whose batch it works on.
+
+    Who waits for an answer says nothing: what can be read from him is his end. His batch hangs, perhaps.
+    """
+    while os.getppid() == starter and not any(one.poll() for one in asking):
+        time.sleep(0.2)
+    os._exit(1)
 
 
-def _answer(connection: Connection, runtime: Runtime) -> None:
-    """Answer the questions of one worker."""
+def _answer(connection: Connection, runtime: Runtime, turn: threading.Lock, asking: list[Connection]) -> None:
+    """Answer the questions of one worker, one batch of all workers at a time."""
     with suppress(*_ENDS), connection:
         while True:
             shape, kind = connection.recv()
             images = np.frombuffer(bytearray(connection.recv_bytes()), kind).reshape(shape)
-            try:
-                found: Any = runtime.run(images, ())
-            except Exception as error:
-                found = error if type(error).__module__ == "builtins" else RuntimeError(f"{error}")
+            with turn:
+                asking.append(connection)
+                try:
+                    found: Any = runtime.run(images, ())
+                except Exception as error:
+                    is_plain = type(error).__module__ == "builtins" or isinstance(error, RoadworthyError)
+                    found = error if is_plain else RuntimeError(f"{type(error).__name__}: {error}")
+                asking.clear()
             connection.send(found)

@@ -174,7 +174,7 @@ def pack_job(job: BatchJob) -> tuple[PackedJob, dict[int, str]]:
 
 def _on_device(system: Any, digest: str) -> Any:
     """Return a system as it travels: a network on a device is there once, not once for each worker."""
-    if not isinstance(system, Network) or device_of(system) == "cpu":
+    if not isinstance(system, Network) or device_of(system) == "cpu" or sys.platform == "win32":
         return system
     from roadworthy.runs.executors.device import held
 

@@ -77,6 +77,7 @@ def _work(connection: Connection) -> None:
         connection.send_bytes(pickle.dumps((what, content), protocol=5))
 
     def open_job(note: Note) -> None:
+        gc.unfreeze()
         with Looking(note) as parcel:
             refusal = bench.open(parcel.copied())
         # What is open stays: Python need not look through all of it for garbage again and again.

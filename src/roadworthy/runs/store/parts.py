@@ -110,7 +110,7 @@ def _parsed(line: bytes) -> object:
 
 def _is_row(row: object, kinds: Kinds, shapes: set[tuple[object, ...]]) -> TypeGuard[Row]:
     """Tell whether what a line holds is a row that fits those before it, whose shapes are known."""
-    if not isinstance(row, dict) or "case" not in row or row.get("status") not in _STATUSES:
+    if not isinstance(row, dict) or "case" not in row or str(row.get("status")) not in _STATUSES:
         return False
     shape = (*row, *map(type, row.values()))
     # Whole numbers may be too large.

@@ -269,11 +269,11 @@ class RunStore:
         """
         for row in rows.telling:
             self._kinds.check(row)
-        for status in rows.statuses[start:]:
-            self._counts[Status(status)] += 1
         while start < len(rows.lines):
             self._make_room()
             taken = rows.lines[start : start + self._shard_rows - self._open]
+            for status in rows.statuses[start : start + len(taken)]:
+                self._counts[Status(status)] += 1
             self._waiting += taken
             self._open += len(taken)
             start += len(taken)

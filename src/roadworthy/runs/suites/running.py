@@ -237,12 +237,12 @@ def run_suite(
     begun = time.monotonic()
     tested: Tested | None = None
     if next_free:
-        tested = _tested(plan, images, watch, shard)
+        tested = _tested(plan, images, watch, shard, executor)
         out = _place_for(plan, tested, out, watch, resume=resume)
     with locked(out):
         if not resume and read_manifest(out) is not None:
             raise InputError(_taken(out))
-        tested = tested or _tested(plan, images, watch, shard)
+        tested = tested or _tested(plan, images, watch, shard, executor)
         check_manifest(out, **_but_budgets(out, plan, tested))
         if isinstance(executor, Shards):
             check_free(out, [LOCK])
@@ -362,7 +362,9 @@ def _in_order(plan: SuitePlan, outcomes: Mapping[tuple[str, str], Outcome]) -> d
     return {pair: outcomes[pair] for one in passes_of(plan) for pair in one.in_order() if pair in outcomes}
 
 
-def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher, shard: Shard | None) -> Tested:
+def _tested(
+    plan: SuitePlan, images: ImageRetention, watch: RunWatcher, shard: Shard | None, executor: Executor | None
+) -> Tested:
     """Return what is tested, as a manifest has it."""
     suite = plan.suite
     settings: dict[str, Any] = {"title": suite.name, "sample": plan.context.sample, "images": images}
@@ -370,6 +372,9 @@ def _tested(plan: SuitePlan, images: ImageRetention, watch: RunWatcher, shard: S
     if shard is not None:
         settings["shard"] = str(shard)
     devices = {name: device_of(one.system) for name, one in plan.models.items()}
+    if isinstance(executor, Shards):
+        # Of what is merged no model is asked here.
+        devices = executor.settings.get("devices", {})
     if elsewhere := {name: one for name, one in devices.items() if one != "cpu"}:
         settings["devices"] = elsewhere
     data = {}

@@ -33,8 +33,7 @@ _FRAMES = {False: 400, True: 160}  # of a data set, at most, that are looked at;
 _MOST = 24  # cut-outs of each element that are kept, the highest: small ones have neither face nor feet
 _SMALLEST = 40  # pixels high,
 _SMALLEST_ESTIMATED = 1 / 6  # and of the image's height: what a network labels is coarser
-_LEAST = 4  # different cut-outs: with fewer, those of the gallery join them
-_TRUSTED = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
+_LEAST = 4  # different cut-outs: fewer may be mistakes of whoever labelled the frames
 _SOLID = 0.66  # share of the convex hull that a person covers: less is two people, or one with a hole
 _UPPER, _SOLID_ABOVE = 0.6, 0.84  # likewise of the upper part of a person, in which there are no legs
 _LEAST_LEGS = 0.4  # of the width of the body: less is a person whose other leg is hidden
@@ -88,8 +87,7 @@ def enough(cut_outs: Iterable[CutOut]) -> bool:
     """Return whether there are enough cut-outs to choose from; vehicles must be seen from both ends."""
     several = list(cut_outs)
     ends = ("away", "toward") if any(one.element == "vehicle" for one in several) else ("",)
-    least = _LEAST if ends == ("",) else _TRUSTED
-    return all(sum(one.facing == end for one in several) >= least for end in ends)
+    return all(sum(one.facing == end for one in several) >= _LEAST for end in ends)
 
 
 def harvested_from(reference: str) -> Gallery:
@@ -135,7 +133,7 @@ def _harvested(data: Dataset) -> OwnThings:
     taken = [
         one
         for several in found.values()
-        if len(several) >= _TRUSTED
+        if len(several) >= _LEAST
         # What was seen from near has hands and feet.
         for one in sorted(several, key=lambda one: (-one.shape[0], one.name))[:_MOST]
     ]
