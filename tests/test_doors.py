@@ -185,7 +185,7 @@ def test_every_door_gives_the_same_answer(question: Question, tmp_path: Path) ->
 def test_one_requirement_in_python_estimates_what_frames_lack_as_every_door_does(tmp_path: Path) -> None:
     rule = "If it is foggy, then the ego-vehicle should slow down."
     (tmp_path / "dash").mkdir()
-    for frame in rw.load("world:town", count=2, weather="cloudy"):
+    for frame in rw.load("world:meadow", count=2, weather="cloudy"):
         write_image(tmp_path / "dash" / f"{frame.id}.png", frame.image)
     asked("rules", "run", "--rule", rule, "--data", "folder:dash", "--model", "dave2", "--out", "typed")
     data, model = rw.load("folder:dash"), rw.load_model("dave2")

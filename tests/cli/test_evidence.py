@@ -78,7 +78,8 @@ def rerunnable(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nowhere = "If the buildings are removed, then the ego-vehicle should slow down."
     suite = folder / "night.suite.yaml"
     suite.write_text(
-        "models: {dim: python:drivers.py:dim}\ndata: {grey: folder:frames}\ngate: off\n"
+        "models: {dim: python:drivers.py:dim}\ngate: off\n"
+        "data: {grey: {data: folder:frames, options: {labels: none, depth: none}}}\n"
         f"requirements:\n  N1: {night}\n  N2: {nowhere}\n"
     )
     run_suite(read_suite(suite), folder / "run")

@@ -42,7 +42,7 @@ def test_labels_of_a_sequence_that_it_never_saw(real_data: Path) -> None:
 def test_people_are_put_beside_the_road_not_on_it(real_data: Path) -> None:
     add = make_transform("add", element="pedestrian")
     made = on_road = 0
-    for frame in held_out(real_data, 48):
+    for frame in held_out(real_data, 101):
         try:
             changed = add(frame.replace(labels=None, estimator=as_needed), 7, measure=False)
         except NotApplicable:
@@ -54,9 +54,9 @@ def test_people_are_put_beside_the_road_not_on_it(real_data: Path) -> None:
         quarter = (right - left) // 4
         feet = slice(bottom - 2, bottom + 1), slice(max(0, left + quarter), right - quarter)
         on_road += bool(frame.label_map.mask("road", "line")[feet].mean() > 0.5)
-    assert made >= 20
+    assert made >= 40
     # They stand in car parks and forecourts, where people label all asphalt as road, or a few pixels before
-    # the kerb. Of all 101 frames with three seeds it is 23 of 150.
+    # the kerb. With two seeds it is 13 of 89.
     assert 5 * on_road <= made
 
 

@@ -28,8 +28,7 @@ def run_rules(data: Path, out: Path, model: str, *ids: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("model", "ids", "output"),
-    [("dave2-udacity", ("R5",), "steering"), ("dave2-speed", ("R1", "R7"), "speed")],
+    ("model", "ids", "output"), [("dave2-udacity", ("R5",), "steering"), ("dave2-speed", ("R1",), "speed")]
 )
 def test_rules_on_camvid(
     real_data: Path, tmp_path: Path, model: str, ids: tuple[str, ...], output: str
@@ -39,9 +38,7 @@ def test_rules_on_camvid(
     assert set(results) == set(ids)
     for rule, one in results.items():
         assert document["rules"][rule]["outputs"] == [output]
-        # At night most streets have a near vehicle whose lamps nobody can tell.
-        least = 2 if rule == "R7" else 7
-        assert one["judged"] >= least, "these frames qualify and show what the rule says"
+        assert one["judged"] >= 7, "these frames qualify and show what the rule says"
         assert one["judged"] + one["not_applicable"] == 14
         assert one["errors"] == 0
         assert one["violations"] <= one["judged"]

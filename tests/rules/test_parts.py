@@ -196,7 +196,7 @@ class TestPlans:
         rule = parse("If a pedestrian appears on the roadside, then the ego-vehicle should slow down.")
         plan = plan_for(rule, gallery="shipped")
         compared = 0
-        for frame in load("world:town", count=4, seed=3):
+        for frame in load("world:town", count=8, seed=3):
             real = frame.replace(metadata={})
             for seed in range(4):
                 notes = []

@@ -172,7 +172,8 @@ def test_a_suite_that_came_with_a_run_is_not_trusted(made: Path, tmp_path: Path,
         (run / name).parent.mkdir(exist_ok=True)
         (run / name).write_text("model: callable:drivers.py:dark")
     with pytest.raises(
-        InputError, match="which may run code or reach another machine: if you trust it, give it by --suite"
+        InputError,
+        match="which may run code or reach another machine: if you trust it, name the suite yourself",
     ):
         rerun_sample(run, 5)
     found = Verification()

@@ -467,7 +467,7 @@ def test_things_are_large_enough_for_the_models_of_their_requirement_alone(
     assert told == {"alone": None, "both": pixels, "each@town": None, "each@road": pixels}
 
 
-@pytest.mark.parametrize(("shrinks", "smallest"), [(1.0, None), (1.4, None), (1.6, 32)])
+@pytest.mark.parametrize(("shrinks", "smallest"), [(1.0, None), (2.8, None), (3.2, 64)])
 def test_a_model_never_makes_things_smaller_than_usual(
     plan: Callable[..., SuitePlan],
     tmp_path: Path,
@@ -475,7 +475,7 @@ def test_a_model_never_makes_things_smaller_than_usual(
     shrinks: float,
     smallest: int | None,
 ) -> None:
-    # A twentieth of this image is 30 rows.
+    # A tenth of this image is 60 rows.
     (tmp_path / "road").mkdir()
     write_image(tmp_path / "road" / "a.png", np.full((600, 800, 3), 90, np.uint8))
     monkeypatch.setattr(opening, "_shrinks", lambda *_: shrinks)

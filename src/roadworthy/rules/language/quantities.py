@@ -392,7 +392,8 @@ class _QuantityReader:
         for length in range(LONGEST_UNIT, 0, -1):
             name = " ".join(self.text(place + step) for step in range(length))
             if name in UNITS:
-                if fraction and "/" in text and UNITS[name][0] == "share":
+                # "Half %" says neither "half" nor "half a percent".
+                if fraction and UNITS[name][0] == "share" and ("/" in text or name == "%"):
                     raise self.run(start, place + length).refuse(
                         "this can be a fraction or a percentage", ANY
                     )

@@ -465,6 +465,10 @@ class Reader(WordStream):
             return
         self.check_amount(thing, adds=op == "add")
         group, pose = self._is_group(op, thing, tail.together), self._pose(thing, where.reference)
+        # Who crosses from one side comes from there, in a clip.
+        off_road = where.reference in ("sidewalk", "terrain") and "position" not in where.properties
+        if pose == "crossing" and off_road:
+            raise thing.words.refuse("who crosses is on the road, and not beside it", ["crosses the road"])
         if op != "add":
             self.result.tell_state(thing)
             self.result.infer(where.changed(op, thing.element, thing.properties, part=thing.part_changed))
@@ -497,8 +501,6 @@ class Reader(WordStream):
         pose = next((pose for pose, verb in poses.items() if verb.search(said)), "")
         if pose.startswith("stepping") and place not in (None, "road"):
             pose = "crossing"  # "steps into our lane", "in front of you": beyond the edge of the road
-        if pose == "crossing" and place in ("sidewalk", "terrain"):
-            raise thing.words.refuse("who crosses is on the road, and not beside it", ["crosses the road"])
         # Who waits on the road stands there, and does not look at it.
         return "" if pose == "waiting" and place in ("road", "lane", "ego-vehicle") else pose
 
