@@ -362,15 +362,14 @@ class TestGood:
         assert _good(one) is good
 
     def test_enough_are_some_of_each_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(harvesting, "_LEAST", 2)
-        monkeypatch.setattr(harvesting, "_TRUSTED", 3)
+        monkeypatch.setattr(harvesting, "_LEAST", 3)
         person, away, toward = (
             sharp(),
             sharp(element="vehicle", facing="away"),
             sharp(element="vehicle", facing="toward"),
         )
-        assert not enough([person])
-        assert enough([person] * 2)
+        assert not enough([person] * 2)
+        assert enough([person] * 3)
         assert not enough([away] * 3)
         assert not enough([away] * 3 + [toward] * 2)
         assert enough([away] * 3 + [toward] * 3)

@@ -103,7 +103,7 @@ def test_the_same_things_are_found_again_without_looking_twice(
 def test_what_is_kept_holds_only_for_the_same_boxes_and_depth(
     crowd: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(harvesting, "_TRUSTED", 1)
+    monkeypatch.setattr(harvesting, "_LEAST", 1)
     frame, drive = crowd.frames[2], Drive(0, people=0)
     boxes, depth = frame.boxes, frame.depth
     assert boxes is not None
